@@ -114,7 +114,7 @@ class Bound:
     def lift(self, state: Any) -> Any:
         """A state of a class that the model's own extends gets the defaults of the further fields."""
         if type(state) is not self.model.state and isinstance(state, _bases(self.model.state)):
-            return self.model.state(**{f.name: getattr(state, f.name) for f in fields(state)})
+            return self.model.state(**{f.name: getattr(state, f.name) for f in fields(type(state))})
         return state
 
     def _checked(self, name: str, params: Params, after: Any) -> Any:
@@ -200,7 +200,8 @@ class Bound:
 
     def parameters(self, name: str) -> tuple[tuple[str, Type], ...]:
         """Names and types of an action's (or initial's) parameters."""
-        for declared, callee in (*self._actions, *self._initials):
+        table: list[tuple[Action | Initial, _Callee]] = [*self._actions, *self._initials]
+        for declared, callee in table:
             if declared.name == name:
                 return callee.free
         raise ModelError(f"model {self.model.name} has no action {name!r}")

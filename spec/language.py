@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, overload
 
 T = TypeVar("T")
 F = Callable[..., Any]
@@ -158,11 +158,24 @@ def terminal(function: F) -> Terminal:
     return Terminal(function.__name__, function)
 
 
+@overload
+def invariant(function: F) -> Property: ...
+@overload
+def invariant(*, when: Callable[[Any], bool] | None = None) -> Callable[[F], Property]: ...
 def invariant(function: F | None = None, *, when: Callable[[Any], bool] | None = None) -> Any:
     """Declare that every reachable state satisfies the function (state, optionally configuration)."""
     return _declare(function, "invariant", when=when)
 
 
+@overload
+def step_property(function: F) -> Property: ...
+@overload
+def step_property(
+    *,
+    on: Action | Iterable[Action] = (),
+    tags: Iterable[str] = (),
+    when: Callable[[Any], bool] | None = None,
+) -> Callable[[F], Property]: ...
 def step_property(
     function: F | None = None,
     *,
@@ -178,6 +191,15 @@ def step_property(
     return _declare(function, "step", on=on, tags=tags, when=when)
 
 
+@overload
+def cover(function: F) -> Property: ...
+@overload
+def cover(
+    *,
+    on: Action | Iterable[Action] = (),
+    tags: Iterable[str] = (),
+    when: Callable[[Any], bool] | None = None,
+) -> Callable[[F], Property]: ...
 def cover(
     function: F | None = None,
     *,
