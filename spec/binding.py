@@ -114,7 +114,9 @@ class Bound:
     def lift(self, state: Any) -> Any:
         """A state of a class that the model's own extends gets the defaults of the further fields."""
         if type(state) is not self.model.state and isinstance(state, _bases(self.model.state)):
-            return self.model.state(**{f.name: getattr(state, f.name) for f in fields(type(state))})
+            return self.model.state(
+                **{name: getattr(state, name) for name in vars(type(state))["__dataclass_fields__"]}
+            )
         return state
 
     def _checked(self, name: str, params: Params, after: Any) -> Any:

@@ -437,7 +437,10 @@ def resolve(annotation: Any, config: object) -> Type:
             raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
         for note in notes:
             if isinstance(note, MaxLen):
-                return SeqType(resolve(args[0], config), _number(note.length, config), note.declared)
+                item = resolve(args[0], config)
+                if not isinstance(item, IdType | EnumType | BoolType):
+                    raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}")
+                return SeqType(item, _number(note.length, config), note.declared)
         raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
     if origin is Map:
         key = resolve(args[0], config)
@@ -456,8 +459,8 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
             if isinstance(note, MaxSize):
                 return BagType(kind, _number(note.size, config), note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
-    if not isinstance(kind, IdType | EnumType | IntType | BoolType):
-        raise DomainError(f"a set's members are ids, enum members, bounded ints or records, not {kind}")
+    if not isinstance(kind, IdType | EnumType | BoolType):
+        raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}")
     if kind.count > 64:
         raise DomainError(f"a set over {kind.count} values; at most 64")
     return SetType(kind)
