@@ -261,7 +261,8 @@ class SeqType(Type):
 
     def values(self) -> Iterator[Any]:
         for n in range(self.length + 1):
-            yield from product(tuple(self.item.values()), repeat=n)
+            for chosen in product(tuple(self.item.values()), repeat=n):
+                yield chosen[::-1]
 
     def misfit(self, value: Any) -> Misfit | None:
         if type(value) is not tuple:
@@ -275,7 +276,8 @@ class SeqType(Type):
         return None
 
     def rank(self, value: Any) -> Any:
-        return (len(value), tuple(self.item.rank(v) for v in value))
+        # The last item weighs most, as in a packed sequence.
+        return (len(value), tuple(self.item.rank(v) for v in reversed(value)))
 
     def __str__(self) -> str:
         return f"sequence of {self.item}, at most {self.length}"
@@ -379,7 +381,7 @@ class BagType(Type):
         return None
 
     def rank(self, value: Any) -> Any:
-        return (len(value), tuple(sorted(self.item.rank(v) for v in value)))
+        return tuple(sorted((self.item.rank(v) for v in value), reverse=True))
 
     def __str__(self) -> str:
         return f"set of at most {self.size} {self.item}"

@@ -29,6 +29,7 @@ from spec.symbols import (
     Static,
     Sym,
     Symbols,
+    bits_of,
     comparable,
     describe,
 )
@@ -79,6 +80,9 @@ class Frame:
 class Refused(Exception):
     """Unwinds to the statement in which something was refused."""
 
+
+SEQ_BITS = 56
+"""What the items of a sequence may take in an engine's word (the length takes the rest)."""
 
 _COMPARE_WITH = {
     SetType: "compare with an empty set: `x != frozenset()`",
@@ -344,7 +348,12 @@ class Expressions:
                     return Scalar(getattr(g, name)(x, y))
             if isinstance(a.type, SeqType) and isinstance(b.type, SeqType) and isinstance(op, ast.Add):
                 if a.type.item == b.type.item:
-                    kind = SeqType(a.type.item, a.type.length + b.type.length)
+                    longest = a.type.length + b.type.length
+                    room = SEQ_BITS // bits_of(a.type.item)
+                    if longest > room:
+                        total = g.arith("add", self.seq_len(x), self.seq_len(y))
+                        self.check("error", node, g.le(total, g.num(room)))
+                    kind = SeqType(a.type.item, min(longest, room))
                     return Scalar(g.op("seq_cat", kind, (x, y)))
         sign = _SIGNS.get(type(op), type(op).__name__)
         remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"

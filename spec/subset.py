@@ -399,7 +399,7 @@ class Elaborator(Statements):
 
     def _lifted(self, result: Sym) -> Sym:
         """A state of a class that the model's extends gets the further fields' defaults."""
-        cls = self.bound.model.state
+        cls: Any = self.bound.model.state
         if isinstance(result, Record) and result.cls is not cls and issubclass(cls, result.cls):
             extra = [f for f in dataclasses.fields(cls) if f.name not in result.fields]
             made = {f.name: self.symbols.lift(f.default) for f in extra}

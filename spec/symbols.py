@@ -122,7 +122,7 @@ def bits_of(kind: Type) -> int:
         return kind.key.count * bits_of(kind.value)
     if isinstance(kind, BagType):
         return kind.size * bits_of_slot(kind.item)
-    return (kind.count - 1).bit_length()
+    return max(1, (kind.count - 1).bit_length())
 
 
 def bits_of_slot(item: RecordType) -> int:
