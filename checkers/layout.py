@@ -256,11 +256,8 @@ def _place(wanted: list[Code], room: int, order: Callable[[Code], int], tag: int
     for code in sorted(wanted, key=order):
         if code.bits > room:
             raise LayoutError(f"{code.type} takes {code.bits} bits; at most {room} fit a word")
-        for w, used in enumerate(filled):
-            if used + code.bits <= room:
-                break
-        else:
-            w = len(filled)
+        w = next((i for i, used in enumerate(filled) if used + code.bits <= room), len(filled))
+        if w == len(filled):
             filled.append(tag if w == 0 else 0)
         # From the top down, so that earlier fields weigh more in the canonical order.
         place[code.leaf] = Field(code, w, room - filled[w] - code.bits)

@@ -384,7 +384,7 @@ class Elaborator(Statements):
         self.fresh(guards=True)
         before = [self.state] if members is not None else []
         result = self.run(function, self.arguments_of(function, before, values))
-        if isinstance(result, Poison):
+        if self.refusals:
             return Outcome(name, tuple(params), (), (), ())
         result = self._lifted(result)
         checks = tuple(self.checks)

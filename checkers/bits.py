@@ -1,0 +1,122 @@
+"""Bit operations that a kernel is made of: sets are masks, sequences are packed items with their length on top."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+LENGTH_AT = 56
+ITEMS = (1 << LENGTH_AT) - 1
+
+
+def _one_word(name: str) -> Any:
+    """An intrinsic of one int64 that LLVM has under `llvm.<name>.i64`."""
+
+    @intrinsic
+    def operation(typingctx: Any, word: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            i64 = ir.IntType(64)
+            flagged = name in ("cttz", "ctlz")
+            kinds = [i64, ir.IntType(1)] if flagged else [i64]
+            function = builder.module.declare_intrinsic(f"llvm.{name}", [i64], ir.FunctionType(i64, kinds))
+            return builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)] if flagged else [args[0]])
+
+        return types.int64(types.int64), codegen
+
+    return operation
+
+
+_ctpop = _one_word("ctpop")
+_cttz = _one_word("cttz")
+_ctlz = _one_word("ctlz")
+
+
+@njit(nogil=True, inline="always")
+def popcount(word):  # type: ignore[no-untyped-def]
+    """Members of a set."""
+    return _ctpop(word)
+
+
+@njit(nogil=True, inline="always")
+def lowest(word):  # type: ignore[no-untyped-def]
+    """Index of the lowest member; some index for the empty set."""
+    return _cttz(word) & 63
+
+
+@njit(nogil=True, inline="always")
+def highest(word):  # type: ignore[no-untyped-def]
+    """Index of the highest member; some index for the empty set."""
+    return (63 - _ctlz(word)) & 63
+
+
+@njit(nogil=True)
+def seq_get(seq, i, k):  # type: ignore[no-untyped-def]
+    return (seq >> ((i * k) & 63)) & ((1 << k) - 1)
+
+
+@njit(nogil=True)
+def seq_keep(seq, mask, k):  # type: ignore[no-untyped-def]
+    """The items that are in a set, in their order."""
+    result, n, item_mask = 0, 0, (1 << k) - 1
+    for _ in range(seq >> LENGTH_AT):
+        item = seq & item_mask
+        seq >>= k
+        if (mask >> item) & 1:
+            result |= item << (n * k)
+            n += 1
+    return result | (n << LENGTH_AT)
+
+
+@njit(nogil=True)
+def seq_cat(a, b, k):  # type: ignore[no-untyped-def]
+    n = a >> LENGTH_AT
+    total = n + (b >> LENGTH_AT)
+    return (a & ITEMS) | (((b & ITEMS) << ((n * k) & 63)) & ITEMS) | (total << LENGTH_AT)
+
+
+@njit(nogil=True)
+def seq_set(seq, k):  # type: ignore[no-untyped-def]
+    result, item_mask = 0, (1 << k) - 1
+    for _ in range(seq >> LENGTH_AT):
+        result |= 1 << (seq & item_mask)
+        seq >>= k
+    return result
+
+
+@njit(nogil=True)
+def seq_sorted(mask, k):  # type: ignore[no-untyped-def]
+    """The members of a set, ascending."""
+    result, n = 0, 0
+    while mask != 0:
+        result |= (_cttz(mask) & 63) << (n * k)
+        mask &= mask - 1
+        n += 1
+    return result | (n << LENGTH_AT)
+
+
+@njit(nogil=True)
+def seq_first(seq, mask, k):  # type: ignore[no-untyped-def]
+    """The first item that is in a set; some index if none is."""
+    item_mask = (1 << k) - 1
+    for _ in range(seq >> LENGTH_AT):
+        item = seq & item_mask
+        if (mask >> item) & 1:
+            return item
+        seq >>= k
+    return 0
+
+
+@njit(nogil=True)
+def seq_drop(seq, count, k):  # type: ignore[no-untyped-def]
+    n = seq >> LENGTH_AT
+    gone = min(n, count)
+    return ((seq & ITEMS) >> ((gone * k) & 63)) | ((n - gone) << LENGTH_AT)
+
+
+@njit(nogil=True)
+def seq_take(seq, count, k):  # type: ignore[no-untyped-def]
+    n = min(seq >> LENGTH_AT, count)
+    return (seq & ((1 << ((n * k) & 63)) - 1)) | (n << LENGTH_AT)
