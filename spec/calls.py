@@ -254,7 +254,7 @@ class Calls(Expressions):
                 return self._range(node)
         if isinstance(node, ast.Tuple):
             return [(g.true, self.solid(e)) for e in node.elts]
-        source = self.solid(node)
+        source = self.operand(node)
         if isinstance(source, Poison):
             raise Refused
         if isinstance(source, Empty):
@@ -291,7 +291,7 @@ class Calls(Expressions):
     def sorted_set(self, node: ast.Call) -> Node:
         """The set under `sorted(...)`."""
         (argument,) = self.arguments(node, 1, 1)
-        source = self.set_from(argument) if isinstance(argument, ast.GeneratorExp) else self.solid(argument)
+        source = self.set_from(argument) if isinstance(argument, ast.GeneratorExp) else self.operand(argument)
         if isinstance(source, Scalar) and isinstance(source.type, SetType):
             if not isinstance(source.type.item, IdType):
                 raise self.refuse(node, "sorted() of this", "only ids have an order here")
@@ -449,7 +449,7 @@ class Calls(Expressions):
         return Scalar(total)
 
     def _len(self, node: ast.Call) -> Sym:
-        value = self.symbols.as_bag(self.solid(self.arguments(node, 1, 1)[0]))
+        value = self.symbols.as_bag(self.operand(self.arguments(node, 1, 1)[0]))
         if isinstance(value, Empty):
             return Scalar(self.g.num(0))
         if isinstance(value, Scalar) and isinstance(value.type, SetType):
@@ -484,7 +484,7 @@ class Calls(Expressions):
                 return self._best(node, name, self.unroll(argument.generators, argument.elt), default)
             chosen = self.chosen(found)
         else:
-            source = self.solid(argument)
+            source = self.operand(argument)
             if isinstance(source, Poison):
                 return source
             if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
@@ -596,7 +596,7 @@ class Calls(Expressions):
             return self.set_from(argument)
         if isinstance(argument, ast.Tuple | ast.List):
             return self.symbols.set_of([(self.g.true, self.solid(e)) for e in argument.elts])
-        value = self.solid(argument)
+        value = self.operand(argument)
         if isinstance(value, Scalar) and isinstance(value.type, SeqType):
             return Scalar(self.seq_set(value.node))
         if isinstance(value, Empty):

@@ -75,6 +75,8 @@ class Frame:
     env: dict[str, Sym]
     known: frozenset[str] = frozenset()
     """Access paths that are not None here."""
+    broken: bool = False
+    """Whether something in it was refused."""
 
 
 class Refused(Exception):
@@ -320,7 +322,15 @@ class Expressions:
         return self.symbols.choose(test, yes, no)
 
     def _BinOp(self, node: ast.BinOp) -> Sym:
-        return self.binary(node, node.op, self.solid(node.left), self.solid(node.right))
+        return self.binary(node, node.op, self.solid(node.left), self.operand(node.right))
+
+    def operand(self, node: ast.expr) -> Sym:
+        """As `solid`, where also a set display may stand: it gives no mutable set to what comes after."""
+        if isinstance(node, ast.Set):
+            return self.symbols.set_of([(self.g.true, self.solid(e)) for e in node.elts])
+        if isinstance(node, ast.SetComp):
+            return self.set_from(node)
+        return self.solid(node)
 
     def binary(self, node: ast.AST, op: ast.operator, a: Sym, b: Sym) -> Sym:
         """`a op b` for ints, sets, message sets and sequences."""
@@ -421,12 +431,12 @@ class Expressions:
             found = self._membership(node, self.expr(left), right)
             return found if isinstance(op, ast.In) else g.not_(found)
         if isinstance(op, ast.Eq | ast.NotEq):
-            a, b = self.expr(left), self.expr(right)
+            a, b = (self.operand(x) if isinstance(x, ast.Set | ast.SetComp) else self.expr(x) for x in (left, right))
             if isinstance(a, Poison) or isinstance(b, Poison):
                 raise Refused
             same = self._same(a, b)
             return same if isinstance(op, ast.Eq) else g.not_(same)
-        return self._order(node, self.solid(left), op, self.solid(right))
+        return self._order(node, self.operand(left), op, self.operand(right))
 
     def _same(self, a: Sym, b: Sym) -> Node:
         if isinstance(a, Static) and isinstance(b, Static):
@@ -464,7 +474,7 @@ class Expressions:
             if isinstance(value, Poison) or any(isinstance(p, Poison) for p in parts):
                 raise Refused
             return g.or_(*(self._same(value, p) for p in parts))
-        within = self.solid(right)
+        within = self.operand(right)
         if isinstance(value, Poison) or isinstance(within, Poison):
             raise Refused
         if isinstance(value, Option):
@@ -496,9 +506,6 @@ class Expressions:
         assert isinstance(node.type, SeqType)
         return self.g.op("seq_len", IntType(0, node.type.length), (node,))
 
-    def _Set(self, node: ast.Set) -> Sym:
-        return self.symbols.set_of([(self.g.true, self.solid(e)) for e in node.elts])
-
     def _Tuple(self, node: ast.Tuple) -> Sym:
         parts = [self.solid(e) for e in node.elts]
         if parts and all(isinstance(p, Static) for p in parts):
@@ -506,9 +513,6 @@ class Expressions:
         if any(isinstance(p, Poison) for p in parts):
             raise Refused
         return self.symbols.sequence(parts)
-
-    def _SetComp(self, node: ast.SetComp) -> Sym:
-        return self.set_from(node)
 
     def _Subscript(self, node: ast.Subscript) -> Sym:
         base = self.solid(node.value)
@@ -594,6 +598,8 @@ _UNSUPPORTED: dict[type, tuple[str, str]] = {
     ast.JoinedStr: ("an f-string", "a model has no text"),
     ast.Dict: ("a dict", "use `Map({k: v for k in every(Sort, c)})`"),
     ast.DictComp: ("a dict comprehension", "wrap it: `Map({k: v for k in every(Sort, c)})`"),
+    ast.Set: ("a mutable set", "write `frozenset({...})`"),
+    ast.SetComp: ("a mutable set", "write `frozenset(... for ...)`"),
     ast.List: ("a list", "use a tuple or frozenset"),
     ast.ListComp: ("a list comprehension", "use `tuple(... for ...)` or `frozenset(... for ...)`"),
     ast.GeneratorExp: ("a generator", "give it to any, all, sum, min, max, next, tuple or frozenset"),

@@ -198,6 +198,8 @@ class Statements(Calls):
             raise self.refuse(tree, "`*args` or `**kwargs`", "name every parameter")
         returned: list[tuple[Node, Sym]] = []
         ended = self._block(tree.body, returned)
+        if self.frame.broken:
+            return POISON
         if not ended:
             raise self.refuse(tree, f"`{tree.name}` may end without a value", "return on every path")
         if not returned:
@@ -224,6 +226,7 @@ class Statements(Calls):
                 # Recorded; go on, so that all refusals come in one go.
                 for name in _assigned(statement):
                     self.frame.env[name] = POISON
+                self.frame.broken = True
                 if isinstance(statement, ast.Return):
                     returned.append((self.path, POISON))
                     return True

@@ -27,6 +27,7 @@ from spec.domains import (
     resolve,
 )
 from spec.ir import BOOL, Graph, Node, items, scalar
+from spec.language import Action, Initial, Model, Property, Terminal
 from spec.values import Id, Map
 
 
@@ -188,7 +189,8 @@ class Symbols:
             pairs = list(value.pairs())
             kind = resolve(type(pairs[0][0]), self.config)
             return MapOf(kind, tuple(self.lift(value[k]) for k in kind.values()))
-        if hasattr(type(value), "__dataclass_fields__") and value is not self.config:
+        named = isinstance(value, Action | Initial | Model | Property | Terminal | type)
+        if hasattr(type(value), "__dataclass_fields__") and value is not self.config and not named:
             return Record(type(value), {f.name: self.lift(getattr(value, f.name)) for f in fields(value)})
         return Static(value)
 
@@ -248,9 +250,10 @@ class Symbols:
             yield value.present
             nothing = self.leaves(self.of_type(kind.inner, lambda _, t: zero(self.g, t)), kind.inner)
             for node, none in zip(self.leaves(value.value, kind.inner), nothing, strict=True):
-                # What a state's own absent optional holds is zero already.
-                clean = node.op == "var" and value.present.op == "var"
-                same = clean and value.present.data.replace("?", "") == node.data.replace("?", "")
+                # What an absent optional of a state or a parameter holds is zero already.
+                same = (
+                    node.op in ("var", "param") and node.op == value.present.op and _path(node) == _path(value.present)
+                )
                 yield node if same else self.g.ite(value.present, node, none)
         else:
             raise Mismatch(f"{describe(value)} is no value of {kind}")
@@ -478,6 +481,10 @@ class Symbols:
                 condition = g.lt(g.num(kind.length), length)
                 if condition is not g.false:
                     yield path, condition, kind.declared
+
+
+def _path(node: Node) -> str:
+    return str(node.data).replace("?", "")
 
 
 def _key_name(key: Any) -> str:
