@@ -64,9 +64,11 @@ class Bound:
         self.model = model
         self.config = make_config(model, {}) if config is None else config
         self.type: RecordType = record_type(model.state, self.config)
+        self.views: dict[Any, Callable[..., Any]] = {}
         self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
         self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
         self.views = {typing.get_type_hints(v)["return"]: v for v in model.views}
+        self._views = {kind: self._state_function(v) for kind, v in self.views.items()}
         applicable = [p for p in model.properties if p.when is None or p.when(self.config)]
         self.not_applicable = [p for p in model.properties if p not in applicable]
         self.properties = [p for p in applicable if p.kind != "cover"]
@@ -104,7 +106,7 @@ class Bound:
         """`function` of the state (or of a view of it), the configuration filled in."""
         hints = typing.get_type_hints(function)
         names = list(inspect.signature(function).parameters)
-        view = self.views.get(hints.get(names[0])) if getattr(self, "views", None) else None
+        view = self._views.get(hints.get(names[0])) if hasattr(self, "_views") else None
         if len(names) == 1:
             return function if view is None else lambda s: function(view(s))
         if len(names) == 2:
@@ -243,7 +245,7 @@ class _Claim:
             return
         self.function = claim.function
         hints = typing.get_type_hints(claim.function)
-        self.view = bound.views.get(hints.get("before"))
+        self.view = bound._views.get(hints.get("before"))
         self.fixed: Params = {}
         self.from_params: list[str] = []
         self.wants_action = ""
@@ -256,7 +258,9 @@ class _Claim:
                 self.fixed[name] = bound.config
             else:
                 self.from_params.append(name)
-        for action in claim.on if claim.on else ([] if not self.from_params else bound.model.actions):
+        for action in bound.model.actions:
+            if not bound.concerns(claim, action):
+                continue
             have = {n for n, _ in bound.parameters(action.name)}
             missing = set(self.from_params) - have
             if missing:

@@ -1,0 +1,281 @@
+"""The command line: `reassure models | check | replay | show | gate` (DESIGN section 4)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.console import Console
+
+from checkers import gate, story
+from checkers.load import load, names
+from checkers.options import Options, Progress
+from checkers.report import report
+from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
+from checkers.verdict import Exit, error_record, write_record
+from spec.language import LanguageError
+from spec.trace import ReplayRefused, Trace, TraceError, from_itf, read_itf, replay, to_itf
+
+
+class Parser(argparse.ArgumentParser):
+    """One line for a wrong command line, and exit code 64."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
+
+
+def seconds(text: str) -> float:
+    """A duration such as `60s`, `5m`, `2h` or `90`, in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
+    if not found or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 60s, 5m or 2h")
+    return float(found[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[found[2]]
+
+
+def size(text: str) -> int:
+    """A size such as `2G` or `512M`, in bytes."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if not found or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def parser() -> Parser:
+    """The whole command line."""
+    top = Parser(prog="reassure", description="Model checking of Kafka partition reassignment protocols.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+
+    listing = commands.add_parser("models", help="list the models and what can be set on them")
+    listing.add_argument("--broken", action="store_true", help="also the deliberately flawed ones")
+
+    check = commands.add_parser("check", help="search every reachable state of a model")
+    check.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
+    check.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
+    check.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these properties or covers; repeatable, * allowed",
+    )
+    check.add_argument("--engine", choices=list(ENGINES), default=DEFAULT_ENGINE)
+    check.add_argument("--workers", type=positive, default=os.cpu_count() or 1, metavar="N", help="threads")
+    check.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
+    check.add_argument("--budget", type=seconds, metavar="60s", help="stop after this time")
+    check.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
+    check.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
+    check.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
+    check.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
+    check.add_argument("--witness", action="store_true", help="show how covers are reached")
+    check.add_argument("--accept-clipping", action="store_true", help="leaving a bound is meant; do not exit with 5")
+    check.add_argument("--quiet", action="store_true", help="no progress, no stories")
+
+    again = commands.add_parser("replay", help="execute a trace in plain Python")
+    again.add_argument("trace", type=Path, metavar="TRACE")
+    again.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+
+    show = commands.add_parser("show", help="tell a trace as a story")
+    show.add_argument("trace", type=Path, metavar="TRACE")
+    show.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    show.add_argument("--format", choices=["text", "md", "mermaid", "json"], default="text")
+
+    gating = commands.add_parser("gate", help="run the checks of a file and exit by the worst")
+    gating.add_argument("file", type=Path, nargs="?", default=Path("gate.toml"), metavar="FILE")
+    gating.add_argument("--engine", choices=list(ENGINES), help="for every check")
+    gating.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
+    gating.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report")
+    return top
+
+
+def console_to(stream: Any) -> Console:
+    """Colour and width of a terminal; plain and unwrapped in a pipe."""
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    return Console(file=stream, highlight=False, no_color=True, width=200, force_terminal=False)
+
+
+def do_models(args: argparse.Namespace, console: Console) -> Exit:
+    for name, path in names().items():
+        if path.parent.name == "broken" and not args.broken:
+            continue
+        try:
+            model = load(name)
+        except LanguageError as error:
+            console.print(f"{name}: {error}", style="red", markup=False)
+            continue
+        doc = (sys.modules[model.module].__doc__ or "").strip().splitlines()
+        console.print(f"{name:24} {doc[0] if doc else ''}", markup=False, soft_wrap=True)
+        defaults = model.config()
+        fields = ", ".join(
+            f"{f}={getattr(getattr(defaults, f), 'value', getattr(defaults, f))}" for f in vars(defaults)
+        )
+        console.print(f"{'':24} --set {fields}", style="dim", markup=False, soft_wrap=True)
+    return Exit.OK
+
+
+def do_check(args: argparse.Namespace, console: Console) -> Exit:
+    options = Options(args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness)
+    asked = Asked(args.model, args.set, args.engine, options, args.accept_clipping)
+    for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
+        _writable(path, what)
+    verdict, bound = run(asked, Progress(quiet=args.quiet))
+    written = write_traces(verdict, bound, args.trace_dir) if args.trace_dir else {}
+    if args.json:
+        write_record(args.json, verdict.record(written))
+    report(verdict, bound, console, stories=not args.quiet)
+    for path in written.values():
+        console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
+    return verdict.exit()
+
+
+def _writable(path: Path | None, option: str) -> None:
+    """Fails before the search, not after it."""
+    if path is None:
+        return
+    folder = path if option == "--trace-dir" else path.parent
+    existing = next((p for p in [folder, *folder.parents] if p.exists()), Path())
+    if not existing.is_dir() or not os.access(existing, os.W_OK) or (option == "--json" and path.is_dir()):
+        raise Failure(Exit.SYSTEM, f"{option} {path} cannot be written")
+
+
+def _trace(args: argparse.Namespace) -> tuple[Trace, Any, str]:
+    """A trace file with the model it is of."""
+    try:
+        data = read_itf(args.trace)
+    except TraceError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    meta = data.get("#meta", {})
+    name = args.model or meta.get("model")
+    if not name:
+        raise Failure(Exit.USAGE, f"{args.trace} does not name its model; give --model")
+    pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
+    bound, _, sha = prepare(name, pairs)
+    try:
+        trace = from_itf(data, bound)
+    except TraceError as error:
+        raise Failure(Exit.TRACE, f"{args.trace} is no trace of {name}: {error}") from None
+    note = (
+        ""
+        if meta.get("model_sha256", sha) == sha
+        else f"note: the text of {name} has changed since the trace was found"
+    )
+    return trace, bound, note
+
+
+def do_replay(args: argparse.Namespace, console: Console) -> Exit:
+    trace, bound, note = _trace(args)
+    if note:
+        print(note, file=sys.stderr)
+    try:
+        replay(trace, bound)
+    except ReplayRefused as refused:
+        raise Failure(Exit.TRACE, f"{bound.model.name} does not accept {args.trace}: {refused}") from None
+    steps = len(trace) - 1
+    console.print(f"{bound.model.name} accepts the trace: {steps} step{'s' * (steps != 1)}", markup=False)
+    said = _last_word(trace, bound)
+    if said:
+        console.print(said, markup=False)
+    return Exit.OK
+
+
+def _last_word(trace: Trace, bound: Any) -> str:
+    """Whether the property that the trace is about still falls at its end."""
+    name = trace.meta.get("property")
+    claim = next((p for p in bound.properties if p.name == name), None)
+    if claim is None or claim.kind == "leads_to":
+        return ""
+    if not claim.over_steps:
+        falls = not bound.holds(claim, trace.states[-1])
+    elif len(trace) > 1:
+        last = trace.steps[-1]
+        step = next(
+            s for s in bound.steps(trace.states[-2]) if s.action.name == last.action and s.params == last.params
+        )
+        falls = bound.concerns(claim, step.action) and not bound.holds_on(claim, trace.states[-2], step)
+    else:
+        falls = False
+    return f"{name} {'is violated' if falls else 'holds'} at its end"
+
+
+def do_show(args: argparse.Namespace, console: Console) -> Exit:
+    trace, bound, note = _trace(args)
+    if note:
+        print(note, file=sys.stderr)
+    if args.format == "text":
+        story.tell(trace, bound, console)
+    else:
+        text = {"md": lambda: story.markdown(trace, bound), "mermaid": lambda: story.mermaid(trace)}.get(
+            args.format, lambda: to_itf(trace, bound)
+        )()
+        sys.stdout.write(text)
+    return Exit.OK
+
+
+def do_gate(args: argparse.Namespace, console: Console) -> Exit:
+    for path in (args.json, args.junit):
+        _writable(path, "--json")
+    return gate.run_file(args.file, console, engine=args.engine, json_to=args.json, junit_to=args.junit)
+
+
+COMMANDS = {"models": do_models, "check": do_check, "replay": do_replay, "show": do_show, "gate": do_gate}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command; the exit code."""
+    words = sys.argv[1:] if argv is None else argv
+    args = argparse.Namespace(json=None, model="")
+    try:
+        parser().parse_args(words, args)
+        code = COMMANDS[args.command](args, console_to(sys.stdout))
+        sys.stdout.flush()
+        return code.value
+    except Failure as failure:
+        return _failed(failure.code, str(failure), args, words)
+    except KeyboardInterrupt:
+        return _failed(Exit.INCONCLUSIVE, "interrupted", args, words)
+    except BrokenPipeError:
+        # The reader of a pipe has gone; what was asked has still been answered to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.SYSTEM.value
+    except OSError as error:
+        return _failed(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), args, words)
+    except RecursionError:
+        return _failed(Exit.INTERNAL, "a model nests too deeply", args, words)
+    except MemoryError:
+        return _failed(Exit.SYSTEM, "out of memory", args, words)
+    except SystemExit as done:  # --help
+        return int(done.code or 0)
+    except Exception as error:
+        if os.environ.get("REASSURE_DEBUG"):
+            raise
+        return _failed(
+            Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)", args, words
+        )
+
+
+def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:
+    print(f"reassure: {message}", file=sys.stderr)
+    path = getattr(args, "json", None)
+    if isinstance(path, Path):
+        record = error_record(code, message, getattr(args, "model", None) or "", " ".join(["reassure", *words]))
+        try:
+            write_record(path, record)
+        except OSError as error:
+            print(f"reassure: {path}: {error.strerror}", file=sys.stderr)
+            return Exit.SYSTEM.value
+    return code.value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

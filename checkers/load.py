@@ -1,0 +1,192 @@
+"""Models by name or by path, their digest, and the check that they are within the language."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import sys
+import typing
+from enum import Enum
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import models
+from spec.binding import Bound, ConfigError, make_config
+from spec.domains import DomainError, IntType, resolve
+from spec.language import LanguageError, Model
+from spec.subset import Elaborated, elaborate
+
+FOLDERS = ("", "toys", "broken")
+
+
+class UnknownModel(Exception):
+    """Nothing of that name or path."""
+
+
+def home() -> Path:
+    """The folder of the models that come with the project."""
+    return Path(next(iter(models.__path__)))
+
+
+def names() -> dict[str, Path]:
+    """Every model that comes with the project, by name."""
+    found = {}
+    for folder in FOLDERS:
+        for path in sorted((home() / folder).glob("*.py")):
+            if not path.name.startswith("_") and "MODEL =" in path.read_text(encoding="utf-8"):
+                found[path.stem] = path
+    return found
+
+
+def find(name: str) -> Path:
+    """The file of a model given by name or path; `UnknownModel` with near names."""
+    path = Path(name)
+    if path.suffix == ".py" or path.is_file():
+        if not path.is_file():
+            raise UnknownModel(f"no file {name}")
+        return path.resolve()
+    known = names()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
+    raise UnknownModel(f"no model {name!r}{hint}")
+
+
+def load(name: str) -> Model:
+    """The model of a name or path.
+
+    Raises `UnknownModel`, or `LanguageError` for a file that is no model or cannot be imported.
+    """
+    path = find(name)
+    module = _import(path)
+    model = getattr(module, "MODEL", None)
+    if not isinstance(model, Model):
+        raise LanguageError(f"{path.name} is no model: it defines no `MODEL = Model.of(...)`")
+    return model
+
+
+def _import(path: Path) -> ModuleType:
+    base = home().resolve()
+    try:
+        if path.resolve().is_relative_to(base):
+            dotted = ".".join(["models", *path.resolve().relative_to(base).with_suffix("").parts])
+            return importlib.import_module(dotted)
+        # A file of one's own: its name, and its folder for what it imports.
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None:
+            raise LanguageError(f"{path.name} is no Python file")
+        made = importlib.util.module_from_spec(spec)
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))
+        sys.modules[path.stem] = made
+        spec.loader.exec_module(made)
+        return made
+    except (LanguageError, DomainError):
+        raise
+    except Exception as error:
+        where = ""
+        if isinstance(error, SyntaxError) and error.lineno:
+            where = f" (line {error.lineno})"
+        else:
+            trace = error.__traceback__
+            while trace is not None:
+                if trace.tb_frame.f_code.co_filename == str(path):
+                    where = f" (line {trace.tb_lineno})"
+                trace = trace.tb_next
+        raise LanguageError(f"{path.name} cannot be imported: {type(error).__name__}: {error}{where}") from error
+
+
+def digest(model: Model) -> str:
+    """SHA-256 over the text of every file the model is made of: its own, those it imports, the language."""
+    files = {Path(p).resolve() for p in sources(model)}
+    whole = hashlib.sha256()
+    for path in sorted(files, key=lambda p: (p.name, str(p))):
+        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+def sources(model: Model) -> set[str]:
+    """The files of a model's text: modules of its declarations and what they import, but for libraries."""
+    start = {model.module, model.state.__module__, model.config.__module__}
+    start |= {d.function.__module__ for d in model.declarations()}
+    pending, seen, files = list(start), set(), set()
+    library = str(Path(dataclasses.__file__).parent)
+    while pending:
+        name = pending.pop()
+        module = sys.modules.get(name)
+        path = getattr(module, "__file__", None)
+        if name in seen or module is None or path is None or path.startswith(library) or "site-packages" in path:
+            continue
+        seen.add(name)
+        files.add(path)
+        for value in list(vars(module).values()):
+            home_of = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if isinstance(home_of, str):
+                pending.append(home_of)
+    return files
+
+
+def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
+    """`KEY=VALUE` options as typed configuration values; `ConfigError` names what is wrong."""
+    hints = typing.get_type_hints(model.config, include_extras=True)
+    made: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign:
+            raise ConfigError(f"--set {pair}: write KEY=VALUE")
+        if key not in hints:
+            near = difflib.get_close_matches(key, hints, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(hints)}"
+            raise ConfigError(f"{model.name} has no configuration field {key!r}; {hint}")
+        made[key] = _typed(model, key, text, hints[key])
+    return made
+
+
+def _typed(model: Model, key: str, text: str, annotation: Any) -> Any:
+    plain = typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Annotated else annotation
+    if plain is bool:
+        values = {
+            "true": True,
+            "yes": True,
+            "on": True,
+            "1": True,
+            "false": False,
+            "no": False,
+            "off": False,
+            "0": False,
+        }
+        if text.lower() in values:
+            return values[text.lower()]
+        raise ConfigError(f"{key}={text}: write true or false")
+    if plain is int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise ConfigError(f"{key}={text}: a whole number is needed") from None
+        kind = resolve(annotation, model.config())
+        if isinstance(kind, IntType) and not kind.low <= number <= kind.high:
+            raise ConfigError(f"{key}={text}: it is {kind.low} to {kind.high}")
+        return number
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        for member in plain:
+            if text.lower() in (member.name.lower(), str(member.value).lower()):
+                return member
+        raise ConfigError(f"{key}={text}: one of {', '.join(str(m.value) for m in plain)}")
+    raise ConfigError(f"{key} cannot be set here")
+
+
+def config_values(config: Any) -> dict[str, Any]:
+    """A configuration as plain JSON values."""
+    values = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
+    return {k: v.value if isinstance(v, Enum) else v for k, v in values.items()}
+
+
+def bind(model: Model, chosen: dict[str, Any]) -> tuple[Bound, Elaborated]:
+    """The model with a configuration, checked to be within the language (`SubsetError` otherwise)."""
+    bound = Bound(model, make_config(model, chosen))
+    return bound, elaborate(bound)

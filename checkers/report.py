@@ -1,0 +1,111 @@
+"""What `check` prints: verdicts, covers, actions, counterexamples as stories, and one line to repeat it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from checkers.story import tell
+from checkers.verdict import VERDICTS, Exit, Verdict
+from spec.binding import Bound
+
+STYLES = {
+    "holds": "green",
+    "proved": "green",
+    "holds_within_bounds": "green",
+    "holds_to_depth": "yellow",
+    "violated": "bold red",
+}
+
+
+def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = True) -> None:
+    """Prints a verdict."""
+    config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
+    console.print(Text(f"{verdict.model} ({config}) with the {verdict.engine} engine", style="bold"), soft_wrap=True)
+    _properties(verdict, console)
+    _covers(verdict, console)
+    _actions(verdict, console)
+    _numbers(verdict, console)
+    if stories:
+        for finding in verdict.properties:
+            if finding.trace is not None:
+                console.print()
+                tell(finding.trace, bound, console)
+        for cover in verdict.covers:
+            if cover.trace is not None:
+                console.print()
+                tell(cover.trace, bound, console)
+    code = verdict.exit()
+    console.print()
+    style = "green" if code is Exit.OK else "bold red"
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+    if verdict.repro:
+        console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
+
+
+def _properties(verdict: Verdict, console: Console) -> None:
+    width = max((len(p.name) for p in verdict.properties), default=0)
+    console.print(Text("\nproperties", style="bold"))
+    for p in verdict.properties:
+        row = Text(f"  {p.name:{width}}  ")
+        row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
+        if p.trace is not None:
+            row.append(f", trace of {len(p.trace)} states")
+        if p.note:
+            row.append(f" ({p.note})", style="dim")
+        console.print(row, soft_wrap=True)
+    if not verdict.properties:
+        console.print("  none")
+    if verdict.not_applicable:
+        row = Text("  not applicable here: " + ", ".join(verdict.not_applicable), style="dim")
+        console.print(row, soft_wrap=True)
+
+
+def _covers(verdict: Verdict, console: Console) -> None:
+    if not verdict.covers:
+        return
+    width = max(len(c.name) for c in verdict.covers)
+    console.print(Text("\ncovers", style="bold"))
+    for c in verdict.covers:
+        row = Text(f"  {c.name:{width}}  ")
+        if c.depth is not None:
+            row.append(f"reached at depth {c.depth}", style="green")
+        else:
+            row.append("never reached" if verdict.complete else "not reached so far", style="bold red")
+        console.print(row, soft_wrap=True)
+
+
+def _actions(verdict: Verdict, console: Console) -> None:
+    if not verdict.actions:
+        return
+    width = max(len(name) for name in verdict.actions)
+    console.print(Text(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold"))
+    for name, count in verdict.actions.items():
+        row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
+        if not count.taken:
+            row.append("  never enabled", style="yellow")
+        console.print(row, soft_wrap=True)
+
+
+def _numbers(verdict: Verdict, console: Console) -> None:
+    s = verdict.stats
+    text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
+    if s.frontier:
+        text += f", {s.frontier:,} left to expand"
+    if s.clipped:
+        where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
+        text += f"; {s.clipped:,} steps clipped at a bound ({where})"
+    console.print(Text(text), soft_wrap=True)
+    seconds = s.seconds
+    rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
+    compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
+    workers = f" on {s.workers} threads" if s.workers > 1 else ""
+    memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
+    console.print(
+        Text(
+            f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}",
+            style="dim",
+        ),
+        soft_wrap=True,
+    )
+    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)

@@ -1,0 +1,137 @@
+"""One check from a model's name to a verdict; what the command line, the gate and the evidence share."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers import reference
+from checkers.load import bind, config_values, digest, load, settings
+from checkers.options import Options, Progress
+from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
+from spec.binding import Bound, ConfigError, ModelError
+from spec.domains import DomainError
+from spec.language import LanguageError
+from spec.subset import Elaborated, SubsetError
+from spec.trace import to_itf
+
+Engine = Callable[[Bound, Elaborated, Options, Verdict, Progress], Verdict]
+
+
+def _reference(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+    verdict.stats.workers = 1
+    return reference.check(bound, options, verdict, progress)
+
+
+ENGINES: dict[str, Engine] = {"reference": _reference}
+DEFAULT_ENGINE = "reference"
+
+
+class Failure(Exception):
+    """A run that cannot be: what to say, and the exit code."""
+
+    def __init__(self, code: Exit, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+@dataclass
+class Asked:
+    """What a check was asked for."""
+
+    model: str
+    set: list[str]
+    engine: str
+    options: Options
+    accept_clipping: bool = False
+
+    def repro(self) -> str:
+        """The command that repeats it."""
+        words = ["reassure", "check", self.model, *(f"--set={s}" for s in self.set)]
+        words += [f"--property={p}" for p in self.options.properties]
+        words += [f"--depth={self.options.depth}"] if self.options.depth is not None else []
+        words += ["--accept-clipping"] if self.accept_clipping else []
+        words += ["--fail-fast"] if self.options.fail_fast else []
+        words += [f"--engine={self.engine}"]
+        return shlex.join(words)
+
+
+def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
+    """A model ready to be checked, and its digest; `Failure` if it is none, or its configuration is wrong."""
+    from checkers.load import UnknownModel
+
+    try:
+        loaded = load(model)
+        bound, lowered = bind(loaded, settings(loaded, pairs))
+    except UnknownModel as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    except ConfigError as error:
+        raise Failure(Exit.CONFIG, str(error)) from None
+    except SubsetError as error:
+        count = len(error.refusals)
+        raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
+    except (LanguageError, DomainError, ModelError) as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+    return bound, lowered, digest(loaded)
+
+
+def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
+    """Checks a model; `Failure` where there is no verdict to be had."""
+    began = time.monotonic()
+    bound, lowered, sha = prepare(asked.model, asked.set)
+    claimed = [p.name for p in bound.properties + bound.covers] + (["deadlock"] if bound.model.deadlock else [])
+    verdict = Verdict(bound.model.name, sha, config_values(bound.config), asked.engine)
+    verdict.accept_clipping = asked.accept_clipping
+    verdict.not_applicable = [p.name for p in bound.not_applicable]
+    verdict.asked = {n for n in claimed if asked.options.properties and asked.options.wants(n)}
+    verdict.repro = asked.repro()
+    if not any(asked.options.wants(name) for name in claimed):
+        wanted = ", ".join(asked.options.properties)
+        raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {wanted}; it has {', '.join(claimed)}")
+    verdict.stats.seconds["load"] = time.monotonic() - began
+    try:
+        verdict = ENGINES[asked.engine](bound, lowered, asked.options, verdict, progress)
+    except ModelError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+    except reference.Nondeterminism as error:
+        raise Failure(Exit.INTERNAL, str(error)) from None
+    finally:
+        progress.done()
+    for found in results(verdict):
+        if found.trace is not None:
+            found.trace.meta = trace_meta(verdict, found)
+    return verdict, bound
+
+
+def results(verdict: Verdict) -> list[Finding | Reached]:
+    """Everything in a verdict that may have a trace."""
+    return [*verdict.properties, *verdict.covers]
+
+
+def trace_meta(verdict: Verdict, found: Finding | Reached) -> dict[str, Any]:
+    """What a trace says about where it comes from."""
+    return {
+        "model": verdict.model,
+        "model_sha256": verdict.model_sha256,
+        "config": verdict.config,
+        "property": found.name,
+        "property_kind": found.kind if isinstance(found, Finding) else "cover",
+        "engine": verdict.engine,
+        "engine_version": ENGINE_VERSION,
+        "repro": verdict.repro,
+    }
+
+
+def write_traces(verdict: Verdict, bound: Bound, folder: Path) -> dict[str, str]:
+    """Writes every trace as ITF; returns the files by property."""
+    written = {}
+    for found in results(verdict):
+        if found.trace is not None:
+            path = folder / f"{verdict.model}--{found.name}.itf.json"
+            write_atomically(path, to_itf(found.trace, bound))
+            written[found.name] = str(path)
+    return written

@@ -1,0 +1,147 @@
+"""Traces told as stories: who did what, with which parameters, and what changed."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from spec.binding import Bound
+from spec.trace import Trace, TraceStep
+from spec.values import Id, Map
+
+
+def plain(value: Any) -> str:
+    """A value as people write it."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted((plain(v) for v in value), key=_natural)) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(plain(v) for v in value) + "]"
+    if isinstance(value, Map):
+        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in value.pairs()) + "}"
+    if isinstance(value, Enum):
+        return str(value.name.lower())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, Id):
+        return str(int(value))
+    if hasattr(value, "__dataclass_fields__"):
+        return "(" + ", ".join(f"{n} {plain(getattr(value, n))}" for n in value.__dataclass_fields__) + ")"
+    return str(value)
+
+
+def _natural(text: str) -> tuple[int, str]:
+    return (int(text), "") if text.lstrip("-").isdigit() else (10**9, text)
+
+
+def flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Fields by path, records taken apart."""
+    if hasattr(value, "__dataclass_fields__"):
+        found: dict[str, Any] = {}
+        for name in value.__dataclass_fields__:
+            found.update(flat(getattr(value, name), f"{path}.{name}" if path else name))
+        return found
+    if isinstance(value, Map):
+        found = {}
+        for k, v in value.pairs():
+            found.update(flat(v, f"{path}[{plain(k)}]"))
+        return found
+    return {path: value}
+
+
+def changes(before: Any, after: Any) -> list[tuple[str, str, str]]:
+    """What changed, as (field, old, new)."""
+    old, new = flat(before), flat(after)
+    return [(k, plain(old[k]) if k in old else "-", plain(v)) for k, v in new.items() if k not in old or old[k] != v]
+
+
+def call(step: TraceStep) -> str:
+    """The action with its parameters."""
+    inner = ", ".join(f"{k}={plain(v)}" for k, v in step.params.items())
+    return f"{step.action}({inner})"
+
+
+def heading(trace: Trace) -> str:
+    """What the trace shows."""
+    meta = trace.meta
+    name = meta.get("property")
+    steps = len(trace) - 1
+    what = f"{name} is violated after {steps} step{'s' * (steps != 1)}" if name else f"{steps} steps"
+    if meta.get("property_kind") == "cover":
+        what = f"{name} is reached after {steps} step{'s' * (steps != 1)}"
+    if meta.get("property_kind") == "deadlock":
+        what = f"nothing is enabled after {steps} step{'s' * (steps != 1)}"
+    return f"{meta.get('model', '')}: {what}"
+
+
+def ending(trace: Trace, bound: Bound) -> list[str]:
+    """Why it matters: the docstring of the property."""
+    claim = next((p for p in [*bound.properties, *bound.covers] if p.name == trace.meta.get("property")), None)
+    return claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
+
+
+def tell(trace: Trace, bound: Bound, console: Console) -> None:
+    """The story as text, coloured if the console is."""
+    console.print(Text(heading(trace), style="bold"))
+    for line in ending(trace, bound):
+        console.print(Text("  " + line, style="italic"))
+    console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"))
+    for name, value in flat(trace.states[0]).items():
+        console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
+    for i in range(1, len(trace)):
+        step = trace.steps[i]
+        did = Text(f"  {i}. ", style="cyan")
+        did.append(f"{step.actor}: ", style="bold cyan")
+        did.append(call(step), style="cyan")
+        console.print(did, soft_wrap=True)
+        changed = changes(trace.states[i - 1], trace.states[i])
+        for name, old, new in changed:
+            row = Text(f"       {name}: ")
+            row.append(old, style="red")
+            row.append(" -> ")
+            row.append(new, style="green")
+            console.print(row, soft_wrap=True)
+        if not changed:
+            console.print(Text("       nothing changes", style="dim"))
+
+
+def markdown(trace: Trace, bound: Bound) -> str:
+    """The story as Markdown."""
+    lines = [f"# {heading(trace)}", ""]
+    lines += [*ending(trace, bound), ""] if ending(trace, bound) else []
+    config = ", ".join(f"{k}={v}" for k, v in trace.meta.get("config", {}).items())
+    if config:
+        lines += [f"Configuration: {config}.", ""]
+    lines += [f"0. `{call(trace.steps[0])}`", ""]
+    lines += [f"   {name} = {plain(value)}  " for name, value in flat(trace.states[0]).items()]
+    for i in range(1, len(trace)):
+        step = trace.steps[i]
+        lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
+        rows = changes(trace.states[i - 1], trace.states[i])
+        lines += [f"   {name}: {old} → **{new}**  " for name, old, new in rows] or ["   nothing changes"]
+    if "repro" in trace.meta:
+        lines += ["", f"Found by `{trace.meta['repro']}`."]
+    return "\n".join(lines) + "\n"
+
+
+def mermaid(trace: Trace) -> str:
+    """The story as a Mermaid sequence diagram: one lane an actor, the state beside it."""
+    actors = list(dict.fromkeys(s.actor for s in trace.steps[1:]))
+    lines = ["sequenceDiagram"]
+    lines += [f"  participant {_lane(a)} as {a}" for a in actors]
+    lines.append("  participant state")
+    for i in range(1, len(trace)):
+        step = trace.steps[i]
+        lines.append(f"  {_lane(step.actor)}->>state: {call(step).replace(';', ',')}")
+        changed = changes(trace.states[i - 1], trace.states[i])
+        note = "<br/>".join(f"{n}: {o} to {v}" for n, o, v in changed) or "nothing changes"
+        lines.append(f"  Note right of state: {note.replace(';', ',')}")
+    return "\n".join(lines) + "\n"
+
+
+def _lane(actor: str) -> str:
+    return actor.replace(" ", "_") or "nobody"
