@@ -64,7 +64,6 @@ class Bound:
         self.model = model
         self.config = make_config(model, {}) if config is None else config
         self.type: RecordType = record_type(model.state, self.config)
-        self.views: dict[Any, Callable[..., Any]] = {}
         self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
         self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
         self.views = {typing.get_type_hints(v)["return"]: v for v in model.views}

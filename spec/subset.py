@@ -274,14 +274,21 @@ class Statements(Calls):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is None:
             raise self.refuse(node, "a name without a value", "give it one")
-        if len(targets) != 1 or not isinstance(targets[0], ast.Name):
-            target = targets[0]
+        target = targets[0]
+        if len(targets) == 1 and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            names = [t.id for t in target.elts if isinstance(t, ast.Name)]
+            if len(names) == len(target.elts) == len(node.value.elts):
+                values = [self.symbols.as_bag(self.expr(e)) for e in node.value.elts]
+                for name, one in zip(names, values, strict=True):
+                    self._bind(name, one, frozenset())
+                return False
+        if len(targets) != 1 or not isinstance(target, ast.Name):
             if isinstance(target, ast.Attribute | ast.Subscript):
                 raise self.refuse(node, f"changing `{ast.unparse(target)}`", "values do not change: use `replace(...)`")
             raise self.refuse(node, "unpacking", "assign one name; return a record instead of a tuple")
         value = self.symbols.as_bag(self.expr(node.value))
         # An alias of something known not to be None is known too, for `expr` has unwrapped it.
-        self._bind(targets[0].id, value, frozenset())
+        self._bind(target.id, value, frozenset())
         return False
 
     def _bind(self, name: str, value: Sym, facts: frozenset[str]) -> None:

@@ -127,6 +127,7 @@ CONSTRUCTS = {
     "helper_guard": "guarded(s)\n    return replace(s, number=0)",
     "configuration": "require(not c.flag and c.nodes == 3)\n    return s",
     "augmented": "n = s.number\n    n += 1\n    n -= 2\n    return replace(s, number=n)",
+    "two_at_once": "a, b = s.number, s.inner.count\n    a, b = b, a\n    return replace(s, number=a - b)",
     "record_helper": "pair = both(s)\n    return replace(s, alive=pair.nodes, leader=pair.node)",
 }
 
