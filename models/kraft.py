@@ -1,15 +1,19 @@
 """KRaft partition reassignment by the rules of the document: grow, catch up, complete, cancel.
 
-Rules of `003_c5e6a6197ed818b1.txt` (chapter 4 of the KRaft replication description); ELR and fencing as KIP-966 has
-them, on which the chapter builds. One partition. What Kafka's code does differently is in `kraft_kafka`.
+Rules of `003_c5e6a6197ed818b1.txt`, chapter 4 of a description of KRaft replication; fencing and eligible leader
+replicas (ELR) as in KIP-966, on which that chapter builds. One partition. What Kafka's code does differently is in
+`kraft_kafka`.
 
-The story: an administrator starts a reassignment; the controller grows the replica set; followers catch up; the leader
-proposes an ISR with them; the controller applies the proposal and, if MinISR and everything added are there, completes.
-Brokers are fenced and come back, one may lose its disk, followers fall behind, the administrator cancels or changes
-the target. Only what disturbs is limited (`fences`, `shutdowns`, ...), never what heals, so that nothing is clipped.
+The story: an administrator starts a reassignment and the controller grows the replica set. Followers catch up, the leader
+proposes an ISR with them in an AlterPartition request, and the controller applies it. Once the ISR without what is to be
+removed reaches MinISR and has everything added, the reassignment completes in that same change. Meanwhile brokers are
+fenced and return, one may lose its log, followers lag, and the administrator cancels or asks for another target.
 
-Left out: the network but for the one AlterPartition request a leader may have in flight (and one of a predecessor);
-a deposed leader that goes on; targets in another order than ascending; logs beyond "holds everything committed".
+What disturbs is limited by the configuration (`fences`, `lags`, ...); what heals is not. A proposal made with outdated metadata
+is the same as one made earlier and delivered late, so leaders propose with current metadata and requests stay in flight.
+
+Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what is
+new; the content of logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
 """
 
 from dataclasses import dataclass
@@ -27,7 +31,6 @@ from spec import (
     fill,
     initial,
     invariant,
-    leads_to,
     replace,
     require,
     some,
@@ -36,15 +39,15 @@ from spec import (
 )
 from spec.reassignment import (
     NOBODY,
-    PROMISES,
+    SHARED,
     Broker,
     Brokers,
     Epoch,
     Partition,
-    Replicas,
     Watched,
     members,
     reassigning,
+    target_of,
 )
 
 
@@ -66,31 +69,34 @@ class Config:
     """In-sync replicas at the start (0: all)."""
     unclean: Unclean = Unclean.EITHER
     """unclean.leader.election.enable; `either` explores both."""
-    reassignments: Annotated[int, Range(0, 4)] = 1
-    """Reassignments an administrator asks for, changes of the target included."""
+    in_flight: Annotated[int, Range(1, 3)] = 1
+    """AlterPartition requests on their way to the controller at one time."""
+    reassignments: Annotated[int, Range(0, 4)] = 2
+    """Reassignments that the administrator asks for, changes of the target included."""
     cancels: Annotated[int, Range(0, 4)] = 1
+    """Cancellations that the administrator asks for."""
     fences: Annotated[int, Range(0, 6)] = 1
-    """Brokers fenced, one at a time, again and again."""
+    """Times that a broker is fenced."""
     shutdowns: Annotated[int, Range(0, 4)] = 1
-    """Unclean shutdowns: a broker comes back without its data."""
+    """Times that a broker shuts down uncleanly and loses its log."""
     lags: Annotated[int, Range(0, 4)] = 1
-    """Shrinks of the ISR that the leader proposes because a follower lags."""
-    records: Annotated[int, Range(0, 4)] = 1
-    """Records committed."""
+    """Times that the leader drops a follower from the ISR because it lags."""
 
     def __post_init__(self) -> None:
         if self.replication_factor > self.brokers:
             raise ValueError(f"replication_factor={self.replication_factor} is more than brokers={self.brokers}")
         if self.initial_isr > self.replication_factor:
-            raise ValueError(
-                f"initial_isr={self.initial_isr} is more than replication_factor={self.replication_factor}"
-            )
+            raise ValueError(f"initial_isr={self.initial_isr} is more than {self.replication_factor} replicas")
 
     @property
     def max_epoch(self) -> int:
-        """No epoch gets beyond it: every disturbance is followed by a bounded number of repairs."""
-        disturbances = self.reassignments + self.cancels + self.fences + self.shutdowns + self.lags
-        return 2 + self.brokers + disturbances * (self.brokers + 2)
+        """No epoch gets beyond it.
+
+        Fencing, a shutdown or lag is one change, one election and one return to the ISR; a cancellation, one change and one
+        election; a reassignment, one change and as many joins as there are brokers; first of all, the initial ISR fills up.
+        """
+        lost = self.fences + self.shutdowns + self.lags
+        return 3 * lost + 2 * self.cancels + (1 + self.brokers) * self.reassignments + self.replication_factor
 
 
 BrokerEpoch = Annotated[int, Range(0, "shutdowns")]
@@ -98,7 +104,7 @@ BrokerEpoch = Annotated[int, Range(0, "shutdowns")]
 
 @dataclass(frozen=True)
 class AlterPartition:
-    """The leader's request for another ISR, with what it knew when it sent it."""
+    """The leader's request for another ISR, with the epochs it knew when it sent it."""
 
     source: Broker
     leader_epoch: Epoch
@@ -111,53 +117,45 @@ class AlterPartition:
 class Cluster:
     partition: Partition
     unclean: bool
+    """Whether the topic allows unclean leader election."""
     unfenced: Brokers
     """Brokers that are registered, alive, and not fenced."""
     broker_epochs: Map[Broker, BrokerEpoch]
     """Which incarnation of a broker is registered; an unclean shutdown makes another."""
-    requests: Annotated[frozenset[AlterPartition], MaxSize(2)]
+    requests: Annotated[frozenset[AlterPartition], MaxSize("in_flight")]
+    """AlterPartition requests in flight, in no order."""
     leader_isr: Brokers
-    """The ISR that the leader believes in."""
+    """The ISR in the leader's copy of the metadata."""
     proposed: Brokers
-    """The ISR that the leader has asked for and not heard of again; empty if none."""
-    informed: bool
-    """Whether the leader has the newest metadata."""
+    """The ISR that the leader has asked for without an answer yet; empty if none."""
     complete: Brokers
-    """Ghost: the brokers that hold everything committed."""
-    lost: bool
-    """Ghost: a clean election has chosen a broker that lacks something committed."""
-    original: Replicas
-    """Ghost: the replicas before the reassignment that is going on."""
+    """Replicas that hold everything committed: the ghost of K12.
+
+    Logs have no gaps, so this is also what a leader sees as a fetch offset at the high watermark: who may join the ISR.
+    """
     reassignments: Annotated[int, Range(0, "reassignments")]
     cancels: Annotated[int, Range(0, "cancels")]
     fences: Annotated[int, Range(0, "fences")]
     shutdowns: Annotated[int, Range(0, "shutdowns")]
     lags: Annotated[int, Range(0, "lags")]
-    records: Annotated[int, Range(0, "records")]
 
 
 def watched(s: Cluster, c: Config) -> Watched:
     return Watched(s.partition, c.min_isr, s.unclean)
 
 
-def everyone(c: Config) -> Brokers:
-    return every(Broker, c)
-
-
 def first(count: int, c: Config) -> Brokers:
-    """Brokers 1 to `count`."""
-    return frozenset(b for b in everyone(c) if sum(1 for x in everyone(c) if x < b) < count)
+    return frozenset(b for b in every(Broker, c) if sum(1 for x in every(Broker, c) if x < b) < count)
 
 
 @initial
 def settled(c: Config, unclean: bool) -> Cluster:
-    """A healthy partition on the first brokers."""
+    """A partition on the first brokers, led by broker 1, everybody alive."""
     require(c.unclean == Unclean.EITHER or unclean == (c.unclean == Unclean.ON))
-    replicas = tuple(sorted(first(c.replication_factor, c)))
-    isr = first(c.replication_factor if c.initial_isr == 0 else c.initial_isr, c)
+    isr = first(c.initial_isr if c.initial_isr > 0 else c.replication_factor, c)
     return Cluster(
         partition=Partition(
-            replicas=replicas,
+            replicas=tuple(sorted(first(c.replication_factor, c))),
             isr=isr,
             elr=NOBODY,
             adding=NOBODY,
@@ -169,512 +167,421 @@ def settled(c: Config, unclean: bool) -> Cluster:
             last_known_leader=None,
         ),
         unclean=unclean,
-        unfenced=everyone(c),
+        unfenced=every(Broker, c),
         broker_epochs=fill(Broker, c, 0),
         requests=frozenset(),
         leader_isr=isr,
         proposed=NOBODY,
-        informed=True,
         complete=isr,
-        lost=False,
-        original=replicas,
         reassignments=0,
         cancels=0,
         fences=0,
         shutdowns=0,
         lags=0,
-        records=0,
     )
 
 
-# -- rules ------------------------------------------------------------------------------------------
+# -- the controller's rules, over the partition ---------------------------------------------------------
 
 
-def electable(p: Partition, unfenced: Brokers, unclean: bool) -> Brokers:
-    """Who may lead: the ISR; failing that the ELR; failing that, if allowed, anybody."""
-    if p.isr & unfenced != NOBODY:
-        return p.isr & unfenced
-    if p.elr & unfenced != NOBODY:
-        return p.elr & unfenced
-    return members(p) & unfenced if unclean else NOBODY
+def may_lead(p: Partition, isr: Brokers, alive: Brokers, successor: Broker | None) -> bool:
+    """Clean election once the ISR is `isr`: the leader if it can stay, else anybody alive in it, else nobody.
 
-
-def may_lead(p: Partition, unfenced: Brokers, unclean: bool, successor: Broker | None) -> bool:
-    """Whether the document lets `successor` lead next; it does not say which of several (K10, example 2)."""
-    if p.leader is not None and p.leader in p.isr & unfenced:
+    Nondeterministic because the document's second example does not take the first of the target (K10).
+    """
+    if p.leader is not None and p.leader in isr & alive:
         return successor == p.leader
-    candidates = electable(p, unfenced, unclean)
-    if successor is None:
-        return candidates == NOBODY
-    return successor in candidates
+    if isr & alive == NOBODY:
+        return successor is None
+    return successor is not None and successor in isr & alive
 
 
-def with_isr(p: Partition, isr: Brokers, min_isr: int) -> Partition:
-    """Another ISR; who leaves it is kept as eligible while the ISR is below MinISR."""
-    return replace(p, isr=isr, elr=NOBODY if len(isr) >= min_isr else (p.elr | p.isr) - isr)
+def elr_after(p: Partition, isr: Brokers, replicas: Brokers, min_isr: int) -> Brokers:
+    """Who may lead besides the new `isr`: below MinISR nothing is committed, so those who left still hold everything."""
+    return NOBODY if len(isr) >= min_isr else ((p.elr | p.isr) - isr) & replicas
 
 
-def led_by(p: Partition, successor: Broker | None, new_reign: bool) -> Partition:
-    """The partition with its next leader; an ELR member or an unclean leader becomes the whole ISR."""
-    epoch = p.leader_epoch + 1 if new_reign or successor != p.leader else p.leader_epoch
-    led = replace(p, leader=successor, leader_epoch=epoch)
-    if successor is None or successor in p.isr:
-        return led
-    if successor in p.elr:
-        return replace(led, isr=frozenset({successor}), elr=p.elr - {successor})
-    return replace(led, isr=frozenset({successor}), elr=NOBODY, recovering=True)
+def recorded(before: Partition, after: Partition, new_reign: bool) -> Partition:
+    """The change as it is written: one more partition epoch; a leader epoch for a new leader or `new_reign`."""
+    reigns = 1 if new_reign or after.leader != before.leader else 0
+    return replace(after, partition_epoch=before.partition_epoch + 1, leader_epoch=before.leader_epoch + reigns)
 
 
-def recorded(s: Cluster, p: Partition, successor: Broker | None, new_reign: bool) -> Cluster:
-    """The controller writes one partition record: one partition epoch, the election, and what it does to the ghosts."""
-    old = s.partition
-    led = replace(led_by(p, successor, new_reign), partition_epoch=old.partition_epoch + 1)
-    complete = s.complete & members(led)
-    lost = s.lost
-    if successor is not None and successor != old.leader and successor not in s.complete:
-        # What only others hold is gone; from here on the new leader's log is the truth.
-        complete = frozenset({successor})
-        lost = s.lost or successor in p.isr or successor in p.elr
-    moved = successor != old.leader
-    return replace(
-        s,
-        partition=led,
-        leader_isr=led.isr if moved else s.leader_isr,
-        proposed=NOBODY if moved else s.proposed,
-        informed=moved,
-        complete=complete,
-        lost=lost,
-        original=s.original if reassigning(led) else led.replicas,
-    )
+def without(replicas: tuple[Broker, ...], gone: Brokers) -> tuple[Broker, ...]:
+    return tuple(b for b in replicas if b not in gone)
 
 
-def completed(p: Partition, isr: Brokers, min_isr: int) -> Partition:
-    """The reassignment's end: the target replicas, nothing of what was removed."""
-    return replace(
-        p,
-        replicas=tuple(b for b in p.replicas if b not in p.removing),
-        isr=isr - p.removing,
-        elr=NOBODY if len(isr - p.removing) >= min_isr else ((p.elr | p.isr) - isr) - p.removing,
-        adding=NOBODY,
-        removing=NOBODY,
-    )
+def retargeted(p: Partition, target: Brokers) -> Partition:
+    """Replicas, adding and removing for a new target; the originals are what is left without `adding` (K1, K14)."""
+    originals = members(p) - p.adding
+    listed = without(p.replicas, p.adding - target) + tuple(sorted(target - members(p)))
+    return replace(p, replicas=listed, adding=target - originals, removing=originals - target)
 
 
 def completes(p: Partition, isr: Brokers, min_isr: int) -> bool:
-    """The two rules of section 4.2: enough in sync, and everything added."""
-    return reassigning(p) and len(isr - p.removing) >= min_isr and p.adding <= isr - p.removing
+    """Rules for a reassignment to be complete (K2)."""
+    final = isr - p.removing
+    return reassigning(p) and p.adding <= final and len(final) >= min_isr
 
 
-def grown(p: Partition, target: Brokers) -> Partition:
-    """The union of the current and the target replicas; nothing else changes."""
-    adding = target - members(p)
-    return replace(p, replicas=p.replicas + tuple(sorted(adding)), adding=adding, removing=members(p) - target)
-
-
-def reverted(p: Partition, min_isr: int) -> Partition:
-    """The replicas without what was being added."""
-    isr = p.isr - p.adding
+def completed(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
+    """The completion change, but for the epochs (K3); the ELR is emptied as the ISR reaches MinISR."""
     return replace(
         p,
-        replicas=tuple(b for b in p.replicas if b not in p.adding),
-        isr=isr,
-        elr=NOBODY if len(isr) >= min_isr else p.elr - p.adding,
+        replicas=without(p.replicas, p.removing),
+        isr=isr - p.removing,
+        elr=NOBODY,
         adding=NOBODY,
         removing=NOBODY,
+        leader=leader,
     )
 
 
-def stale(s: Cluster, r: AlterPartition) -> bool:
-    """Not from the leader, or not about the present partition."""
-    p = s.partition
-    return r.source != p.leader or r.leader_epoch != p.leader_epoch or r.partition_epoch != p.partition_epoch
+def decided(s: Cluster, p: Partition) -> Cluster:
+    """The partition becomes `p`: removed replicas delete their log, and a new leader starts from this metadata."""
+    complete = s.complete & members(p)
+    if p.leader == s.partition.leader:
+        return replace(s, partition=p, complete=complete)
+    return replace(s, partition=p, complete=complete, leader_isr=p.isr, proposed=NOBODY)
 
 
-def ineligible(s: Cluster, r: AlterPartition, c: Config) -> bool:
-    """Names a broker that is fenced, or that has restarted since."""
-    return not r.isr <= s.unfenced or any(r.broker_epochs[b] != s.broker_epochs[b] for b in r.isr)
+def decided_uncleanly(s: Cluster, p: Partition, leader: Broker) -> Cluster:
+    """As `decided`, the ISR being just `leader`; what it lacks counts as committed no longer."""
+    after = decided(s, replace(p, isr=NOBODY | {leader}, elr=NOBODY, leader=leader))
+    return after if leader in s.complete else replace(after, complete=NOBODY | {leader})
 
 
-def in_flight(s: Cluster, leader: Broker) -> bool:
-    return any(r.source == leader for r in s.requests)
+# -- the administrator ----------------------------------------------------------------------------------
 
 
-# -- admin ------------------------------------------------------------------------------------------
-
-
-@action(who="admin", tags=["start", "complete"])
+@action(who="admin", tags=["start"])
 def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
-    """Asks for a reassignment (AlterPartitionReassignments). A pure removal that leaves enough is done at once."""
+    """AlterPartitionReassignments: the replica set grows, or a pure removal is done at once (K1, K5).
+
+    The growth change leaves leader and ISR alone. With nothing to add and enough left, the controller goes straight to
+    completion. Left out: that one request reassigns many partitions; validation beyond a target that is not empty.
+    """
     p = s.partition
     require(not reassigning(p) and s.reassignments < c.reassignments)
     require(target != NOBODY and target != members(p))
     asked = replace(s, reassignments=s.reassignments + 1)
-    plan = grown(p, target)
-    if plan.adding == NOBODY and len(target) >= c.min_isr and completes(plan, p.isr, c.min_isr):
-        done = completed(plan, p.isr, c.min_isr)
-        require(may_lead(done, s.unfenced, s.unclean, successor))
-        return recorded(asked, done, successor, True)
+    grown = retargeted(p, target)
+    if completes(grown, p.isr, c.min_isr):
+        require(may_lead(p, p.isr - grown.removing, s.unfenced, successor))
+        return decided(asked, recorded(p, completed(grown, p.isr, successor), new_reign=True))
     require(successor == p.leader)
-    return recorded(asked, plan, successor, False)
+    return decided(asked, recorded(p, grown, new_reign=False))
 
 
 @action(who="admin", tags=["retarget"])
 def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
-    """Asks for another target while a reassignment goes on: the originals stay, intermediate replicas go (K14).
+    """Another target while a reassignment goes on (K14): what was being added and is not wanted any more is dropped.
 
-    The document is silent; that it is refused where dropping the intermediate replicas takes the ISR below MinISR is our
-    repair, after its rule for cancellation (`models/broken/retarget_unchecked.py` shows what happens without).
+    The document does not say what happens if the drop takes the ISR below MinISR. As for a cancellation, we answer
+    with an error (`broken/retarget_unchecked` is the other reading). Going back to the originals is a cancellation.
     """
     p = s.partition
     require(reassigning(p) and s.reassignments < c.reassignments)
-    originals = members(p) - p.adding
-    require(target != NOBODY and target != members(p) - p.removing and target != originals)
-    kept = originals | target
-    isr = p.isr & kept
-    require(retarget_is_safe(p, isr, c.min_isr))
-    base = replace(with_isr(p, isr, c.min_isr), replicas=tuple(b for b in p.replicas if b in kept))
-    adding = target - originals
-    plan = replace(
-        base,
-        replicas=base.replicas + tuple(sorted(adding - members(p))),
-        elr=base.elr & kept,
-        adding=adding,
-        removing=originals - target,
+    require(target != NOBODY and target != target_of(p) and target != members(p) - p.adding)
+    asked = replace(s, reassignments=s.reassignments + 1)
+    changed = retargeted(p, target)
+    isr = p.isr & members(changed)
+    if isr != p.isr and len(isr) < c.min_isr:
+        require(successor == p.leader)
+        return asked
+    if completes(changed, isr, c.min_isr):
+        require(may_lead(p, isr - changed.removing, s.unfenced, successor))
+        return decided(asked, recorded(p, completed(changed, isr, successor), new_reign=True))
+    require(may_lead(p, isr, s.unfenced, successor))
+    dropped = members(p) - members(changed)
+    elr = elr_after(p, isr, members(changed), c.min_isr)
+    return decided(
+        asked, recorded(p, replace(changed, isr=isr, elr=elr, leader=successor), new_reign=dropped != NOBODY)
     )
-    require(may_lead(plan, s.unfenced, s.unclean, successor))
-    return recorded(replace(s, reassignments=s.reassignments + 1), plan, successor, False)
-
-
-def retarget_is_safe(p: Partition, isr: Brokers, min_isr: int) -> bool:
-    return len(isr) >= min_isr or isr == p.isr
 
 
 @action(who="admin", tags=["cancel"])
 def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
-    """Gives the reassignment up. With too little in sync it needs unclean election to be allowed."""
+    """The reassignment is given up: what it was adding is dropped, and the originals stay (K9).
+
+    If too few originals are in sync the answer is an error, unless unclean election is allowed: then the change is reverted
+    all the same, with a leader from the ISR or, if that is empty, any original that is alive. The document does not
+    say which epochs move; as replicas are dropped, we raise both. Left out: a cancellation with nothing to cancel.
+    """
     p = s.partition
     require(reassigning(p) and s.cancels < c.cancels)
-    require(cancel_is_safe(p, c.min_isr) or s.unclean)
-    plan = reverted(p, c.min_isr)
-    require(may_lead(plan, s.unfenced, s.unclean, successor))
-    return recorded(replace(s, cancels=s.cancels + 1), plan, successor, False)
+    asked = replace(s, cancels=s.cancels + 1)
+    isr = p.isr - p.adding
+    if len(isr) < c.min_isr and not s.unclean:
+        require(successor == p.leader)
+        return asked
+    originals = members(p) - p.adding
+    elr = elr_after(p, isr, originals, c.min_isr)
+    reverted = replace(
+        p, replicas=without(p.replicas, p.adding), isr=isr, elr=elr, adding=NOBODY, removing=NOBODY, leader=successor
+    )
+    after = recorded(p, reverted, new_reign=True)
+    if isr == NOBODY and originals & s.unfenced != NOBODY:
+        leader = some(successor)
+        require(leader in originals & s.unfenced)
+        return decided_uncleanly(asked, after, leader)
+    require(may_lead(p, isr, s.unfenced, successor))
+    return decided(asked, after)
 
 
-def cancel_is_safe(p: Partition, min_isr: int) -> bool:
-    return len(p.isr - p.adding) >= min_isr
-
-
-@action(who="admin", tags=["cancel"])
-def be_refused_a_cancel(s: Cluster, c: Config) -> Cluster:
-    """Is answered with an error, as too few of the original replicas are in sync."""
-    p = s.partition
-    require(reassigning(p) and s.cancels < c.cancels)
-    require(not cancel_is_safe(p, c.min_isr) and not s.unclean)
-    return replace(s, cancels=s.cancels + 1)
-
-
-# -- follower ---------------------------------------------------------------------------------------
+# -- followers and the leader ---------------------------------------------------------------------------
 
 
 @action(who="follower", fair="weak")
-def catch_up(s: Cluster, broker: Broker) -> Cluster:
-    """Fetches what it lacks. Left out: how long that takes, and truncation."""
+def catch_up(s: Cluster, follower: Broker) -> Cluster:
+    """A follower fetches up to the high watermark, from scratch if it was just added.
+
+    Left out: how far it has got, truncation, moving a log between directories.
+    """
+    leader = some(s.partition.leader)
+    require(follower in members(s.partition) & s.unfenced and follower not in s.complete)
+    require(leader in s.complete)
+    return replace(s, complete=s.complete | {follower})
+
+
+def waiting(s: Cluster) -> bool:
+    """The leader's request is under way and as current as what the controller has."""
+    p = s.partition
+    return any(r.source == p.leader and r.partition_epoch == p.partition_epoch for r in s.requests)
+
+
+def proposes(s: Cluster, c: Config, isr: Brokers) -> Cluster:
+    """The leader sends an AlterPartition request: one at a time, with what the controller last told it."""
     p = s.partition
     leader = some(p.leader)
-    require(broker in members(p) and broker in s.unfenced and broker not in s.complete)
-    require(leader in s.unfenced and leader in s.complete)
-    return replace(s, complete=s.complete | {broker})
-
-
-# -- leader -----------------------------------------------------------------------------------------
-
-
-def requested(s: Cluster, leader: Broker, isr: Brokers) -> Cluster:
-    """The leader sends an AlterPartition with what it knows."""
-    p = s.partition
+    require(s.proposed == NOBODY and s.leader_isr == p.isr and len(s.requests) < c.in_flight)
+    require(all(r.source != leader for r in s.requests))
     request = AlterPartition(leader, p.leader_epoch, p.partition_epoch, isr, s.broker_epochs)
-    return replace(s, requests=s.requests | {request}, proposed=isr)
+    return replace(s, proposed=isr, requests=s.requests | {request})
 
 
-@action(who="leader", fair="weak")
-def propose_expansion(s: Cluster, broker: Broker) -> Cluster:
-    """Asks to take a replica into the ISR that has reached the high watermark."""
+@action(who="leader", fair="strong")
+def propose_expansion(s: Cluster, c: Config, follower: Broker) -> Cluster:
+    """The leader asks to take a follower that has caught up, and is not fenced, into the ISR.
+
+    Strongly fair: a follower may fall behind again and again before the leader notices it. Left out: several at once.
+    """
     p = s.partition
-    leader = some(p.leader)
-    require(s.informed and s.proposed == NOBODY and not in_flight(s, leader) and len(s.requests) < 2)
-    require(broker in members(p) and broker not in p.isr)
-    require(broker in s.unfenced and broker in s.complete)
-    return requested(s, leader, p.isr | {broker})
+    require(follower in (members(p) & s.unfenced & s.complete) - p.isr)
+    return proposes(s, c, p.isr | {follower})
 
 
 @action(who="leader")
-def propose_shrink(s: Cluster, c: Config, broker: Broker) -> Cluster:
-    """Asks to drop a follower that lags."""
+def propose_shrink(s: Cluster, c: Config, follower: Broker) -> Cluster:
+    """The leader asks to drop a follower that lags.
+
+    Left out: time; several at once.
+    """
     p = s.partition
-    leader = some(p.leader)
-    require(s.lags < c.lags)
-    require(s.informed and s.proposed == NOBODY and not in_flight(s, leader) and len(s.requests) < 2)
-    require(broker in p.isr and broker != leader)
-    return requested(replace(s, lags=s.lags + 1), leader, p.isr - {broker})
+    require(s.lags < c.lags and follower in p.isr and follower != p.leader)
+    return proposes(replace(s, lags=s.lags + 1), c, p.isr - {follower})
 
 
 @action(who="leader")
-def commit(s: Cluster, c: Config) -> Cluster:
-    """Commits a record: the ISR and whatever it has asked to add hold it; a shrink it has asked for does not count."""
-    require(s.partition.leader is not None and s.records < c.records)
-    holders = must_hold(s)
-    require(len(s.leader_isr) >= c.min_isr and holders <= s.complete)
-    return replace(s, complete=holders, records=s.records + 1)
+def commit(s: Cluster) -> Cluster:
+    """A record is committed: every member of the ISR has it, and everybody whom the leader has proposed to add.
+
+    A proposed removal does not lower the bar before the controller has agreed. What lies outside falls behind. A record
+    that nobody misses changes nothing here and is left out, so that records need no limit.
+    """
+    return committed(s, s.leader_isr | s.proposed)
 
 
-def must_hold(s: Cluster) -> Brokers:
-    """The maximal ISR: what must hold a record before it is committed."""
-    return s.leader_isr | s.proposed
+def committed(s: Cluster, holders: Brokers) -> Cluster:
+    require(s.partition.leader is not None and holders <= s.complete and s.complete != holders)
+    return replace(s, complete=holders)
 
 
 @action(who="leader", fair="weak")
 def hear(s: Cluster) -> Cluster:
-    """Receives the answer to its request, or the newest metadata, whichever is first."""
-    require(s.partition.leader is not None and not s.informed)
-    return replace(s, leader_isr=s.partition.isr, proposed=NOBODY, informed=True)
+    """The leader receives the answer to its request, or newer metadata that makes the request pointless.
 
-
-# -- controller -------------------------------------------------------------------------------------
-
-
-@action(who="controller", fair="weak", tags=["complete", "alter"], request=lambda s: s.requests)
-def apply_alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
-    """Takes the proposed ISR, and completes the reassignment if that is now possible."""
+    Either way it goes on with the metadata as it is and forgets the proposal. Left out: hearing of one without the other.
+    """
     p = s.partition
-    require(not stale(s, request) and not ineligible(s, request, c))
-    require(request.isr <= members(p) and request.source in request.isr)
-    answered = replace(s, requests=s.requests - {request})
-    if completes(p, request.isr, c.min_isr):
-        done = completed(p, request.isr, c.min_isr)
-        require(may_lead(done, s.unfenced, s.unclean, successor))
-        return recorded(answered, done, successor, True)
-    plan = replace(with_isr(p, request.isr, c.min_isr), recovering=False)
-    require(may_lead(plan, s.unfenced, s.unclean, successor))
-    return recorded(answered, plan, successor, False)
+    require(p.leader is not None and not waiting(s))
+    require(s.proposed != NOBODY or s.leader_isr != p.isr)
+    return replace(s, leader_isr=p.isr, proposed=NOBODY)
 
 
-@action(who="controller", fair="weak", tags=["alter"], request=lambda s: s.requests)
-def refuse_alter_partition(s: Cluster, c: Config, request: AlterPartition) -> Cluster:
-    """Answers a request that is stale, or names a broker that may not be in an ISR, with an error."""
-    require(stale(s, request) or ineligible(s, request, c))
-    mine = request.source == s.partition.leader
-    return replace(s, requests=s.requests - {request}, informed=s.informed and not mine)
+# -- the controller -------------------------------------------------------------------------------------
+
+
+def current(s: Cluster, request: AlterPartition) -> bool:
+    """Sent by the leader of this epoch, which has seen the latest change (K13)."""
+    p = s.partition
+    return (
+        request.source == p.leader
+        and request.leader_epoch == p.leader_epoch
+        and request.partition_epoch == p.partition_epoch
+    )
+
+
+def eligible(s: Cluster, request: AlterPartition) -> bool:
+    """Everybody in the proposed ISR is a replica, not fenced, and has not lost its log since."""
+    return (
+        request.source in request.isr
+        and request.isr <= members(s.partition) & s.unfenced
+        and all(request.broker_epochs[b] == s.broker_epochs[b] for b in request.isr)
+    )
+
+
+def altered(s: Cluster, c: Config, isr: Brokers, successor: Broker | None) -> Cluster:
+    """The ISR becomes `isr`, and with it, in one change, the reassignment is completed if it can be (K2, K3)."""
+    p = s.partition
+    if completes(p, isr, c.min_isr):
+        require(may_lead(p, isr - p.removing, s.unfenced, successor))
+        return decided(s, recorded(p, completed(p, isr, successor), new_reign=True))
+    require(successor == p.leader)
+    elr = elr_after(p, isr, members(p), c.min_isr)
+    return decided(s, recorded(p, replace(p, isr=isr, elr=elr), new_reign=False))
+
+
+@action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
+def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
+    """AlterPartition: the controller takes over the ISR that the leader proposes, or answers with an error.
+
+    Left out: which error it is; leader recovery state.
+    """
+    handled = replace(s, requests=s.requests - {request})
+    if not (current(s, request) and eligible(s, request)):
+        require(successor == s.partition.leader)
+        return handled
+    return altered(handled, c, request.isr, successor)
+
+
+def left(s: Cluster, c: Config, broker: Broker, keeps_log: bool, successor: Broker | None) -> Cluster:
+    """`broker` leaves the ISR, if it is there, and without its log the ELR too; if it led, leadership moves."""
+    p = s.partition
+    isr = p.isr - {broker}
+    elr = elr_after(p, isr, members(p), c.min_isr)
+    elr = elr if keeps_log else elr - {broker}
+    require(may_lead(p, isr, s.unfenced, successor))
+    if isr == p.isr and elr == p.elr:
+        return s
+    return decided(s, recorded(p, replace(p, isr=isr, elr=elr, leader=successor), new_reign=False))
 
 
 @action(who="controller")
 def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cluster:
-    """Misses a broker's heartbeats: it leaves the ISR, and leadership moves if it led. It keeps its data."""
-    p = s.partition
+    """A broker's heartbeats stop: it leaves the ISR, even as the last, and stays eligible if the ISR is below MinISR.
+
+    Left out: controlled shutdown, which differs in who asks for it.
+    """
     require(broker in s.unfenced and s.fences < c.fences)
     fenced = replace(s, unfenced=s.unfenced - {broker}, fences=s.fences + 1)
-    if broker not in p.isr:
-        require(successor == p.leader)
-        return fenced
-    plan = with_isr(p, p.isr - {broker}, c.min_isr)
-    require(may_lead(plan, fenced.unfenced, s.unclean, successor))
-    return recorded(fenced, plan, successor, False)
-
-
-@action(who="controller", fair="weak")
-def unfence(s: Cluster, broker: Broker) -> Cluster:
-    """A broker is back and has caught up with the metadata."""
-    require(broker not in s.unfenced)
-    return replace(s, unfenced=s.unfenced | {broker})
+    return left(fenced, c, broker, True, successor)
 
 
 @action(who="controller")
 def shut_down_uncleanly(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cluster:
-    """A broker has died and registers again, empty: it leaves ISR and ELR, and gets a new broker epoch."""
-    p = s.partition
-    require(broker in s.unfenced and s.shutdowns < c.shutdowns)
-    gone = replace(
+    """A broker dies and registers anew without the end of its log: it leaves ISR and ELR, fenced, with another epoch.
+
+    Left out: the time between its death and its registration, in which the controller still trusts it.
+    """
+    require(s.shutdowns < c.shutdowns)
+    down = replace(
         s,
         unfenced=s.unfenced - {broker},
         broker_epochs=s.broker_epochs.put(broker, s.broker_epochs[broker] + 1),
         complete=s.complete - {broker},
         shutdowns=s.shutdowns + 1,
     )
-    if broker not in p.isr and broker not in p.elr:
-        require(successor == p.leader)
-        return gone
-    left = with_isr(p, p.isr - {broker}, c.min_isr)
-    plan = replace(left, elr=left.elr - {broker})
-    require(may_lead(plan, gone.unfenced, s.unclean, successor))
-    return recorded(gone, plan, successor, False)
+    return left(down, c, broker, False, successor)
 
 
 @action(who="controller", fair="weak")
-def elect(s: Cluster, broker: Broker) -> Cluster:
-    """A partition without a leader gets one: from the ISR, the ELR, or unclean where that is allowed."""
-    require(s.partition.leader is None and broker in electable(s.partition, s.unfenced, s.unclean))
-    return recorded(s, s.partition, broker, False)
+def unfence(s: Cluster, broker: Broker) -> Cluster:
+    """A broker has caught up with the metadata and takes part again. Elections are changes of their own."""
+    require(broker not in s.unfenced)
+    return replace(s, unfenced=s.unfenced | {broker})
+
+
+@action(who="controller", fair="weak")
+def elect_from_elr(s: Cluster, c: Config, broker: Broker) -> Cluster:
+    """Nobody leads and nobody is in sync: an eligible replica that is alive becomes leader and ISR, cleanly."""
+    p = s.partition
+    require(p.leader is None and p.isr == NOBODY and broker in p.elr & s.unfenced)
+    isr = NOBODY | {broker}
+    elr = elr_after(p, isr, members(p), c.min_isr)
+    return decided(s, recorded(p, replace(p, isr=isr, elr=elr, leader=broker), new_reign=True))
+
+
+@action(who="controller", fair="weak")
+def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
+    """Where it is configured: with nobody in sync or eligible alive, any replica leads, and what it lacks is lost.
+
+    Left out: leader recovery state; asking all replicas for the end of their logs first.
+    """
+    p = s.partition
+    require(s.unclean and p.leader is None and (p.isr | p.elr) & s.unfenced == NOBODY)
+    require(broker in members(p) & s.unfenced)
+    return decided_uncleanly(s, recorded(p, replace(p, leader=broker), new_reign=True), broker)
 
 
 @terminal
-def nothing_to_wait_for(s: Cluster, c: Config) -> bool:
-    """Settled; or offline until a disk is repaired; or pending with a target below MinISR, which is K11's own finding."""
+def may_rest(s: Cluster, c: Config) -> bool:
+    """Settled; or offline with every complete copy lost and no unclean election; or held back for good by MinISR (K11)."""
     p = s.partition
-    return not reassigning(p) or p.leader is None or len(members(p) - p.removing) < c.min_isr
+    settled = p.leader is not None and not reassigning(p) and p.isr == members(p)
+    offline = p.leader is None and p.isr | p.elr == NOBODY and not s.unclean
+    held_back = p.leader is not None and p.isr == members(p) and len(target_of(p)) < c.min_isr
+    return settled or offline or held_back
 
 
-# -- claims -----------------------------------------------------------------------------------------
-
-
-@invariant
-def nothing_committed_is_lost(s: Cluster) -> bool:
-    """K12. Otherwise a producer was told that a record is safe, and a clean election has thrown it away."""
-    return not s.lost
+# -- claims about what only this protocol has: requests, brokers, logs ------------------------------------
 
 
 @invariant
-def complete_brokers_are_replicas(s: Cluster) -> bool:
-    """K12, that its ghost means what it says: who holds everything committed is a replica."""
-    return s.complete <= members(s.partition)
+def leader_holds_everything_committed(s: Cluster) -> bool:
+    """K12. Otherwise an acknowledged record is gone although nobody allowed data loss.
+
+    An unclean election redefines what is committed, so that only clean elections can break it.
+    """
+    return s.partition.leader is None or s.partition.leader in s.complete
 
 
-@step_property(tags=["alter"])
-def stale_requests_change_nothing(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
-    """K13. Otherwise a deposed leader, or a delayed request, undoes what the controller has decided."""
-    p = before.partition
-    current = (
-        request.source == p.leader
-        and request.partition_epoch == p.partition_epoch
-        and request.leader_epoch == p.leader_epoch
-    )
-    return current or after.partition == p
+@invariant
+def isr_is_unfenced(s: Cluster) -> bool:
+    """K8. Otherwise acks=all producers wait for a dead broker, and leadership may move to it."""
+    return s.partition.isr <= s.unfenced
 
 
-@step_property(tags=["alter"])
-def only_living_brokers_join(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
-    """K12. Otherwise a fenced broker, or one that came back empty, counts for durability."""
-    joined = after.partition.isr - before.partition.isr
-    return joined <= before.unfenced and all(request.broker_epochs[b] == before.broker_epochs[b] for b in joined)
+@step_property(on=alter_partition)
+def stale_request_changes_nothing(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
+    """K13. Otherwise a delayed request undoes what was decided after it was sent."""
+    return current(before, request) or after.partition == before.partition
 
 
-@step_property(tags=["alter"])
-def completion_keeps_min_isr(before: Cluster, after: Cluster, c: Config, request: AlterPartition) -> bool:
-    """K7, for completion: what the leader proposed was enough, and completion leaves less."""
-    if not reassigning(before.partition) or reassigning(after.partition):
-        return True
-    return len(request.isr) < c.min_isr or len(after.partition.isr) >= c.min_isr
+@cover(on=alter_partition)
+def stale_request_refused(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
+    return not current(before, request) and after.partition == before.partition
 
 
-@step_property(tags=["cancel"])
-def cancel_restores_the_original(before: Cluster, after: Cluster) -> bool:
-    """K9, K14. Otherwise brokers of an abandoned plan stay replicas for good (KAFKA B3, B4)."""
-    return after.partition == before.partition or members(after.partition) == frozenset(before.original)
+@cover(on=alter_partition)
+def ineligible_isr_refused(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
+    return current(before, request) and not eligible(before, request) and after.partition == before.partition
 
 
-@step_property(tags=["cancel"])
-def cancel_restores_the_order(before: Cluster, after: Cluster) -> bool:
-    """K9: to revert is also to restore the preferred leader (KAFKA D14)."""
-    return after.partition == before.partition or after.partition.replicas == before.original
+@cover(on=elect_from_elr)
+def elr_election(before: Cluster, after: Cluster) -> bool:
+    return after.partition.leader is not None
 
 
-def settled_again(s: Cluster) -> bool:
-    return not reassigning(s.partition)
-
-
-@leads_to(settled_again)
-def a_reassignment_ends(s: Cluster) -> bool:
-    """K11. Otherwise brokers copy for ever, and the partition takes no further reassignment."""
-    return reassigning(s.partition)
-
-
-# -- covers: that the claims above are about something ------------------------------------------------
-
-
-@cover(on=start)
-def a_reassignment_starts(before: Cluster, after: Cluster) -> bool:
-    return reassigning(after.partition)
-
-
-@cover(on=start)
-def a_removal_commits_at_once(before: Cluster, after: Cluster) -> bool:
-    """K5."""
-    return not reassigning(after.partition)
-
-
-@cover(on=apply_alter_partition)
-def an_added_replica_joins(before: Cluster, after: Cluster) -> bool:
-    """Catch-up without completion."""
-    p, q = before.partition, after.partition
-    return p.adding & q.isr != p.adding & p.isr and reassigning(q)
-
-
-@cover(on=apply_alter_partition)
-def a_reassignment_completes(before: Cluster, after: Cluster) -> bool:
-    return reassigning(before.partition) and not reassigning(after.partition)
-
-
-@cover(on=apply_alter_partition)
-def completion_moves_the_leader(before: Cluster, after: Cluster) -> bool:
-    return not reassigning(after.partition) and before.partition.leader != after.partition.leader
-
-
-@cover(on=apply_alter_partition)
-def min_isr_holds_completion_back(before: Cluster, after: Cluster, c: Config) -> bool:
-    """K2: everything added is in sync, and still it is pending."""
-    p = after.partition
-    return reassigning(p) and p.adding <= p.isr - p.removing and len(p.isr - p.removing) < c.min_isr
-
-
-@cover
-def a_target_below_min_isr_is_pending(s: Cluster, c: Config) -> bool:
-    """K11's counter-question: under K2 it can never complete."""
-    return reassigning(s.partition) and len(members(s.partition) - s.partition.removing) < c.min_isr
-
-
-@cover(on=apply_alter_partition, when=lambda c: c.brokers >= c.replication_factor + c.min_isr)
-def a_disjoint_move_completes(before: Cluster, after: Cluster) -> bool:
-    """K6."""
-    return not reassigning(after.partition) and members(after.partition) & frozenset(before.original) == NOBODY
-
-
-@cover(on=cancel)
-def a_cancel_is_accepted(before: Cluster, after: Cluster) -> bool:
-    return True
-
-
-@cover(on=be_refused_a_cancel, when=lambda c: c.unclean != Unclean.ON)
-def a_cancel_is_refused(before: Cluster, after: Cluster) -> bool:
-    return True
-
-
-@cover(on=retarget, when=lambda c: c.reassignments >= 2)
-def a_target_is_replaced(before: Cluster, after: Cluster) -> bool:
-    """K14."""
-    return True
-
-
-@cover(on=elect)
-def an_elr_member_is_elected(before: Cluster, after: Cluster, broker: Broker) -> bool:
-    return broker in before.partition.elr
+@cover(when=lambda c: c.unclean != Unclean.OFF, on=elect_unclean)
+def unclean_election(before: Cluster, after: Cluster) -> bool:
+    return after.partition.leader is not None
 
 
 @cover(when=lambda c: c.unclean != Unclean.OFF)
-def an_unclean_leader_is_elected(s: Cluster) -> bool:
-    return s.partition.recovering
+def records_lost(before: Cluster, after: Cluster) -> bool:
+    """An unclean election of a broker that lacks something: the ghost is not idle."""
+    return after.partition.leader is not None and before.complete & after.complete == NOBODY != before.complete
 
 
-@cover(on=refuse_alter_partition)
-def a_stale_request_is_refused(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
-    return request.partition_epoch < before.partition.partition_epoch
-
-
-@cover(on=refuse_alter_partition)
-def a_restarted_broker_is_refused(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
-    return any(request.broker_epochs[b] != before.broker_epochs[b] for b in request.isr - before.partition.isr)
-
-
-@cover(on=commit)
-def a_record_is_committed(before: Cluster, after: Cluster) -> bool:
-    return True
-
-
-MODEL = Model.of(__name__, state=Cluster, config=Config, views=[watched], shared=PROMISES)
+MODEL = Model.of(__name__, state=Cluster, config=Config, views=(watched,), shared=SHARED)
