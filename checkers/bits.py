@@ -120,3 +120,61 @@ def seq_drop(seq, count, k):  # type: ignore[no-untyped-def]
 def seq_take(seq, count, k):  # type: ignore[no-untyped-def]
     n = min(seq >> LENGTH_AT, count)
     return (seq & ((1 << ((n * k) & 63)) - 1)) | (n << LENGTH_AT)
+
+
+def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """Pointer to an element of a one-dimensional contiguous array."""
+    view = context.make_array(array_type)(context, builder, array)
+    return builder.gep(view.data, [index])
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Asks for the cache line of an element, to be written."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])
+        function = builder.module.globals.get("llvm.prefetch.p0")
+        if function is None:
+            function = ir.Function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, ir.Constant(i32, 1), ir.Constant(i32, 2), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
+@intrinsic
+def compare_and_swap(typingctx: Any, array: Any, index: Any, expected: Any, new: Any) -> Any:
+    """Stores `new` if the element is `expected`; gives the value it had. Atomic."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        done = builder.cmpxchg(pointer, args[2], args[3], "acq_rel", "acquire")
+        return builder.extract_value(done, 0)
+
+    return types.int64(array, types.intp, types.int64, types.int64), codegen
+
+
+@intrinsic
+def load(typingctx: Any, array: Any, index: Any) -> Any:
+    """The element, read atomically: what was written before it is seen too."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        return builder.load_atomic(pointer, "acquire", 8, typ=ir.IntType(64))
+
+    return types.int64(array, types.intp), codegen
+
+
+@intrinsic
+def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """Writes the element atomically, after everything written before it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        builder.store_atomic(args[2], pointer, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.int64), codegen

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from checkers.layout import SEQ_LENGTH_AT, Code, Layout, codes, is_index
+from checkers.search_text import search_text
 from spec.domains import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
 from spec.expressions import Check
 from spec.ir import Graph, Node, items
@@ -22,7 +23,8 @@ HEADER = '''"""Kernel of {title}, generated; do not edit."""
 from numba import njit
 
 from checkers.bits import (
-    highest, lowest, popcount, seq_cat, seq_drop, seq_first, seq_get, seq_keep, seq_set, seq_sorted, seq_take,
+    compare_and_swap, highest, load, lowest, popcount, prefetch, store,
+    seq_cat, seq_drop, seq_first, seq_get, seq_keep, seq_set, seq_sorted, seq_take,
 )
 
 W = {words}
@@ -547,7 +549,10 @@ class ActionWriter:
         for path, condition, declared in outcome.clips:
             number = kernel.clip_number(path, declared)
             e.line(f"if {e.ref(condition)}:")
-            e.line(f"    tally[CLIP_AT + {number}] += 1; tally[{self.number}] += 1; {e.give_up(e.depth)}")
+            e.line(
+                f"    tally[CLIP_AT + {number}] += 1; tally[CLIPS_TOTAL] += 1; tally[{self.number}] += 1; "
+                + e.give_up(e.depth)
+            )
         words = [self._word(w) for w in range(kernel.layout.words)]
         flags = self._flags()
         for w, text in enumerate(words):
@@ -631,13 +636,17 @@ class KernelWriter:
             step_flags=len(self.step_flags),
             clips=len(self.clips),
         )
+        error = count + len(self.clips)
         constants = [
             f"CLIP_AT = {count}",
-            f"ERROR = {count + len(self.clips)}",
-            f"TALLY = {count + len(self.clips) + 1}",
+            f"ERROR = {error}",
+            f"CLIPS_TOTAL = {error + 1}",
+            f"GENERATED = {error + 2}",
+            f"TALLY = {error + 3}",
             "",
         ]
-        source = "\n".join([header, *constants, OPTIONS, *body, *check, *self._expand(count)])
+        parts = [header, *constants, OPTIONS, *body, *check, *self._expand(count), search_text(layout.words)]
+        source = "\n".join(parts)
         return Kernel(
             source, layout, state_flags, self.step_flags, tuple(self.clips),
             tuple(a.name for a in model.actions), successors,

@@ -27,8 +27,17 @@ def _reference(bound: Bound, lowered: Elaborated, options: Options, verdict: Ver
     return reference.check(bound, options, verdict, progress)
 
 
-ENGINES: dict[str, Engine] = {"reference": _reference}
-DEFAULT_ENGINE = "reference"
+def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+    from checkers import native  # Numba takes a while to import, and only this engine needs it
+
+    try:
+        return native.check(bound, lowered, options, verdict, progress)
+    except native.Disagreement as error:
+        raise Failure(Exit.DISAGREE, str(error)) from None
+
+
+ENGINES: dict[str, Engine] = {"native": _native, "reference": _reference}
+DEFAULT_ENGINE = "native"
 
 
 class Failure(Exception):

@@ -1,0 +1,106 @@
+"""Compiled kernels on disk: one folder for each model text, configuration, engine text and machine.
+
+A folder is written elsewhere and renamed into place, so that a half-written one is never used; its name is a digest of
+everything the machine code depends on, so that one from other text, another version or another processor is never found.
+Numba keeps the machine code beside the module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import llvmlite
+import llvmlite.binding
+import numba
+
+from checkers import bits, codegen, search_text
+from checkers.codegen import Kernel, generate
+from checkers.layout import Layout
+from spec.subset import Elaborated
+
+KEEP = 60
+"""Kernels kept; the ones longest unused go."""
+
+
+def folder() -> Path:
+    """Where kernels are kept: REASSURE_CACHE, or the user's cache folder."""
+    given = os.environ.get("REASSURE_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(given) if given else base / "reassure" / "kernels"
+
+
+def _identity(source: str) -> str:
+    whole = hashlib.sha256()
+    for text in (
+        source,
+        *(Path(m.__file__ or "").read_text(encoding="utf-8") for m in (bits, codegen, search_text)),
+        numba.__version__,
+        llvmlite.__version__,
+        sys.version,
+        platform.machine(),
+        llvmlite.binding.get_host_cpu_name(),
+    ):
+        whole.update(text.encode() + b"\0")
+    return whole.hexdigest()[:32]
+
+
+def compiled(model: Elaborated, layout: Layout, digest: str) -> tuple[Kernel, ModuleType]:
+    """The kernel of a model, its machine code taken from disk where it is there.
+
+    digest: of the model's text, written into the module. If the folder cannot be written, a temporary one is used.
+    """
+    kernel = generate(model, layout)
+    source = f"{kernel.source}\nMODEL = {digest!r}\n"
+    name = f"reassure_kernel_{_identity(source)}"
+    if name in sys.modules:
+        return kernel, sys.modules[name]
+    try:
+        path = _placed(folder(), name, source)
+    except OSError:
+        path = _placed(Path(tempfile.mkdtemp(prefix="reassure-")), name, source)
+    spec = importlib.util.spec_from_file_location(name, path / "kernel.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return kernel, module
+
+
+def _placed(base: Path, name: str, source: str) -> Path:
+    """The kernel's folder, made if it is not there; a folder whose text is another's is replaced."""
+    path = base / name
+    if path.is_dir():
+        text = path / "kernel.py"
+        if text.is_file() and text.read_text(encoding="utf-8") == source:
+            os.utime(path)
+            return path
+        shutil.rmtree(path, ignore_errors=True)
+    base.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=base, prefix=".making-"))
+    (made / "kernel.py").write_text(source, encoding="utf-8")
+    try:
+        made.rename(path)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)  # another process was faster
+        if not path.is_dir():
+            raise
+    _tidy(base)
+    return path
+
+
+def _tidy(base: Path) -> None:
+    kept = sorted((p for p in base.glob("reassure_kernel_*") if p.is_dir()), key=lambda p: -p.stat().st_mtime)
+    for old in kept[KEEP:]:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,453 @@
+"""The native engine: level-synchronous breadth-first search with a generated kernel, on all cores.
+
+The answers are those of the reference engine for any number of threads. States are exact; every level is kept (one row of
+words a state), so that counterexamples are rebuilt backwards without storing parents, and replayed in plain Python.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.codegen import Kernel
+from checkers.kernels import compiled
+from checkers.layout import WORD, layout_of
+from checkers.options import Interrupted, Options, Progress
+from checkers.search_text import BATCH, TAG_BITS
+from checkers.verdict import ActionCount, Finding, Reached, Verdict
+from spec.binding import Bound, Clipped, ModelError, Step
+from spec.language import Property
+from spec.subset import Elaborated
+from spec.trace import Trace, TraceStep, replay
+
+Rows = NDArray[np.int64]
+LOAD = 0.8
+"""How full the table may get."""
+SLICE = 1 << 14
+ROOM = 1 << 16
+DEAD = 62
+SMALL = 512
+"""Levels with fewer states are done on one thread."""
+
+
+class OutOfMemory(Interrupted):
+    """The next growth would pass the limit."""
+
+
+@dataclass
+class Worker:
+    """What one thread writes to."""
+
+    out: Rows
+    slots: Rows
+    tally: Rows
+    flags: Rows
+    found: Rows
+    at: int = 0
+
+
+@dataclass
+class Search:
+    """The state of one search: table, levels, counts."""
+
+    kernel: Kernel
+    module: ModuleType
+    workers: list[Worker]
+    memory_limit: int | None
+    table: Rows
+    levels: list[list[Rows]] = field(default_factory=list)
+    distinct: int = 0
+    new: Rows = field(default_factory=lambda: np.zeros(128, np.int64))
+
+    @classmethod
+    def of(cls, kernel: Kernel, module: ModuleType, workers: int, memory_limit: int | None) -> Search:
+        words = kernel.layout.words
+        rows = BATCH + kernel.max_successors
+        made = [
+            Worker(
+                np.zeros((rows, words + 1), np.int64),
+                np.zeros(rows, np.int64),
+                np.zeros(module.TALLY, np.int64),
+                np.zeros(2, np.int64),
+                np.zeros((1 << 12, words), np.int64),
+            )
+            for _ in range(workers)
+        ]
+        return cls(kernel, module, made, memory_limit, np.zeros(words << 14, np.int64))
+
+    @property
+    def words(self) -> int:
+        return self.kernel.layout.words
+
+    @property
+    def memory(self) -> int:
+        """Bytes held by table, levels and buffers."""
+        held = self.table.nbytes + sum(part.nbytes for level in self.levels for part in level)
+        return held + sum(w.found.nbytes + w.out.nbytes for w in self.workers)
+
+    def _allow(self, more: int) -> None:
+        if self.memory_limit is not None and self.memory + more > self.memory_limit:
+            raise OutOfMemory(f"the memory limit of {self.memory_limit / 2**20:,.0f} MiB would be passed")
+
+    def reserve(self, extra: int) -> None:
+        """Makes sure that so many more states fit the table, growing it if need be."""
+        slots = self.table.shape[0] // self.words
+        wanted = slots
+        while self.distinct + extra > wanted * LOAD:
+            wanted *= 2
+        if wanted > slots:
+            self._allow(8 * self.words * wanted)
+            larger = np.zeros(wanted * self.words, np.int64)
+            self.module.rehash(self.table, larger)
+            self.table = larger
+
+    def room_in(self, worker: Worker, room: int) -> None:
+        """Makes sure that a slice may append so many states."""
+        needed = worker.at + room + len(worker.out)
+        if needed > len(worker.found):
+            size = max(needed, len(worker.found) * 2)
+            self._allow(8 * self.words * size)
+            larger = np.empty((size, self.words), np.int64)
+            larger[: worker.at] = worker.found[: worker.at]
+            worker.found = larger
+
+    def seed(self, rows: list[tuple[int, ...]]) -> None:
+        """The initial states: the first level."""
+        first = np.array(rows, np.uint64).view(np.int64).reshape(-1, self.words)
+        self.reserve(len(first))
+        for row in first:
+            self.module.seed(self.table, *(int(w) for w in row))
+        self.levels.append([first])
+        self.distinct = len(first)
+
+
+def _slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
+    for part in level:
+        for low in range(0, len(part), size):
+            yield part, low, min(low + size, len(part))
+
+
+class Level:
+    """Expands one level on all threads: slices are handed out, and stop early where the table must grow."""
+
+    def __init__(self, search: Search, stop: Callable[[int], None]) -> None:
+        self.search = search
+        self.stop = stop
+        self.pending = list(_slices(search.levels[-1], SLICE))
+        self.pending.reverse()
+        self.left = sum(len(p) for p in search.levels[-1])
+        self.room = ROOM
+
+    def run(self, pool: ThreadPoolExecutor | None) -> None:
+        search = self.search
+        while self.pending:
+            threads = search.workers if pool is not None else search.workers[:1]
+            self.room = room = min(ROOM, max(self.left * 4, 256))
+            search.reserve(len(threads) * (room + len(threads[0].out)))
+            before = [w.at for w in threads]
+            jobs = []
+            for worker in threads:
+                if self.pending:
+                    search.room_in(worker, room)
+                    jobs.append((worker, self.pending.pop()))
+            if pool is None or len(jobs) == 1:
+                ends = [self._slice(worker, job) for worker, job in jobs]
+            else:
+                ends = list(pool.map(lambda job: self._slice(*job), jobs))
+            for (_, (part, low, high)), end in zip(jobs, ends, strict=True):
+                self.left -= end - low
+                if end < high:
+                    self.pending.append((part, end, high))
+            search.distinct += sum(w.at for w in threads) - sum(before)
+            self.stop(self.left)
+
+    def _slice(self, worker: Worker, job: tuple[Rows, int, int]) -> int:
+        part, low, high = job
+        m, search = self.search.module, self.search
+        end, worker.at = m.search_slice(
+            part,
+            low,
+            high,
+            search.table,
+            worker.found,
+            worker.at,
+            worker.out,
+            worker.slots,
+            worker.tally,
+            worker.flags,
+            self.room,
+        )
+        if worker.tally[m.ERROR]:
+            raise RaisedAt(part[worker.tally[m.ERROR] - 1].copy())
+        return int(end)
+
+    def finish(self, pool: ThreadPoolExecutor | None) -> None:
+        """Counts the new states by action and makes them the next level."""
+        search = self.search
+        parts = [w.found[: w.at] for w in search.workers if w.at]
+
+        def settle(part: Rows) -> Rows:
+            new = np.zeros(128, np.int64)
+            search.module.settle(search.table, part, 0, len(part), new)
+            return new
+
+        counts = list(pool.map(settle, parts)) if pool is not None else [settle(p) for p in parts]
+        for new in counts:
+            search.new += new
+        if parts:
+            search._allow(sum(p.nbytes for p in parts))
+            search.levels.append([p.copy() for p in parts])
+        for w in search.workers:
+            w.at = 0
+            if len(w.found) > 1 << 22:
+                w.found = np.empty((1 << 12, search.words), np.int64)
+
+
+class RaisedAt(Exception):
+    """The kernel came to a place where Python raises, in the state of this row."""
+
+    def __init__(self, row: Rows) -> None:
+        self.row = row
+
+
+@dataclass
+class Seen:
+    """The first level on which each claim was hit: by bit, for states and for steps."""
+
+    states: dict[int, int] = field(default_factory=dict)
+    steps: dict[int, int] = field(default_factory=dict)
+
+    def note(self, level: int, workers: list[Worker]) -> None:
+        for number, known in ((0, self.states), (1, self.steps)):
+            word = 0
+            for w in workers:
+                word |= int(w.flags[number])
+                w.flags[number] = 0
+            for bit in range(63):
+                if word >> bit & 1:
+                    known.setdefault(bit, level)
+
+
+def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+    """Searches every reachable state; fills in and returns the verdict. Raises as the reference engine does."""
+    began = time.monotonic()
+    layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
+    kernel, module = compiled(lowered, layout, verdict.model_sha256)
+    stats = verdict.stats
+    stats.seconds["compile"] = time.monotonic() - began
+    stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
+    began = time.monotonic()
+    claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
+    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
+    if bound.model.deadlock and options.wants("deadlock"):
+        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
+    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
+    search = Search.of(kernel, module, options.workers, options.memory)
+    seen, seeds, clipped_at_start = Seen(), set(), 0
+    for _, _, state in bound.initial_states():
+        stats.generated += 1
+        if isinstance(state, Clipped):
+            clipped_at_start += 1
+            stats.clipped_at[state.path] = stats.clipped_at.get(state.path, 0) + 1
+            stats.undeclared += not state.declared
+        else:
+            seeds.add(layout.encode(state))
+    started = stats.generated
+
+    def fallen() -> bool:
+        names = {kernel.state_flags[b] for b in seen.states if b < DEAD} | {kernel.step_flags[b] for b in seen.steps}
+        dead = DEAD in seen.states and bound.model.deadlock
+        return dead or any(p.name in names for p in claims)
+
+    def count() -> None:
+        total = np.sum([w.tally for w in search.workers], axis=0)
+        clips = int(total[module.CLIPS_TOTAL])
+        stats.generated = started + int(total[module.GENERATED]) + clips
+        stats.distinct, stats.depth = search.distinct, len(search.levels)
+        stats.memory = max(stats.memory, search.memory)
+        verdict.actions = {
+            name: ActionCount(int(total[i]), int(search.new[i])) for i, name in enumerate(kernel.actions)
+        }
+        stats.clipped = clipped_at_start + clips
+        for (path, declared), n in zip(kernel.clips, total[module.CLIP_AT : module.ERROR].tolist(), strict=True):
+            if n:
+                stats.clipped_at[path] = n
+                stats.undeclared += 0 if declared else n
+
+    def stop(left: int) -> None:
+        if options.budget is not None and time.monotonic() - began > options.budget:
+            raise Interrupted(f"the budget of {options.budget:g} s ended")
+        generated = started + sum(int(w.tally[module.GENERATED]) for w in search.workers)
+        stats.frontier = left + sum(w.at for w in search.workers)
+        progress.report(len(search.levels), generated, search.distinct, left, search.memory)
+
+    with ThreadPoolExecutor(max(1, options.workers)) as pool:
+        try:
+            search.seed(sorted(seeds))
+            verdict.stopped_because = "every reachable state was visited"
+            while True:
+                if options.depth is not None and len(search.levels) > options.depth:
+                    stats.frontier = sum(len(p) for p in search.levels.pop())
+                    verdict.stopped_because = f"depth {options.depth} was reached"
+                    break
+                level = Level(search, stop)
+                several = pool if options.workers > 1 and level.left >= SMALL else None
+                before = len(search.levels)
+                level.run(several)
+                seen.note(before, search.workers)
+                level.finish(several)
+                if len(search.levels) == before:
+                    verdict.complete = True
+                    stats.frontier = 0
+                    break
+                if options.fail_fast and fallen():
+                    verdict.stopped_because = "a property is violated (--fail-fast)"
+                    stats.frontier = sum(len(p) for p in search.levels.pop())
+                    break
+        except KeyboardInterrupt:
+            verdict.stopped_because = "interrupted"
+            seen.note(len(search.levels), search.workers)
+        except RaisedAt as raised:
+            _explain(bound, layout.decode(raised.row.view(np.uint64)))
+        except (Interrupted, MemoryError) as end:
+            verdict.stopped_because = str(end) or "no more memory was to be had"
+            seen.note(len(search.levels), search.workers)
+    count()
+    stats.seconds["search"] = time.monotonic() - began
+    began = time.monotonic()
+    _conclude(bound, search, seen, verdict, options)
+    verdict.conclude()
+    stats.seconds["report"] = time.monotonic() - began
+    return verdict
+
+
+def _explain(bound: Bound, state: Any) -> None:
+    """Re-executes a state in plain Python, which raises with an explanation."""
+    list(bound.steps(state))
+    for p in [*bound.properties, *bound.covers]:
+        if not p.over_steps:
+            bound.holds(p, state)
+    for step in bound.steps(state):
+        for p in [*bound.properties, *bound.covers]:
+            if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
+                bound.holds_on(p, state, step)
+    raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")
+
+
+class Disagreement(Exception):
+    """Native code and plain Python differ: a bug of this program."""
+
+
+class Paths:
+    """Finds canonical states and rebuilds the shortest path to them."""
+
+    def __init__(self, bound: Bound, search: Search) -> None:
+        self.bound, self.search = bound, search
+        self.worker = search.workers[0]
+
+    def smallest(self, level: int, find: Callable[[Rows, Rows, bool], bool]) -> Rows:
+        """The smallest row of a level that `find` accepts."""
+        best, have = np.zeros((1, self.search.words), np.int64), False
+        for part in self.search.levels[level - 1]:
+            have = find(part, best, have)
+        if not have:
+            raise Disagreement(f"a state of level {level} was counted but is not found again")
+        return best
+
+    def located(self, level: int, kind: int, bit: int) -> Any:
+        m, w = self.search.module, self.worker
+        row = self.smallest(
+            level,
+            lambda part, best, have: bool(m.locate(part, 0, len(part), kind, bit, w.out, w.tally, best, have)),
+        )
+        return self.state(row)
+
+    def state(self, row: Rows) -> Any:
+        return self.search.kernel.layout.decode(row[0].view(np.uint64))
+
+    def trace(self, level: int, state: Any, last: Step | None) -> Trace:
+        """The canonical shortest path, replayed in plain Python."""
+        m, w, bound = self.search.module, self.worker, self.bound
+        path = [state]
+        steps: list[Step] = []
+        for k in range(level - 1, 0, -1):
+            target = np.array([self.search.kernel.layout.encode(path[0])], np.uint64).view(np.int64)
+            row = self.smallest(
+                k,
+                lambda part, best, have, target=target: bool(  # type: ignore[misc]
+                    m.predecessor(part, 0, len(part), target, w.out, w.tally, best, have)
+                ),
+            )
+            parent = self.state(row)
+            step = next((s for s in bound.steps(parent) if s.after == path[0]), None)
+            if step is None:
+                raise Disagreement(f"plain Python has no step from {parent} to {path[0]}")
+            path.insert(0, parent)
+            steps.insert(0, step)
+        if last is not None:
+            path.append(last.after)
+            steps.append(last)
+        start = next((d, p) for d, p, s in bound.initial_states() if s == path[0])
+        made = [TraceStep(start[0].name, start[1], "")]
+        made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
+        trace = Trace(path, made)
+        replay(trace, bound)
+        return trace
+
+
+def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, options: Options) -> None:
+    paths, kernel = Paths(bound, search), search.kernel
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+
+    def hit(p: Property) -> tuple[int, int, int] | None:
+        """Level, kind and bit of the first hit."""
+        names, known, kind = (
+            (kernel.step_flags, seen.steps, 1) if p.over_steps else (kernel.state_flags, seen.states, 0)
+        )
+        if p.name not in names:
+            return None
+        bit = names.index(p.name)
+        return (known[bit], kind, bit) if bit in known else None
+
+    def trace(p: Property, level: int, kind: int, bit: int) -> Trace:
+        state = paths.located(level, kind, bit)
+        if kind == 0:
+            if bound.holds(p, state) != (p.kind == "cover"):
+                raise Disagreement(f"{p.name}: the kernel and plain Python differ on {state}")
+            return paths.trace(level, state, None)
+        for step in bound.steps(state):
+            if isinstance(step.after, Clipped) or not bound.concerns(p, step.action):
+                continue
+            if bound.holds_on(p, state, step) == (p.kind == "cover"):
+                return paths.trace(level, state, step)
+        raise Disagreement(f"{p.name}: the kernel and plain Python differ on the steps of {state}")
+
+    for finding in verdict.properties:
+        if finding.kind == "deadlock":
+            if DEAD in seen.states:
+                state = paths.located(seen.states[DEAD], 0, DEAD)
+                if next(bound.steps(state), None) is not None:
+                    raise Disagreement(f"plain Python has a step from {state}")
+                finding.trace = paths.trace(seen.states[DEAD], state, None)
+        else:
+            found = hit(claims[finding.name])
+            if found is not None:
+                finding.trace = trace(claims[finding.name], *found)
+        if finding.trace is not None:
+            finding.status, finding.depth = "violated", len(finding.trace)
+    for cover in verdict.covers:
+        found = hit(claims[cover.name])
+        if found is not None:
+            cover.depth = found[0] + found[1]
+            if options.witness:
+                cover.trace = trace(claims[cover.name], *found)
+
+
+__all__ = ["Disagreement", "ModelError", "Search", "check"]

@@ -1,0 +1,255 @@
+"""The search half of a kernel, as text: written for one number of words, appended to the generated successor function.
+
+One table of full states for all threads. A slot is `W` words; word 0 keeps its upper byte for the search: bit 63 is set when
+the slot is taken, the seven bits below hold 1 + the action that first reached the state while its level is being found,
+then 0. A slot is claimed with compare-and-swap; with several words it is locked until they are all written. Successors are
+collected in batches whose table lines are prefetched before they are looked up.
+"""
+
+from __future__ import annotations
+
+BATCH = 384
+TAG_BITS = 8
+
+TEMPLATE = '''
+TAKEN = -(1 << 63)
+TAG_AT = 56
+STATE = (1 << TAG_AT) - 1
+LOCKED = TAKEN | (127 << TAG_AT)
+MAX_TAG = 126
+DEAD = 62
+
+
+@njit(**OPTIONS)
+def slot_of({row}, mask):
+    h = w0 * -7046029254386353131
+    {mix}
+    h = (h ^ (h >> 29)) * -4658895280553007687
+    return (h >> 20) & mask
+
+
+@njit(**OPTIONS)
+def insert(table, mask, slot, {row}, tag):
+    """Puts a state in; True if it was not there. A smaller tag replaces a larger one of the same level."""
+    new = w0 | TAKEN | (tag << TAG_AT)
+    while True:
+        at = slot * {W}
+        seen = load(table, at)
+        if seen == 0:
+            {claim}
+        {spin}
+        if (seen & STATE) == w0{same}:
+            old = (seen >> TAG_AT) & 127
+            while old > tag:
+                was = compare_and_swap(table, at, seen, new)
+                if was == seen:
+                    break
+                seen = was
+                old = (seen >> TAG_AT) & 127
+            return False
+        slot = (slot + 1) & mask
+
+
+@njit(**OPTIONS)
+def flush(table, mask, out, n, found, at, slots):
+    """Looks a batch of successors up; new ones are appended to `found`. Returns the new end of `found`."""
+    for k in range(n):
+        {row_out}
+        slots[k] = slot_of({row}, mask)
+        prefetch(table, slots[k] * {W})
+    for k in range(n):
+        {row_out}
+        tag = (out[k, {W}] & 65535) + 1
+        if insert(table, mask, slots[k], {row}, tag if tag < MAX_TAG else MAX_TAG):
+            {append}
+            at += 1
+    return at
+
+
+@njit(**OPTIONS)
+def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags, room):
+    """Expands frontier[low:high]. `flags`: claims over states, claims over steps seen so far (bit sets).
+
+    Ends early, before a batch that might not fit: returns the next state to expand, and the new end of `found`.
+    """
+    mask = (table.shape[0] // {W}) - 1
+    start = at
+    n = 0
+    i = low
+    state_flags = flags[0]
+    step_flags = flags[1]
+    while i < high:
+        verdict = check(frontier, i, tally)
+        clips = tally[CLIPS_TOTAL]
+        m = expand(frontier, i, out, n, tally)
+        if m == n and tally[CLIPS_TOTAL] == clips and ((verdict >> (STATE_FLAGS - 1)) & 1) == 0:
+            verdict |= 1 << DEAD
+        state_flags |= verdict
+        if STEP_FLAGS > 0:
+            for k in range(n, m):
+                step_flags |= out[k, {W}] >> 16
+        tally[GENERATED] += m - n
+        n = m
+        i += 1
+        if n >= {batch} or i == high:
+            at = flush(table, mask, out, n, found, at, slots)
+            n = 0
+            if at - start > room:
+                break
+    flags[0] = state_flags
+    flags[1] = step_flags
+    return i, at
+
+
+@njit(**OPTIONS)
+def settle(table, found, low, high, new):
+    """Counts new states by the action that reached them first, and forgets their tags."""
+    mask = (table.shape[0] // {W}) - 1
+    ahead = 16
+    for i in range(low, high):
+        j = min(i + ahead, high - 1)
+        {row_found_j}
+        prefetch(table, slot_of({row}, mask) * {W})
+        {row_found}
+        slot = slot_of({row}, mask)
+        while True:
+            at = slot * {W}
+            seen = table[at]
+            if (seen & STATE) == w0{same}:
+                new[((seen >> TAG_AT) & 127) - 1] += 1
+                table[at] = w0 | TAKEN
+                break
+            slot = (slot + 1) & mask
+
+
+@njit(**OPTIONS)
+def rehash(old, table):
+    """Moves everything into a larger table."""
+    mask = (table.shape[0] // {W}) - 1
+    for k in range(0, old.shape[0], {W}):
+        if old[k] != 0:
+            {row_old}
+            tagged = w0
+            w0 &= STATE
+            slot = slot_of({row}, mask)
+            while table[slot * {W}] != 0:
+                slot = (slot + 1) & mask
+            {copy}
+
+
+@njit(**OPTIONS)
+def seed(table, {row}):
+    """Puts an initial state in; True if it is new."""
+    mask = (table.shape[0] // {W}) - 1
+    return insert(table, mask, slot_of({row}, mask), {row}, 0)
+
+
+@njit(**OPTIONS)
+def smaller(a, i, b):
+    """Whether state a[i] comes before the state b[0] in canonical order."""
+    for k in range({W}):
+        x, y = a[i, k] ^ TAKEN, b[0, k] ^ TAKEN
+        if x != y:
+            return x < y
+    return False
+
+
+@njit(**OPTIONS)
+def locate(frontier, low, high, kind, bit, out, tally, best, have):
+    """The smallest state with a flag: kind 0, over states (or DEAD); kind 1, over its steps."""
+    for i in range(low, high):
+        if have and not smaller(frontier, i, best):
+            continue
+        if kind == 0 and bit != DEAD:
+            hit = ((check(frontier, i, tally) >> bit) & 1) != 0
+        else:
+            clips = tally[CLIPS_TOTAL]
+            n = expand(frontier, i, out, 0, tally)
+            hit = False
+            if kind == 0:
+                terminal = (check(frontier, i, tally) >> (STATE_FLAGS - 1)) & 1
+                hit = n == 0 and tally[CLIPS_TOTAL] == clips and terminal == 0
+            else:
+                for k in range(n):
+                    hit = hit or ((out[k, {W}] >> (16 + bit)) & 1) != 0
+        if hit:
+            have = True
+            for k in range({W}):
+                best[0, k] = frontier[i, k]
+    return have
+
+
+@njit(**OPTIONS)
+def predecessor(frontier, low, high, target, out, tally, best, have):
+    """The smallest state that has `target` among its successors."""
+    for i in range(low, high):
+        if have and not smaller(frontier, i, best):
+            continue
+        n = expand(frontier, i, out, 0, tally)
+        for k in range(n):
+            same = True
+            for j in range({W}):
+                same = same and out[k, j] == target[0, j]
+            if same:
+                have = True
+                for j in range({W}):
+                    best[0, j] = frontier[i, j]
+                break
+    return have
+
+
+@njit(**OPTIONS)
+def fill_table(states, table, slots):
+    """Bare inserts of given states, batched as in the search: what the table itself can do."""
+    mask = (table.shape[0] // {W}) - 1
+    fresh = 0
+    n = states.shape[0]
+    for low in range(0, n, {batch}):
+        high = min(low + {batch}, n)
+        for i in range(low, high):
+            {row_states}
+            slots[i - low] = slot_of({row}, mask)
+            prefetch(table, slots[i - low] * {W})
+        for i in range(low, high):
+            {row_states}
+            fresh += insert(table, mask, slots[i - low], {row}, 1)
+    return fresh
+'''
+
+
+def search_text(words: int) -> str:
+    """The text for states of this many words."""
+    every = range(words)
+    rest = range(1, words)
+
+    def row(array: str, index: str, indent: str) -> str:
+        return f"\n{indent}".join(f"w{k} = {array}[{index}, {k}]" for k in every)
+
+    claim_one = """was = compare_and_swap(table, at, 0, new)
+            if was == 0:
+                return True
+            seen = was"""
+    writes = "\n                ".join(f"table[at + {k}] = w{k}" for k in rest)
+    claim_many = f"""was = compare_and_swap(table, at, 0, LOCKED)
+            if was == 0:
+                {writes}
+                store(table, at, new)
+                return True
+            seen = was"""
+    spin = "while seen == LOCKED:\n            seen = load(table, at)"
+    return TEMPLATE.format(
+        W=words,
+        batch=BATCH,
+        row=", ".join(f"w{k}" for k in every),
+        mix="\n    ".join(f"h = (h ^ (h >> 32) ^ w{k}) * -7046029254386353131" for k in rest) or "h = h ^ (h >> 32)",
+        claim=claim_one if words == 1 else claim_many,
+        spin=spin if words > 1 else "",
+        same="".join(f" and table[at + {k}] == w{k}" for k in rest),
+        row_out=row("out", "k", "        "),
+        row_found=row("found", "i", "        "),
+        row_found_j=row("found", "j", "        "),
+        row_states=row("states", "i", "            "),
+        row_old="\n            ".join(f"w{k} = old[k + {k}]" for k in every),
+        append="\n            ".join(f"found[at, {k}] = w{k}" for k in every),
+        copy="\n            ".join(f"table[slot * {words} + {k}] = {f'w{k}' if k else 'tagged'}" for k in every),
+    )
