@@ -383,12 +383,13 @@ def propose_shrink(s: Cluster, c: Config, follower: Broker) -> Cluster:
 
 
 @action(who="leader")
-def commit(s: Cluster) -> Cluster:
-    """A record is committed: every member of the ISR has it, and everybody whom the leader has proposed to add.
+def commit(s: Cluster, c: Config) -> Cluster:
+    """A record is committed: with MinISR in sync, every member of the ISR has it, and whoever it proposed to add.
 
     A proposed removal does not lower the bar before the controller has agreed. What lies outside falls behind. A record
     that nobody misses changes nothing here and is left out, so that records need no limit.
     """
+    require(len(s.leader_isr) >= c.min_isr)
     return committed(s, s.leader_isr | s.proposed)
 
 
