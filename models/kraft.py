@@ -4,16 +4,17 @@ Rules of `003_c5e6a6197ed818b1.txt`, chapter 4 of a description of KRaft replica
 replicas (ELR) as in KIP-966, on which that chapter builds. One partition. What Kafka's code does differently is in
 `kraft_kafka`.
 
-The story: an administrator starts a reassignment and the controller grows the replica set. Followers catch up, the leader
-proposes an ISR with them in an AlterPartition request, and the controller applies it. Once the ISR without what is to be
-removed reaches MinISR and has everything added, the reassignment completes in that same change. Meanwhile brokers are
-fenced and return, one may lose its log, followers lag, and the administrator cancels or asks for another target.
+The story: an administrator starts a reassignment and the controller grows the replica set. Followers catch up, the
+leader proposes an ISR with them in an AlterPartition request, and the controller applies it. Once the ISR without what
+is to be removed reaches MinISR and has everything added, the reassignment completes in that same change. Meanwhile
+brokers are fenced and return, one may lose its log, followers lag, and the administrator cancels or changes the target.
 
-What disturbs is limited by the configuration (`fences`, `lags`, ...); what heals is not. A proposal made with outdated metadata
-is the same as one made earlier and delivered late, so leaders propose with current metadata and requests stay in flight.
+What disturbs is limited by the configuration (`admin_requests`, `disturbances`); what heals is not. A proposal made with
+outdated metadata is the same as one made earlier and delivered late, so leaders propose with current metadata and their
+requests stay in flight.
 
-Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what is
-new; the content of logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
+Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what
+is new; logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
 """
 
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ from spec.reassignment import (
     Brokers,
     Epoch,
     Partition,
+    Replicas,
     Watched,
     members,
     reassigning,
@@ -65,22 +67,18 @@ class Config:
     """Replicas at the start: brokers 1, 2, ..."""
     min_isr: Annotated[int, Range(1, 8)] = 2
     """min.insync.replicas."""
-    initial_isr: Annotated[int, Range(0, 8)] = 0
+    initial_isr: Annotated[int, Range(0, 8)] = 1
     """In-sync replicas at the start (0: all)."""
     unclean: Unclean = Unclean.EITHER
     """unclean.leader.election.enable; `either` explores both."""
     in_flight: Annotated[int, Range(1, 3)] = 1
     """AlterPartition requests on their way to the controller at one time."""
-    reassignments: Annotated[int, Range(0, 4)] = 2
-    """Reassignments that the administrator asks for, changes of the target included."""
-    cancels: Annotated[int, Range(0, 4)] = 1
-    """Cancellations that the administrator asks for."""
-    fences: Annotated[int, Range(0, 6)] = 1
-    """Times that a broker is fenced."""
-    shutdowns: Annotated[int, Range(0, 4)] = 1
-    """Times that a broker shuts down uncleanly and loses its log."""
-    lags: Annotated[int, Range(0, 4)] = 1
-    """Times that the leader drops a follower from the ISR because it lags."""
+    admin_requests: Annotated[int, Range(0, 6)] = 2
+    """Requests of the administrator: reassignments, other targets, cancellations."""
+    disturbances: Annotated[int, Range(0, 6)] = 1
+    """Times that a broker is fenced, shuts down uncleanly, or is to be dropped from the ISR because it lags."""
+    shutdowns: Annotated[int, Range(0, 6)] = 1
+    """How many of the disturbances may be unclean shutdowns."""
 
     def __post_init__(self) -> None:
         if self.replication_factor > self.brokers:
@@ -90,16 +88,16 @@ class Config:
 
     @property
     def max_epoch(self) -> int:
-        """No epoch gets beyond it.
+        """No epoch gets beyond it: what can change the partition, and how often.
 
-        Fencing, a shutdown or lag is one change, one election and one return to the ISR; a cancellation, one change and one
-        election; a reassignment, one change and as many joins as there are brokers; first of all, the initial ISR fills up.
+        A disturbance is one change, one election and one return to the ISR. A request of the administrator is one
+        change, and an election or as many joins as there are brokers. First of all, the initial ISR fills up.
         """
-        lost = self.fences + self.shutdowns + self.lags
-        return 3 * lost + 2 * self.cancels + (1 + self.brokers) * self.reassignments + self.replication_factor
+        return 3 * self.disturbances + (1 + self.brokers) * self.admin_requests + self.replication_factor
 
 
 BrokerEpoch = Annotated[int, Range(0, "shutdowns")]
+"""The incarnation of a broker: how often it has shut down uncleanly."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +131,12 @@ class Cluster:
 
     Logs have no gaps, so this is also what a leader sees as a fetch offset at the high watermark: who may join the ISR.
     """
-    reassignments: Annotated[int, Range(0, "reassignments")]
-    cancels: Annotated[int, Range(0, "cancels")]
-    fences: Annotated[int, Range(0, "fences")]
-    shutdowns: Annotated[int, Range(0, "shutdowns")]
-    lags: Annotated[int, Range(0, "lags")]
+    original: Replicas
+    """Ghost: the replicas before the reassignment that is going on, or now."""
+    asked: Annotated[int, Range(0, "admin_requests")]
+    """Requests that the administrator has made."""
+    disturbed: Annotated[int, Range(0, "disturbances")]
+    """Disturbances that there have been."""
 
 
 def watched(s: Cluster, c: Config) -> Watched:
@@ -152,10 +151,11 @@ def first(count: int, c: Config) -> Brokers:
 def settled(c: Config, unclean: bool) -> Cluster:
     """A partition on the first brokers, led by broker 1, everybody alive."""
     require(c.unclean == Unclean.EITHER or unclean == (c.unclean == Unclean.ON))
+    replicas = tuple(sorted(first(c.replication_factor, c)))
     isr = first(c.initial_isr if c.initial_isr > 0 else c.replication_factor, c)
     return Cluster(
         partition=Partition(
-            replicas=tuple(sorted(first(c.replication_factor, c))),
+            replicas=replicas,
             isr=isr,
             elr=NOBODY,
             adding=NOBODY,
@@ -173,11 +173,9 @@ def settled(c: Config, unclean: bool) -> Cluster:
         leader_isr=isr,
         proposed=NOBODY,
         complete=isr,
-        reassignments=0,
-        cancels=0,
-        fences=0,
-        shutdowns=0,
-        lags=0,
+        original=replicas,
+        asked=0,
+        disturbed=0,
     )
 
 
@@ -197,7 +195,7 @@ def may_lead(p: Partition, isr: Brokers, alive: Brokers, successor: Broker | Non
 
 
 def elr_after(p: Partition, isr: Brokers, replicas: Brokers, min_isr: int) -> Brokers:
-    """Who may lead besides the new `isr`: below MinISR nothing is committed, so those who left still hold everything."""
+    """Who else may lead: below MinISR nothing is committed, so that whoever left the ISR still holds everything."""
     return NOBODY if len(isr) >= min_isr else ((p.elr | p.isr) - isr) & replicas
 
 
@@ -240,9 +238,10 @@ def completed(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
 def decided(s: Cluster, p: Partition) -> Cluster:
     """The partition becomes `p`: removed replicas delete their log, and a new leader starts from this metadata."""
     complete = s.complete & members(p)
+    original = s.original if reassigning(p) else p.replicas
     if p.leader == s.partition.leader:
-        return replace(s, partition=p, complete=complete)
-    return replace(s, partition=p, complete=complete, leader_isr=p.isr, proposed=NOBODY)
+        return replace(s, partition=p, complete=complete, original=original)
+    return replace(s, partition=p, complete=complete, original=original, leader_isr=p.isr, proposed=NOBODY)
 
 
 def decided_uncleanly(s: Cluster, p: Partition, leader: Broker) -> Cluster:
@@ -262,9 +261,9 @@ def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> C
     completion. Left out: that one request reassigns many partitions; validation beyond a target that is not empty.
     """
     p = s.partition
-    require(not reassigning(p) and s.reassignments < c.reassignments)
+    require(not reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != members(p))
-    asked = replace(s, reassignments=s.reassignments + 1)
+    asked = replace(s, asked=s.asked + 1)
     grown = retargeted(p, target)
     if completes(grown, p.isr, c.min_isr):
         require(may_lead(p, p.isr - grown.removing, s.unfenced, successor))
@@ -277,18 +276,16 @@ def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> C
 def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
     """Another target while a reassignment goes on (K14): what was being added and is not wanted any more is dropped.
 
-    The document does not say what happens if the drop takes the ISR below MinISR. As for a cancellation, we answer
-    with an error (`broken/retarget_unchecked` is the other reading). Going back to the originals is a cancellation.
+    The document does not say what happens if the drop takes the ISR below MinISR. As for a cancellation, we refuse
+    (`broken/retarget_unchecked` is the other reading). Going back to the originals is a cancellation.
     """
     p = s.partition
-    require(reassigning(p) and s.reassignments < c.reassignments)
+    require(reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != target_of(p) and target != members(p) - p.adding)
-    asked = replace(s, reassignments=s.reassignments + 1)
+    asked = replace(s, asked=s.asked + 1)
     changed = retargeted(p, target)
     isr = p.isr & members(changed)
-    if isr != p.isr and len(isr) < c.min_isr:
-        require(successor == p.leader)
-        return asked
+    require(isr == p.isr or len(isr) >= c.min_isr)
     if completes(changed, isr, c.min_isr):
         require(may_lead(p, isr - changed.removing, s.unfenced, successor))
         return decided(asked, recorded(p, completed(changed, isr, successor), new_reign=True))
@@ -304,13 +301,14 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
 def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
     """The reassignment is given up: what it was adding is dropped, and the originals stay (K9).
 
-    If too few originals are in sync the answer is an error, unless unclean election is allowed: then the change is reverted
-    all the same, with a leader from the ISR or, if that is empty, any original that is alive. The document does not
-    say which epochs move; as replicas are dropped, we raise both. Left out: a cancellation with nothing to cancel.
+    If too few originals are in sync the answer is an error, even where the cancellation would cost nothing, unless
+    unclean election is allowed: then the change is reverted all the same, with a leader from the ISR or, if that is
+    empty, any original that is alive, eligible or not. The document does not say which epochs move; as replicas are
+    dropped, we raise both. Left out: a cancellation with nothing to cancel.
     """
     p = s.partition
-    require(reassigning(p) and s.cancels < c.cancels)
-    asked = replace(s, cancels=s.cancels + 1)
+    require(reassigning(p) and s.asked < c.admin_requests)
+    asked = replace(s, asked=s.asked + 1)
     isr = p.isr - p.adding
     if len(isr) < c.min_isr and not s.unclean:
         require(successor == p.leader)
@@ -378,8 +376,8 @@ def propose_shrink(s: Cluster, c: Config, follower: Broker) -> Cluster:
     Left out: time; several at once.
     """
     p = s.partition
-    require(s.lags < c.lags and follower in p.isr and follower != p.leader)
-    return proposes(replace(s, lags=s.lags + 1), c, p.isr - {follower})
+    require(s.disturbed < c.disturbances and follower in p.isr and follower != p.leader)
+    return proposes(replace(s, disturbed=s.disturbed + 1), c, p.isr - {follower})
 
 
 @action(who="leader")
@@ -402,7 +400,7 @@ def committed(s: Cluster, holders: Brokers) -> Cluster:
 def hear(s: Cluster) -> Cluster:
     """The leader receives the answer to its request, or newer metadata that makes the request pointless.
 
-    Either way it goes on with the metadata as it is and forgets the proposal. Left out: hearing of one without the other.
+    Either way it goes on with the metadata as it is and forgets the proposal. Left out: hearing one without the other.
     """
     p = s.partition
     require(p.leader is not None and not waiting(s))
@@ -474,8 +472,8 @@ def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cl
 
     Left out: controlled shutdown, which differs in who asks for it.
     """
-    require(broker in s.unfenced and s.fences < c.fences)
-    fenced = replace(s, unfenced=s.unfenced - {broker}, fences=s.fences + 1)
+    require(broker in s.unfenced and s.disturbed < c.disturbances)
+    fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
     return left(fenced, c, broker, True, successor)
 
 
@@ -485,13 +483,13 @@ def shut_down_uncleanly(s: Cluster, c: Config, broker: Broker, successor: Broker
 
     Left out: the time between its death and its registration, in which the controller still trusts it.
     """
-    require(s.shutdowns < c.shutdowns)
+    require(s.disturbed < c.disturbances and sum(s.broker_epochs[b] for b in every(Broker, c)) < c.shutdowns)
     down = replace(
         s,
         unfenced=s.unfenced - {broker},
         broker_epochs=s.broker_epochs.put(broker, s.broker_epochs[broker] + 1),
         complete=s.complete - {broker},
-        shutdowns=s.shutdowns + 1,
+        disturbed=s.disturbed + 1,
     )
     return left(down, c, broker, False, successor)
 
@@ -527,7 +525,7 @@ def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
 
 @terminal
 def may_rest(s: Cluster, c: Config) -> bool:
-    """Settled; or offline with every complete copy lost and no unclean election; or held back for good by MinISR (K11)."""
+    """Settled; offline, with every complete copy lost and no unclean election; or held back by MinISR for good (K11)."""
     p = s.partition
     settled = p.leader is not None and not reassigning(p) and p.isr == members(p)
     offline = p.leader is None and p.isr | p.elr == NOBODY and not s.unclean
@@ -559,6 +557,20 @@ def stale_request_changes_nothing(before: Cluster, after: Cluster, request: Alte
     return current(before, request) or after.partition == before.partition
 
 
+@step_property(tags=["cancel"])
+def cancel_restores_what_was_before(before: Cluster, after: Cluster) -> bool:
+    """K9, K14. Otherwise brokers of an abandoned plan stay replicas for good, also after a change of the target."""
+    return after.partition == before.partition or members(after.partition) == frozenset(before.original)
+
+
+@step_property(tags=["cancel"])
+def cancel_restores_the_order(before: Cluster, after: Cluster) -> bool:
+    """K9. Otherwise the preferred leader is another than before, and leadership moves at the next rebalancing."""
+    if frozenset(before.original) != members(after.partition):
+        return True
+    return after.partition == before.partition or after.partition.replicas == before.original
+
+
 @cover(on=alter_partition)
 def stale_request_refused(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
     return not current(before, request) and after.partition == before.partition
@@ -574,15 +586,21 @@ def elr_election(before: Cluster, after: Cluster) -> bool:
     return after.partition.leader is not None
 
 
-@cover(when=lambda c: c.unclean != Unclean.OFF, on=elect_unclean)
+@cover(on=elect_unclean, when=lambda c: c.unclean != Unclean.OFF)
 def unclean_election(before: Cluster, after: Cluster) -> bool:
     return after.partition.leader is not None
 
 
-@cover(when=lambda c: c.unclean != Unclean.OFF)
-def records_lost(before: Cluster, after: Cluster) -> bool:
-    """An unclean election of a broker that lacks something: the ghost is not idle."""
-    return after.partition.leader is not None and before.complete & after.complete == NOBODY != before.complete
+@cover(on=elect_unclean, when=lambda c: c.unclean != Unclean.OFF)
+def records_lost(before: Cluster, after: Cluster, broker: Broker) -> bool:
+    """K12: the ghost is not idle. An unclean leader lacks something that was committed."""
+    return broker not in before.complete
+
+
+@cover(on=commit)
+def proposed_replica_holds_back_a_commit(before: Cluster, after: Cluster) -> bool:
+    """K12: a record is committed that an added replica must hold although it is not in the ISR yet."""
+    return before.proposed - before.partition.isr - before.leader_isr != NOBODY
 
 
 MODEL = Model.of(__name__, state=Cluster, config=Config, views=(watched,), shared=SHARED)

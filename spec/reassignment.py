@@ -68,7 +68,7 @@ def target_of(p: Partition) -> Brokers:
 
 
 def reached(b: Partition, a: Partition) -> bool:
-    """Between `b` and `a` a reassignment was completed: nothing pending any more, and the replicas or sets have changed."""
+    """Between `b` and `a` a reassignment was completed: nothing is pending any more, and something was or has changed."""
     return not reassigning(a) and (reassigning(b) or members(a) != members(b))
 
 
@@ -94,7 +94,7 @@ def isr_within_replicas(w: Watched) -> bool:
 
 @invariant
 def elr_within_replicas(w: Watched) -> bool:
-    """K3. Otherwise a broker that has deleted its copy counts as a safe leader, or stands in the way of the last resort."""
+    """K3. Otherwise a broker that has deleted its copy counts as a safe leader, or bars the way to the last resort."""
     return w.partition.elr <= members(w.partition)
 
 
@@ -128,7 +128,7 @@ def replicas_are_distinct(w: Watched) -> bool:
 
 @step_property
 def every_change_has_a_partition_epoch(before: Watched, after: Watched) -> bool:
-    """K3, K4 in either reading. Otherwise a request made before a change passes for one made after it, and undoes it."""
+    """K3, K4 in either reading. Otherwise a request made before a change passes for one made after, and undoes it."""
     b, a = before.partition, after.partition
     return a == b or a.partition_epoch > b.partition_epoch
 
