@@ -9,9 +9,9 @@ leader proposes an ISR with them in an AlterPartition request, and the controlle
 is to be removed reaches MinISR and has everything added, the reassignment completes in that same change. Meanwhile
 brokers are fenced and return, one may lose its log, followers lag, and the administrator cancels or changes the target.
 
-What disturbs is limited by the configuration (`admin_requests`, `disturbances`); what heals is not. A proposal made with
-outdated metadata is the same as one made earlier and delivered late, so leaders propose with current metadata and their
-requests stay in flight.
+What disturbs is limited by the configuration (`admin_requests`, `disturbances`); what heals is not. A proposal made
+with outdated metadata is the same as one made earlier and delivered late, so leaders propose with current metadata and
+their requests stay in flight.
 
 Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what
 is new; logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
@@ -525,7 +525,7 @@ def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
 
 @terminal
 def may_rest(s: Cluster, c: Config) -> bool:
-    """Settled; offline, with every complete copy lost and no unclean election; or held back by MinISR for good (K11)."""
+    """Settled; offline with every complete copy lost and no unclean election; or held back by MinISR for good (K11)."""
     p = s.partition
     settled = p.leader is not None and not reassigning(p) and p.isr == members(p)
     offline = p.leader is None and p.isr | p.elr == NOBODY and not s.unclean
@@ -598,9 +598,9 @@ def records_lost(before: Cluster, after: Cluster, broker: Broker) -> bool:
 
 
 @cover(on=commit)
-def proposed_replica_holds_back_a_commit(before: Cluster, after: Cluster) -> bool:
-    """K12: a record is committed that an added replica must hold although it is not in the ISR yet."""
-    return before.proposed - before.partition.isr - before.leader_isr != NOBODY
+def follower_falls_behind(before: Cluster, after: Cluster) -> bool:
+    """K12: a record is committed that a broker outside the ISR does not have."""
+    return before.complete != after.complete
 
 
 MODEL = Model.of(__name__, state=Cluster, config=Config, views=(watched,), shared=SHARED)

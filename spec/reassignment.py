@@ -68,7 +68,7 @@ def target_of(p: Partition) -> Brokers:
 
 
 def reached(b: Partition, a: Partition) -> bool:
-    """Between `b` and `a` a reassignment was completed: nothing is pending any more, and something was or has changed."""
+    """From `b` to `a` a reassignment was completed: nothing is pending any more, and something was, or has changed."""
     return not reassigning(a) and (reassigning(b) or members(a) != members(b))
 
 
