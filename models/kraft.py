@@ -47,7 +47,9 @@ from spec.reassignment import (
     Partition,
     Replicas,
     Watched,
+    enough,
     members,
+    moved,
     reassigning,
     target_of,
 )
@@ -525,12 +527,16 @@ def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
 
 @terminal
 def may_rest(s: Cluster, c: Config) -> bool:
-    """Settled; offline with every complete copy lost and no unclean election; or held back by MinISR for good (K11)."""
+    """Settled; offline with every complete copy lost and no unclean election; or held back by MinISR for good (K11).
+
+    Or K12 is broken, and nobody can catch up with a leader that lacks records.
+    """
     p = s.partition
     settled = p.leader is not None and not reassigning(p) and p.isr == members(p)
     offline = p.leader is None and p.isr | p.elr == NOBODY and not s.unclean
     held_back = p.leader is not None and p.isr == members(p) and len(target_of(p)) < c.min_isr
-    return settled or offline or held_back
+    broken = p.leader is not None and p.leader not in s.complete
+    return settled or offline or held_back or broken
 
 
 # -- claims about what only this protocol has: requests, brokers, logs ------------------------------------
@@ -569,6 +575,20 @@ def cancel_restores_the_order(before: Cluster, after: Cluster) -> bool:
     if frozenset(before.original) != members(after.partition):
         return True
     return after.partition == before.partition or after.partition.replicas == before.original
+
+
+@step_property(tags=["start", "retarget", "cancel", "complete"], when=lambda c: c.unclean != Unclean.OFF)
+def reassignment_keeps_min_isr_even_if_unclean(before: Watched, after: Watched) -> bool:
+    """K7 to the letter. K9 contradicts it: where unclean election is allowed, a cancellation is carried out anyway."""
+    if not moved(before.partition, after.partition):
+        return True
+    return not enough(before.partition.isr, before) or enough(after.partition.isr, after)
+
+
+@step_property(tags=["start", "retarget", "cancel", "complete"], when=lambda c: c.unclean != Unclean.OFF)
+def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> bool:
+    """K8 to the letter. K9 contradicts it: the originals may all be down when a cancellation is carried out anyway."""
+    return before.partition.leader is None or after.partition.leader is not None
 
 
 @cover(on=alter_partition)

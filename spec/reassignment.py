@@ -274,23 +274,9 @@ def reassignment_keeps_min_isr(before: Watched, after: Watched) -> bool:
 
 
 @step_property(tags=["start", "retarget", "cancel", "complete"])
-def reassignment_keeps_min_isr_even_if_unclean(before: Watched, after: Watched) -> bool:
-    """K7 to the letter. K9 contradicts it: where unclean election is allowed, a cancellation is carried out anyway."""
-    if not moved(before.partition, after.partition):
-        return True
-    return not enough(before.partition.isr, before) or enough(after.partition.isr, after)
-
-
-@step_property(tags=["start", "retarget", "cancel", "complete"])
 def leader_has_a_successor(before: Watched, after: Watched) -> bool:
     """K8 where unclean election is off. Otherwise a reassignment takes a partition offline that was being served."""
     return before.unclean or before.partition.leader is None or after.partition.leader is not None
-
-
-@step_property(tags=["start", "retarget", "cancel", "complete"])
-def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> bool:
-    """K8 to the letter. K9 contradicts it: the originals may all be down when a cancellation is carried out anyway."""
-    return before.partition.leader is None or after.partition.leader is not None
 
 
 @step_property(tags=["start", "retarget", "complete"])
@@ -451,9 +437,7 @@ PROMISES = (
     completion_moves_leader_only_if_removed,
     completion_raises_leader_epoch,
     reassignment_keeps_min_isr,
-    reassignment_keeps_min_isr_even_if_unclean,
     leader_has_a_successor,
-    leader_has_a_successor_even_if_unclean,
     successor_is_in_new_isr,
     cancel_restores_the_originals,
     cancel_below_min_isr_is_refused,
