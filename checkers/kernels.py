@@ -1,7 +1,7 @@
 """Compiled kernels on disk: one folder for each model text, configuration, engine text and machine.
 
 A folder is written elsewhere and renamed into place, so that a half-written one is never used; its name is a digest of
-everything the machine code depends on, so that one from other text, another version or another processor is never found.
+everything the machine code depends on: one from other text, another version or another processor is never found.
 Numba keeps the machine code beside the module.
 """
 

@@ -1,7 +1,7 @@
 """The native engine: level-synchronous breadth-first search with a generated kernel, on all cores.
 
-The answers are those of the reference engine for any number of threads. States are exact; every level is kept (one row of
-words a state), so that counterexamples are rebuilt backwards without storing parents, and replayed in plain Python.
+The answers are those of the reference engine for any number of threads. States are exact; every level is kept (a row of
+words for each state), so that counterexamples are rebuilt backwards without storing parents, and replayed in Python.
 """
 
 from __future__ import annotations

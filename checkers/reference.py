@@ -12,8 +12,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkers.layout import layout_of
+from checkers.layout import Layout, layout_of
 from checkers.options import Interrupted, Options, Progress
+from checkers.search_text import TAG_BITS
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from spec.binding import Bound, Clipped, Step
 from spec.trace import Trace, TraceStep, replay
@@ -41,25 +42,28 @@ class Search:
     """The levels found so far and the best violation of each claim."""
 
     bound: Bound
+    layout: Layout
     levels: list[list[Any]] = field(default_factory=list)
     found: dict[str, Violation] = field(default_factory=dict)
 
-    def note(self, name: str, state: Any, key: tuple[Any, ...], step: Step | None = None) -> None:
+    def note(self, name: str, state: Any, number: int = 0, step: Step | None = None) -> None:
         """Keeps the violation if it is the first, or canonically smaller on the same level."""
         level = len(self.levels)
         old = self.found.get(name)
-        if old is None or (old.level == level and key < old.key):
+        if old is not None and old.level < level:
+            return
+        key = (self.layout.encode(state), number)
+        if old is None or key < old.key:
             self.found[name] = Violation(state, key, level, step)
 
     def trace(self, violation: Violation) -> Trace:
         """The canonical shortest path to a violation, replayed in plain Python before anybody sees it."""
-        layout = layout_of(self.bound.type)
         path = [violation.state]
         steps: list[Step] = []
         for level in range(violation.level - 2, -1, -1):
             parent, step = min(
                 ((p, s) for p in self.levels[level] for s in self.bound.steps(p) if s.after == path[0]),
-                key=lambda found: layout.encode(found[0]),  # the first such step, as steps come in canonical order
+                key=lambda found: self.layout.encode(found[0]),  # the first such step, as steps come in canonical order
             )
             path.insert(0, parent)
             steps.insert(0, step)
@@ -80,7 +84,8 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
     Raises `spec.binding.ModelError` where the model itself is wrong, `Nondeterminism` where it is no function.
     """
     began = time.monotonic()
-    stats, layout = verdict.stats, layout_of(bound.type)
+    # The tag bits are the native search's own; the canonical order must be that of its words.
+    stats, layout = verdict.stats, layout_of(bound.type, tag=TAG_BITS)
     stats.bytes_per_state = layout.bytes_per_state
     claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
     covers = [p for p in bound.covers if options.wants(p.name)]
@@ -94,7 +99,7 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
         a.name: [p for p in [*claims, *covers] if p.over_steps and bound.concerns(p, a)] for a in bound.model.actions
     }
     order = {a.name: i for i, a in enumerate(bound.model.actions)}
-    search, seen = Search(bound), set()
+    search, seen = Search(bound, layout), set()
     frontier: list[Any] = []
 
     def clipped(outcome: Clipped) -> None:
@@ -128,7 +133,7 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
                 stats.distinct = len(seen)
                 for p in on_state:
                     if bound.holds(p, state) == (p.kind == "cover"):
-                        search.note(p.name, state, (layout.encode(state),))
+                        search.note(p.name, state)
                 steps = list(bound.steps(state))
                 expanded += 1
                 if expanded % SAMPLE == 1 and list(bound.steps(state)) != steps:
@@ -141,14 +146,14 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
                         continue
                     for p in on_step[step.action.name]:
                         if bound.holds_on(p, state, step) == (p.kind == "cover"):
-                            search.note(p.name, state, (layout.encode(state), number), step)
+                            search.note(p.name, state, number, step)
                     if step.after not in seen:
                         seen.add(step.after)
                         first_by[step.after] = order[step.action.name]
                     elif step.after in first_by:
                         first_by[step.after] = min(first_by[step.after], order[step.action.name])
                 if not steps and bound.model.deadlock and not bound.is_terminal(state):
-                    search.note("deadlock", state, (layout.encode(state),))
+                    search.note("deadlock", state)
             for by in first_by.values():
                 verdict.actions[bound.model.actions[by].name].new += 1
             frontier = list(first_by)

@@ -1,9 +1,9 @@
 """The search half of a kernel, as text: written for one number of words, appended to the generated successor function.
 
-One table of full states for all threads. A slot is `W` words; word 0 keeps its upper byte for the search: bit 63 is set when
-the slot is taken, the seven bits below hold 1 + the action that first reached the state while its level is being found,
-then 0. A slot is claimed with compare-and-swap; with several words it is locked until they are all written. Successors are
-collected in batches whose table lines are prefetched before they are looked up.
+One table of full states for all threads. A slot is `W` words; word 0 keeps its upper byte for the search: bit 63 is set
+when the slot is taken, the seven bits below hold 1 + the action that first reached the state while its level is being
+found, then 0. A slot is claimed with compare-and-swap; with several words it is locked until they are all written.
+Successors are collected in batches whose table lines are prefetched before they are looked up.
 """
 
 from __future__ import annotations

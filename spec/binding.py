@@ -67,7 +67,7 @@ class Bound:
         self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
         self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
         self.views = {typing.get_type_hints(v)["return"]: v for v in model.views}
-        self._views = {kind: self._state_function(v) for kind, v in self.views.items()}
+        self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
         applicable = [p for p in model.properties if p.when is None or p.when(self.config)]
         self.not_applicable = [p for p in model.properties if p not in applicable]
         self.properties = [p for p in applicable if p.kind != "cover"]
@@ -278,6 +278,21 @@ class _Claim:
         if self.wants_action:
             arguments[self.wants_action] = step.action
         return _truth(self.name, lambda _: self.function(before=before, after=after, **arguments), before)
+
+
+def _remembering(view: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The view, remembering its last few states: many properties ask for the same one in turn."""
+    recent: list[tuple[Any, Any]] = [(None, None)] * 2
+
+    def cached(state: Any) -> Any:
+        for known, made in recent:
+            if known is state:
+                return made
+        made = view(state)
+        recent[0], recent[1] = recent[1], (state, made)
+        return made
+
+    return cached
 
 
 def _truth(name: str, function: Callable[[Any], Any], state: Any) -> bool:

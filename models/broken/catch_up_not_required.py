@@ -1,0 +1,19 @@
+"""Flaw: the leader proposes a follower for the ISR that has not caught up."""
+
+from models import kraft
+from models.kraft import Cluster, Config, proposes
+from spec import action, require
+from spec.reassignment import Broker, members
+
+
+@action(who="leader", fair="strong")
+def propose_expansion(s: Cluster, c: Config, follower: Broker) -> Cluster:
+    """As the original, but for the high watermark."""
+    p = s.partition
+    require(follower in (members(p) & s.unfenced) - p.isr)
+    return proposes(s, c, p.isr | {follower})
+
+
+MODEL = kraft.MODEL.replacing(propose_expansion)
+BREAKS = {"leader_holds_everything_committed": 4}
+"""The properties that fall, and the number of states in the shortest trace of each."""

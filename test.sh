@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The tests: style, types, and the suite. Makes its own environment. Further words go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")"
+. ./environment.sh
+environment '.[test]'
+if ! command -v java > /dev/null; then echo "no Java runtime: what needs Spark is not tested"; fi
+.venv/bin/ruff format --check --quiet .
+.venv/bin/ruff check --quiet .
+.venv/bin/mypy
+exec .venv/bin/python -m pytest "$@"
