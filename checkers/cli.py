@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -144,9 +145,14 @@ def _writable(path: Path | None, option: str) -> None:
     if path is None:
         return
     folder = path if option == "--trace-dir" else path.parent
-    existing = next((p for p in [folder, *folder.parents] if p.exists()), Path())
-    if not existing.is_dir() or not os.access(existing, os.W_OK) or (option == "--json" and path.is_dir()):
-        raise Failure(Exit.SYSTEM, f"{option} {path} cannot be written")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if option != "--trace-dir" and path.is_dir():
+            raise IsADirectoryError(21, "it is a directory")
+    except OSError as error:
+        raise Failure(Exit.SYSTEM, f"{option} {path} cannot be written: {error.strerror}") from None
 
 
 def _trace(args: argparse.Namespace) -> tuple[Trace, Any, str]:
@@ -223,8 +229,8 @@ def do_show(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def do_gate(args: argparse.Namespace, console: Console) -> Exit:
-    for path in (args.json, args.junit):
-        _writable(path, "--json")
+    _writable(args.json, "--json")
+    _writable(args.junit, "--junit")
     return gate.run_file(args.file, console, engine=args.engine, json_to=args.json, junit_to=args.junit)
 
 
@@ -272,7 +278,8 @@ def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]
         try:
             write_record(path, record)
         except OSError as error:
-            print(f"reassure: {path}: {error.strerror}", file=sys.stderr)
+            if code is not Exit.SYSTEM:
+                print(f"reassure: {path}: {error.strerror}", file=sys.stderr)
             return Exit.SYSTEM.value
     return code.value
 

@@ -137,7 +137,7 @@ def every_change_has_a_partition_epoch(before: Watched, after: Watched) -> bool:
 def one_partition_epoch_per_change(before: Watched, after: Watched) -> bool:
     """K4 as the worked examples have it: catch-up and completion in one change are one increment.
 
-    Otherwise tools that count changes by the epoch miss some. `kraft_two_increments` is the other reading (4.2).
+    Otherwise tools that count changes by the epoch miss some. `broken.two_epochs_at_completion` is the other reading (4.2).
     """
     b, a = before.partition, after.partition
     return a == b or a.partition_epoch == b.partition_epoch + 1

@@ -1,0 +1,271 @@
+"""The command line: exit codes, records on every path, one clear line for every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from checkers.cli import main
+
+ROOT = Path(__file__).parent.parent
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+BAD = [
+    (["check", "krafft"], 64, "did you mean"),
+    (["check", "no_such.py"], 64, "no file no_such.py"),
+    (["check"], 64, "MODEL"),
+    (["chekc", "core"], 64, "invalid choice"),
+    ([], 64, "COMMAND"),
+    (["check", "core", "--engine", "magic"], 64, "invalid choice"),
+    (["check", "core", "--depth", "0"], 64, "at least 1"),
+    (["check", "core", "--budget", "soon"], 64, "no duration"),
+    (["check", "core", "--memory", "much"], 64, "no size"),
+    (["check", "core", "--workers", "-1"], 64, "at least 1"),
+    (["check", "core", "--set", "brokers"], 151, "write KEY=VALUE"),
+    (["check", "core", "--set", "broker=3"], 151, "did you mean brokers?"),
+    (["check", "core", "--set", "brokers=many"], 151, "a whole number"),
+    (["check", "core", "--set", "brokers=99"], 151, "3 to 12"),
+    (["check", "kraft", "--set", "unclean=perhaps"], 151, "one of off, on, either"),
+    (["check", "kraft", "--set", "replication_factor=4"], 151, "more than brokers=3"),
+    (["check", "core", "--property", "nothing"], 6, "no property of core matches nothing"),
+    (["check", "core", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
+    (["check", "core", "--trace-dir", "/proc/nowhere"], 153, "cannot be written"),
+    (["replay", "nothing.itf.json"], 64, "No such file"),
+    (["show", "nothing.itf.json"], 64, "No such file"),
+    (["gate", "nothing.toml"], 64, "No such file"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), BAD, ids=[" ".join(w) or "nothing" for w, _, _ in BAD])
+def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    got, out, err = said(capsys, *words)
+    assert got == code
+    assert message in err
+    assert err.startswith("reassure: ")
+    assert len(err.splitlines()) == 1
+    assert "Traceback" not in out + err
+
+
+def model_file(folder: Path, text: str) -> str:
+    path = folder / "mine.py"
+    path.write_text(text)
+    sys.modules.pop("mine", None)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "defines no `MODEL"),
+        ("import no_such_module\n", "ModuleNotFoundError"),
+        ("def f(:\n", "SyntaxError"),
+        ("from spec import Model\nMODEL = Model.of(__name__, state=int, config=int)\n", "no initial state"),
+    ],
+)
+def test_a_file_that_is_no_model(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", model_file(tmp_path, text))
+    assert (code, message in err) == (150, True), err
+
+
+def test_refusals_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "models" / "toys" / "die_hard.py").read_text()
+    text = text.replace("    poured = min(s.small, 5 - s.big)", "    for x in (1,):\n        pass\n    poured = [3]")
+    code, _, err = said(capsys, "check", model_file(tmp_path, text))
+    assert code == 150
+    assert "2 constructs outside the language" in err
+    line = text.splitlines().index("    for x in (1,):") + 1
+    assert f"mine.py:{line}:5: a for loop: use a comprehension" in err
+    assert "    ^" in err
+
+
+def test_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, folder = tmp_path / "deep" / "f.json", tmp_path / "traces"
+    code, out, _ = said(
+        capsys, "check", "die_hard", "--engine", "reference", "--json", str(path), "--trace-dir", str(folder)
+    )
+    record = json.loads(path.read_text())
+    assert (code, record["exit_code"], record["verdict"]) == (12, 12, "safety-violation")
+    assert record["schema"] == 1
+    assert record["complete"] is True
+    assert len(record["model_sha256"]) == 64
+    assert record["config"] == {"goal": 4}
+    goal = record["properties"][0]
+    assert (goal["name"], goal["kind"], goal["status"]) == ("goal_not_reached", "invariant", "violated")
+    assert Path(goal["trace"]).is_file()
+    assert record["actions"]["fill_big"] == {"taken": 16, "new": 2}
+    stats = record["stats"]
+    assert (stats["distinct"], stats["generated"], stats["depth"], stats["clipped"]) == (16, 97, 8, 0)
+    assert set(stats["seconds"]) == {"load", "compile", "search", "report"}
+    assert record["repro"] == "reassure check die_hard --engine=reference"
+    assert "goal_not_reached" in out
+    assert said(capsys, "replay", goal["trace"])[:2] == (
+        0,
+        "die_hard accepts the trace: 6 steps\ngoal_not_reached is violated at its end\n",
+    )
+
+
+def test_record_of_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    assert said(capsys, "check", "core", "--set", "brokers=99", "--json", str(path))[0] == 151
+    record = json.loads(path.read_text())
+    assert (record["exit_code"], record["complete"], record["verdict"]) == (151, False, "config-error")
+    assert "3 to 12" in record["stopped_because"]
+    assert [p.name for p in tmp_path.iterdir()] == ["f.json"]
+
+
+def test_interrupt_leaves_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    words = ["check", "core", "--set=brokers=5", "--engine=reference", f"--json={path}"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "checkers.cli", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    record = json.loads(path.read_text())
+    assert (process.returncode, record["exit_code"], record["complete"]) == (5, 5, False)
+    assert record["stopped_because"] == "interrupted"
+    assert record["stats"]["distinct"] > 1
+    assert b"Traceback" not in out + err
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m checkers.cli models | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("kraft")
+    assert done.stderr == ""
+
+
+def test_no_colour_in_a_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "checkers.cli", "check", "die_hard", "--engine=reference"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm-256color"},
+    )  # fmt: skip
+    assert done.returncode == 12
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def trace_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, dict[str, object]]:
+    said(capsys, "check", "die_hard", "--engine=reference", "--trace-dir", str(tmp_path), "--quiet")
+    path = tmp_path / "die_hard--goal_not_reached.itf.json"
+    return path, json.loads(path.read_text())
+
+
+def test_replay_names_the_step_that_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = trace_of(tmp_path, capsys)
+    data["states"][3]["big"] = {"#bigint": "1"}  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert code == 18
+    assert "step 3 (empty_small): the model gives another state: big differs" in err
+
+
+def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "check", "epoch_unchecked", "--set=unclean=off", "--engine=reference", "--trace-dir", str(tmp_path),
+         "--property=stale_request_changes_nothing", "--quiet")  # fmt: skip
+    (path,) = tmp_path.glob("*.itf.json")
+    assert said(capsys, "replay", str(path))[0] == 0
+    code, _, err = said(capsys, "replay", str(path), "--model", "kraft")
+    assert code == 18
+    assert "step 4 (alter_partition)" in err
+    assert "not enabled: kraft.py:" in err or "gives another state" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.pop("states"), "no ITF trace"),
+        (lambda d: d["states"].clear(), "has no states"),
+        (lambda d: d["states"][1].pop("big"), "state 1"),
+        (lambda d: d["states"][1].update(big={"#bigint": "77"}), "outside 0..5"),
+        (lambda d: d["states"][2]["#meta"].update(action="fly"), "no action 'fly'"),
+        (lambda d: d["#meta"].update(model="nothing"), "no model 'nothing'"),
+        (lambda d: d["#meta"].pop("model"), "does not name its model"),
+    ],
+)
+def test_bad_traces(change: object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = trace_of(tmp_path, capsys)
+    change(data)  # type: ignore[operator]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert code in (18, 64)
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("form", "piece"),
+    [("text", "6. hero: big_to_small()"), ("md", "6. **hero**: `big_to_small()`"),
+     ("mermaid", "hero->>state: fill_big()"), ("json", '"#bigint": "4"')],
+)  # fmt: skip
+def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, _ = trace_of(tmp_path, capsys)
+    code, out, _ = said(capsys, "show", str(path), "--format", form)
+    assert (code, piece in out) == (0, True), out
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+engine = "reference"
+expect = "{expect}"
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expect", "more", "code"),
+    [
+        ("safety-violation", "", 0),
+        ("safety-violation", "violated = { goal_not_reached = 7 }\npin = { distinct = 16 }", 0),
+        ("pass", "", 15),
+        ("safety-violation", 'violated = ["other"]', 15),
+        ("safety-violation", "violated = { goal_not_reached = 6 }", 17),
+        ("safety-violation", "pin = { distinct = 17 }", 17),
+        ("perhaps", "", 64),
+        ("pass", "colour = 1", 64),
+        ("pass", "pin = { speed = 1 }", 64),
+        ("pass", "set = { goal = 9 }", 151),
+    ],
+)
+def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, record, junit = tmp_path / "g.toml", tmp_path / "g.json", tmp_path / "g.xml"
+    path.write_text(GATE.format(expect=expect, more=more))
+    got, out, err = said(capsys, "gate", str(path), "--json", str(record), "--junit", str(junit))
+    assert got == code, out + err
+    assert record.is_file()
+    assert json.loads(record.read_text())["exit_code"] == code
+    if code != 64:
+        assert junit.read_text().count("<testcase") == 1
+        assert ("<failure" in junit.read_text()) == (code in (15, 17))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("", 6), ("x = 1", 64), ("[[check", 64), ("[[check]]\nexpect = 'pass'", 64)]
+)
+def test_bad_gates(text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.toml"
+    path.write_text(text)
+    got, _, err = said(capsys, "gate", str(path))
+    assert got == code
+    assert len(err.splitlines()) == 1
+
+
+def test_models(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "models")
+    assert code == 0
+    assert "core" in out
+    assert "isr_not_trimmed" not in out
+    assert "isr_not_trimmed" in said(capsys, "models", "--broken")[1]

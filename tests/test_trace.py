@@ -1,0 +1,116 @@
+"""ITF round trips for values of every type; packed states round trip and keep the canonical order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkers.layout import LayoutError, codes, layout_of, pack_record, unpack_record
+from spec.binding import Bound
+from spec.domains import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type, resolve
+from spec.trace import TraceError, decode, encode
+from spec.values import Map
+from tests.support import module
+
+
+def of_type(kind: Type) -> st.SearchStrategy[object]:
+    """Values of a finite type."""
+    if isinstance(kind, RecordType):
+        return st.builds(lambda *v: kind.cls(*v), *(of_type(t) for _, t in kind.fields))
+    if isinstance(kind, MapType):
+        keys = list(kind.key.values())
+        return st.tuples(*(of_type(kind.value) for _ in keys)).map(lambda v: Map(zip(keys, v, strict=True)))
+    if isinstance(kind, OptionType):
+        return st.none() | of_type(kind.inner)
+    if isinstance(kind, SetType):
+        return st.frozensets(of_type(kind.item))
+    if isinstance(kind, SeqType):
+        return st.lists(of_type(kind.item), max_size=kind.length).map(tuple)
+    if isinstance(kind, BagType):
+        return st.frozensets(of_type(kind.item), max_size=kind.size)
+    return st.sampled_from(list(kind.values()))
+
+
+@pytest.fixture(scope="module")
+def state_type(tmp_path_factory: pytest.TempPathFactory) -> RecordType:
+    folder: Path = tmp_path_factory.mktemp("models")
+    text = "@action(who='x')\ndef act(s: State) -> State:\n    return s\n"
+    text += "MODEL = Model.of(__name__, state=State, config=Config)\n"
+    return Bound(module(text, folder).MODEL).type
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_itf_round_trip(state_type: RecordType, data: st.DataObject) -> None:
+    value = data.draw(of_type(state_type))
+    assert state_type.misfit(value) is None
+    assert decode(encode(value, state_type), state_type) == value
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_layout_round_trip(state_type: RecordType, data: st.DataObject) -> None:
+    layout = layout_of(state_type, tag=8)
+    value = data.draw(of_type(state_type))
+    words = layout.encode(value)
+    assert len(words) == layout.words
+    assert words[0] < 1 << 56
+    assert layout.decode(words) == value
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_packed_records_are_ordered_by_rank(state_type: RecordType, data: st.DataObject) -> None:
+    message = state_type.field("sent").item  # type: ignore[attr-defined]
+    a, b = data.draw(of_type(message)), data.draw(of_type(message))
+    assert unpack_record(pack_record(a, message), message) == a
+    assert (pack_record(a, message) < pack_record(b, message)) == (message.rank(a) < message.rank(b))
+
+
+def test_values_come_in_canonical_order(state_type: RecordType) -> None:
+    for name in ("alive", "leader", "order", "colour", "inner", "score", "sent", "number"):
+        kind = state_type.field(name)
+        values = list(kind.values())
+        assert len(values) == len(set(values)) == kind.count
+        if not isinstance(kind, BagType):
+            assert values == sorted(values, key=kind.rank)
+        assert all(kind.misfit(v) is None for v in values)
+
+
+def test_itf_encoding(state_type: RecordType) -> None:
+    number = state_type.field("number")
+    assert encode(-2, number) == {"#bigint": "-2"}
+    assert decode({"#bigint": "-2"}, number) == -2
+    assert decode(3, number) == 3  # older writers
+    alive = state_type.field("alive")
+    two_one = frozenset(list(alive.item.values())[:2])  # type: ignore[attr-defined]
+    assert encode(two_one, alive) == {"#set": [{"#bigint": "1"}, {"#bigint": "2"}]}
+    assert encode(None, state_type.field("leader")) == {"tag": "None", "value": {}}
+    with pytest.raises(TraceError, match=r"outside -2\.\.5"):
+        decode({"#bigint": "6"}, number)
+    with pytest.raises(TraceError):
+        decode({"#set": [{"#bigint": "9"}]}, alive)
+    with pytest.raises(TraceError):
+        decode("BLUE", state_type.field("colour"))
+
+
+def test_layout_uses_few_words(state_type: RecordType) -> None:
+    layout = layout_of(state_type)
+    assert layout.bits == sum(c.bits for c in codes(state_type)) == 37
+    assert layout.words == layout_of(state_type, tag=8).words == 1
+    assert layout_of(state_type, tag=28).words == 2
+
+
+def test_too_wide() -> None:
+    class Config:
+        n = 63
+
+    from spec.values import Id
+
+    class Wide(Id, size="n"): ...
+
+    with pytest.raises(LayoutError, match="63 bits"):
+        codes(resolve(frozenset[Wide], Config()))
