@@ -591,6 +591,17 @@ def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> b
     return before.partition.leader is None or after.partition.leader is not None
 
 
+@step_property(tags=["cancel"], when=lambda c: c.unclean != Unclean.OFF)
+def cancel_spares_the_eligible(before: Cluster, after: Cluster) -> bool:
+    """K9, K12. Otherwise a cancellation loses what was committed although a replica that has it is eligible and alive.
+
+    The document's letter allows it: with nobody in sync the election is unclean, whoever is in the ELR.
+    """
+    p, leader = before.partition, after.partition.leader
+    safe = (p.isr | p.elr) & before.unfenced & members(after.partition)
+    return safe == NOBODY or leader is None or leader in before.complete
+
+
 @cover(on=alter_partition)
 def stale_request_refused(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
     return not current(before, request) and after.partition == before.partition
