@@ -100,6 +100,8 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
     verdict.repro = asked.repro()
     if not any(asked.options.wants(name) for name in claimed):
         wanted = ", ".join(asked.options.properties)
+        if not claimed:
+            raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
         raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {wanted}; it has {', '.join(claimed)}")
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
