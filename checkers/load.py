@@ -45,7 +45,7 @@ def names() -> dict[str, Path]:
 def find(name: str) -> Path:
     """The file of a model given by name or path; `UnknownModel` with near names."""
     path = Path(name)
-    if path.suffix == ".py" or path.is_file():
+    if own_file(name):
         if not path.is_file():
             raise UnknownModel(f"no file {name}")
         return path.resolve()
@@ -55,6 +55,11 @@ def find(name: str) -> Path:
     near = difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
     raise UnknownModel(f"no model {name!r}{hint}")
+
+
+def own_file(name: str) -> bool:
+    """Whether a model is given by its path rather than by the name of one that comes with the project."""
+    return Path(name).suffix == ".py" or Path(name).is_file()
 
 
 def load(name: str) -> Model:
@@ -77,18 +82,19 @@ def _import(path: Path) -> ModuleType:
             dotted = ".".join(["models", *path.resolve().relative_to(base).with_suffix("").parts])
             return importlib.import_module(dotted)
         # A file of one's own: its name, and its folder for what it imports.
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        name = _module_name(path)
+        spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise LanguageError(f"{path.name} is no Python file")
         made = importlib.util.module_from_spec(spec)
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))
-        sys.modules[path.stem] = made
+        sys.modules[name] = made
         spec.loader.exec_module(made)
         return made
     except (LanguageError, DomainError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
         where = ""
         if isinstance(error, SyntaxError) and error.lineno:
             where = f" (line {error.lineno})"
@@ -101,13 +107,29 @@ def _import(path: Path) -> ModuleType:
         raise LanguageError(f"{path.name} cannot be imported: {type(error).__name__}: {error}{where}") from error
 
 
+def _module_name(path: Path) -> str:
+    """The name to import a file of one's own under: never that of another module (`json.py` is a fine model)."""
+    stem = path.stem.replace(".", "_")
+    name, package = stem, "own"
+    while _taken(name, path):
+        name, package = f"{package}.{stem}", package + "_"  # a model is called by the last part
+    return name
+
+
+def _taken(name: str, path: Path) -> bool:
+    """Whether a module name means another file."""
+    if name in sys.modules:
+        return getattr(sys.modules[name], "__file__", None) != str(path)
+    there = None if "." in name else importlib.util.find_spec(name)
+    return there is not None and there.origin != str(path)
+
+
 def digest(model: Model) -> str:
     """SHA-256 over the text of every file the model is made of: its own, those it imports, the language."""
     files = {Path(p).resolve() for p in sources(model)}
-    whole = hashlib.sha256()
-    for path in sorted(files, key=lambda p: (p.name, str(p))):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return whole.hexdigest()
+    # Ordered by what is in them, so that it does not matter where they lie.
+    texts = sorted(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def sources(model: Model) -> set[str]:

@@ -6,18 +6,19 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from checkers import reference
-from checkers.load import bind, config_values, digest, load, settings
+from checkers.load import bind, config_values, digest, load, own_file, settings
 from checkers.options import Options, Progress
 from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
 from spec.binding import Bound, ConfigError, ModelError
 from spec.domains import DomainError
 from spec.language import LanguageError
 from spec.subset import Elaborated, SubsetError
-from spec.trace import to_itf
+from spec.trace import ReplayRefused, to_itf
 
 Engine = Callable[[Bound, Elaborated, Options, Verdict, Progress], Verdict]
 
@@ -98,11 +99,13 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
     verdict.not_applicable = [p.name for p in bound.not_applicable]
     verdict.asked = {n for n in claimed if asked.options.properties and asked.options.wants(n)}
     verdict.repro = asked.repro()
-    if not any(asked.options.wants(name) for name in claimed):
-        wanted = ", ".join(asked.options.properties)
-        if not claimed:
-            raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
-        raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {wanted}; it has {', '.join(claimed)}")
+    if not claimed:
+        raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
+    for pattern in asked.options.properties:  # one that names nothing must not hide behind the others
+        if not any(fnmatchcase(name, pattern) for name in claimed):
+            idle = any(fnmatchcase(name, pattern) for name in verdict.not_applicable)
+            why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
+            raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
         verdict = ENGINES[asked.engine](bound, lowered, asked.options, verdict, progress)
@@ -110,11 +113,15 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
         raise Failure(Exit.MODEL, str(error)) from None
     except reference.Nondeterminism as error:
         raise Failure(Exit.INTERNAL, str(error)) from None
+    except ReplayRefused as error:
+        raise Failure(Exit.INTERNAL, f"a counterexample does not replay in plain Python: {error}") from None
     finally:
         progress.done()
     for found in results(verdict):
         if found.trace is not None:
             found.trace.meta = trace_meta(verdict, found)
+            if own_file(asked.model):
+                found.trace.meta["model_file"] = asked.model
     return verdict, bound
 
 

@@ -7,6 +7,7 @@ canonical order, maps as `{"#map": [[k, v], ...]}`, an optional as a variant `No
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def decode(data: Any, kind: Type) -> Any:
     """The value that `encode` wrote; `TraceError` if it is not of the type."""
     try:
         value = _decode(data, kind)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
     found = kind.misfit(value)
     if found is not None:
@@ -102,22 +103,35 @@ def _decode(data: Any, kind: Type) -> Any:
     if isinstance(kind, BoolType):
         return data
     if isinstance(kind, IntType | IdType):
-        number = int(data["#bigint"]) if isinstance(data, dict) else int(data)
+        number = _number(data)
         return kind.sort(number) if isinstance(kind, IdType) else number
     if isinstance(kind, EnumType):
         return kind.sort[data]
     if isinstance(kind, OptionType):
-        return None if data["tag"] == "None" else _decode(data["value"], kind.inner)
+        # Quint writes a variant without a payload as its tag alone.
+        return {"None": lambda: None, "Some": lambda: _decode(data["value"], kind.inner)}[data["tag"]]()
     if isinstance(kind, SetType | BagType):
         return frozenset(_decode(v, kind.item) for v in data["#set"])
     if isinstance(kind, SeqType):
         return tuple(_decode(v, kind.item) for v in data)
     if isinstance(kind, MapType):
-        return Map([(_decode(k, kind.key), _decode(v, kind.value)) for k, v in data["#map"]])
+        pairs = [(_decode(k, kind.key), _decode(v, kind.value)) for k, v in data["#map"]]
+        if len({k for k, _ in pairs}) < len(pairs):
+            raise TraceError("a map with the same key twice")
+        return Map(pairs)
     assert isinstance(kind, RecordType)
     if set(data) - {"#meta"} != {name for name, _ in kind.fields}:
         raise TraceError(f"{kind} has the fields {', '.join(n for n, _ in kind.fields)}, not {', '.join(data)}")
     return kind.cls(**{name: _decode(data[name], t) for name, t in kind.fields})
+
+
+def _number(data: Any) -> int:
+    """An integer; older writers give small ones bare. Nothing is rounded or guessed."""
+    if isinstance(data, dict) and isinstance(data["#bigint"], str) and re.fullmatch(r"-?[0-9]+", data["#bigint"]):
+        return int(data["#bigint"])
+    if type(data) is int:
+        return data
+    raise TypeError
 
 
 def to_itf(trace: Trace, bound: Bound) -> str:
@@ -146,10 +160,19 @@ def read_itf(path: Path) -> dict[str, Any]:
         raise TraceError(f"{path}: {error.strerror}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise TraceError(f"{path} is no JSON: {error}") from None
+    except (RecursionError, ValueError) as error:  # nested or numbered beyond what Python reads
+        raise TraceError(f"{path} is no trace: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("states"), list) or "vars" not in data:
         raise TraceError(f"{path} is no ITF trace: it needs `vars` and `states`")
     if not data["states"]:
         raise TraceError(f"{path} has no states")
+    meta = data.setdefault("#meta", {})
+    wanted = dict.fromkeys(("model", "model_file", "property", "property_kind"), str) | {"config": dict}
+    if not isinstance(meta, dict):
+        raise TraceError(f"{path}: `#meta` is no object")
+    for key, kind in wanted.items():
+        if not isinstance(meta.get(key, kind()), kind):
+            raise TraceError(f"{path}: `#meta`.`{key}` is {json.dumps(meta[key])[:40]}")
     return data
 
 
@@ -158,19 +181,27 @@ def from_itf(data: dict[str, Any], bound: Bound) -> Trace:
     actors = {a.name: a.who for a in bound.model.actions}
     states, steps = [], []
     for i, raw in enumerate(data["states"]):
-        meta = raw.get("#meta", {}) if isinstance(raw, dict) else {}
+        if not isinstance(raw, dict) or not isinstance(raw.get("#meta", {}), dict):
+            raise TraceError(f"state {i} is no object with an object as `#meta`")
+        meta = raw.get("#meta", {})
         try:
             states.append(decode({k: v for k, v in raw.items() if k != "#meta"}, bound.type))
-        except (TraceError, AttributeError) as error:
+        except TraceError as error:
             raise TraceError(f"state {i}: {error}") from None
-        name = meta.get("action", bound.model.initials[0].name if i == 0 else None)
+        name = meta.get("action")
+        if name is None and i == 0:  # another tool's trace: the state says enough
+            starts = [TraceStep(d.name, p, "") for d, p, s in bound.initial_states() if s == states[0]]
+            steps.append(starts[0] if starts else TraceStep(bound.model.initials[0].name, {}, ""))
+            continue
         if name is None:
             raise TraceError(f"state {i} does not say which action led to it (`#meta`.`action`)")
         try:
             kinds = dict(bound.parameters(name))
             given = meta.get("params", {})
+            if not isinstance(given, dict) or set(given) != set(kinds):
+                raise TraceError(f"it takes ({', '.join(kinds)}), not {json.dumps(given)[:80]}")
             params = {k: decode(given[k], t) for k, t in kinds.items()}
-        except (TraceError, ModelError, KeyError) as error:
+        except (TraceError, ModelError) as error:
             raise TraceError(f"state {i}, action {name}: {error}") from None
         steps.append(TraceStep(name, params, actors.get(name, "")))
     return Trace(states, steps, dict(data.get("#meta", {})))
@@ -178,9 +209,12 @@ def from_itf(data: dict[str, Any], bound: Bound) -> Trace:
 
 def replay(trace: Trace, bound: Bound) -> None:
     """Executes the trace in plain Python; `ReplayRefused` names the step and the guard that refuses it."""
-    first = trace.steps[0].action
-    if trace.states[0] not in [s for _, _, s in bound.initial_states()]:
-        raise ReplayRefused(0, first, "this is no initial state of the model")
+    first = trace.steps[0]
+    starts = [(d.name, p) for d, p, s in bound.initial_states() if s == trace.states[0]]
+    if not starts:
+        raise ReplayRefused(0, first.action, "this is no initial state of the model")
+    if (first.action, first.params) not in starts:
+        raise ReplayRefused(0, first.action, f"with {first.params} the model starts in another state")
     for i in range(1, len(trace.states)):
         step = trace.steps[i]
         try:

@@ -1,0 +1,181 @@
+"""`python -m tests.benchmarks`: this checker against TLC, Rumur and SPIN on one protocol, in turn, in one run.
+
+The protocol is `models/toys/core.py` here and `Core.tla`, `core.m`, `core.pml` there (`--bench DIR`). Counts are
+compared first (SPIN stores its blocked choices as states, so only its time counts). Then our own models at growing
+sizes, and the bare insert rate of the table, the limit to compare with. Medians of `--runs`, ratios of medians; no
+time is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checkers.kernels import compiled
+from checkers.layout import layout_of
+from checkers.load import bind, digest, load, settings
+from checkers.native import LOAD, Search
+from checkers.options import Options, Progress
+from checkers.run import Asked, run
+from checkers.search_text import BATCH, TAG_BITS
+
+CORE5 = (1_989_040, 13_687_571)
+
+
+def ours(model: str, pairs: list[str], workers: int) -> tuple[float, Any]:
+    """Search seconds (compilation apart) and the statistics."""
+    verdict, _ = run(Asked(model, pairs, "native", Options(workers=workers)), Progress(quiet=True))
+    return verdict.stats.seconds["search"], verdict.stats
+
+
+def timed(words: list[str], folder: Path) -> tuple[float, str]:
+    began = time.monotonic()
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    return time.monotonic() - began, done.stdout + done.stderr
+
+
+def peers(bench: Path, jar: Path | None, folder: Path) -> dict[str, Callable[[], float]]:
+    """The other checkers that are at hand, each a function that runs it once and gives its seconds."""
+    found: dict[str, Callable[[], float]] = {}
+    for name in ("Core.tla", "Core.cfg", "core.m", "core.pml"):
+        if (bench / name).is_file():
+            shutil.copy(bench / name, folder / name)
+    if jar is not None and shutil.which("java") and (folder / "Core.tla").is_file():
+
+        def tlc() -> float:
+            words = [
+                "java",
+                "-cp",
+                str(jar),
+                "tlc2.TLC",
+                "-deadlock",
+                "-workers",
+                "2",
+                "-config",
+                "Core.cfg",
+                "Core.tla",
+            ]
+            seconds, text = timed(words, folder)
+            counts = re.findall(r"(\d+) states generated, (\d+) distinct states found, 0 states left", text)
+            assert [(int(d), int(g)) for g, d in counts] == [CORE5], text[-500:]
+            return seconds
+
+        found["TLC, 2 workers"] = tlc
+    if shutil.which("rumur") and (folder / "core.m").is_file():
+        options = ["--deadlock-detection", "off", "--symmetry-reduction", "off", "--threads", "2"]
+        subprocess.run(["rumur", *options, "core.m", "--output", "core.c"], cwd=folder, check=True)
+        flags = ["-O3", "-march=native", "-mcx16", "core.c", "-o", "core_rumur", "-lpthread"]
+        subprocess.run(["cc", *flags], cwd=folder, check=True)
+
+        def rumur() -> float:
+            seconds, text = timed(["./core_rumur"], folder)
+            assert f"{CORE5[0]} states" in text, text[-500:]
+            return seconds
+
+        found["Rumur, 2 threads"] = rumur
+    if shutil.which("spin") and (folder / "core.pml").is_file():
+        subprocess.run(["spin", "-a", "core.pml"], cwd=folder, check=True, capture_output=True)
+        flags = ["-O3", "-DSAFETY", "-DNOREDUCE", "pan.c", "-o", "pan"]
+        subprocess.run(["cc", *flags], cwd=folder, check=True, capture_output=True)
+
+        def spin() -> float:
+            seconds, text = timed(["./pan", "-E", "-m1000000", "-w24"], folder)
+            assert "errors: 0" in text, text[-500:]
+            return seconds
+
+        found["SPIN, 1 core"] = spin
+    return found
+
+
+def insert_rate(workers: int = 1) -> float:
+    """Inserts a second of distinct and repeated states into a table of the size that core with 5 brokers needs."""
+    model = load("core")
+    bound, lowered = bind(model, settings(model, ["brokers=5"]))
+    kernel, module = compiled(lowered, layout_of(bound.type, tag=TAG_BITS), digest(model))
+    rng = np.random.default_rng(1)
+    distinct = np.unique(rng.integers(1, 1 << 40, CORE5[0] + 1000))[: CORE5[0]]
+    # As many look-ups as the search makes, each distinct state first and then again.
+    stream = np.concatenate([distinct, rng.choice(distinct, CORE5[1] - len(distinct))]).astype(np.int64)
+    rng.shuffle(stream)
+    rows = stream.reshape(-1, 1)
+    slots = 1 << 14
+    while slots * LOAD < len(distinct):
+        slots *= 2
+    search = Search.of(kernel, module, workers, None)
+    best = 0.0
+    for _ in range(4):
+        table = np.zeros(slots, np.int64)
+        began = time.monotonic()
+        fresh = module.fill_table(rows, table, np.zeros(BATCH, np.int64))
+        best = max(best, len(rows) / (time.monotonic() - began))
+        assert fresh == len(distinct)
+    assert search.words == 1
+    return best
+
+
+def main() -> None:
+    """Prints two tables."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--jar", type=Path, help="tla2tools.jar")
+    parser.add_argument("--bench", type=Path, default=Path(__file__).parents[3] / "shared" / "bench")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--large", action="store_true", help="also core with 6 brokers (50.5 million states)")
+    args = parser.parse_args()
+    pairs = ["brokers=5"]
+    for workers in (1, 2):
+        _, stats = ours("core", pairs, workers)
+        assert (stats.distinct, stats.generated) == CORE5
+    with tempfile.TemporaryDirectory() as name:
+        others = peers(args.bench, args.jar, Path(name))
+        times: dict[str, list[float]] = {"reassure, 1 thread": [], "reassure, 2 threads": []}
+        for _ in range(args.runs):
+            for workers in (1, 2):
+                times[f"reassure, {workers} thread{'s' * (workers > 1)}"].append(ours("core", pairs, workers)[0])
+            for label, once in others.items():
+                times.setdefault(label, []).append(once())
+    two = statistics.median(times["reassure, 2 threads"])
+    one = statistics.median(times["reassure, 1 thread"])
+    print("core, 5 brokers: 1,989,040 distinct, 13,687,571 generated (ours: search alone; others: whole run)")
+    print(f"| {'checker':20} | median s | min s | ours with 2 threads is faster by | with 1 |")
+    print("|---|---|---|---|---|")
+    for label, seconds in times.items():
+        m = statistics.median(seconds)
+        print(f"| {label:20} | {m:.3f} | {min(seconds):.3f} | {m / two:.1f} | {m / one:.1f} |")
+    rate = insert_rate()
+    print(f"\nbare table, 1 thread: {rate / 1e6:.1f} M inserts/s; the search reaches {CORE5[1] / one / rate:.2f} of it")
+    sizes = [
+        ("core", ["brokers=4"]),
+        ("core", ["brokers=5"]),
+        ("kraft", []),
+        ("kraft", ["disturbances=2"]),
+        ("kraft", ["brokers=4"]),
+        ("kraft_kafka", []),
+        ("kraft_kafka", ["brokers=4"]),
+    ]
+    if args.large:
+        sizes.append(("core", ["brokers=6"]))
+    print(
+        "\n| model | configuration | distinct | generated | bytes a state | s | M generated/s/thread | ns each | MiB |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for model, chosen in sizes:
+        seconds, stats = min((ours(model, chosen, 1) for _ in range(2)), key=lambda found: found[0])
+        each = seconds / stats.generated * 1e9
+        print(
+            f"| {model} | {' '.join(chosen)} | {stats.distinct:,} | {stats.generated:,} | {stats.bytes_per_state} | "
+            f"{seconds:.2f} | {stats.generated / seconds / 1e6:.1f} | {each:.0f} | {stats.memory / 2**20:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
