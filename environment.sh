@@ -2,7 +2,7 @@
 environment() {
     local python=""
     for candidate in python3.13 python3.12 python3.11 python3 python; do
-        if command -v "$candidate" > /dev/null && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        if command -v "$candidate" > /dev/null && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
             python=$candidate
             break
         fi

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rich.console import Console
+import rich.console
 
-from checkers import gate, story
+from checkers import gate, story, why
 from checkers.load import load, names
 from checkers.options import Options, Progress
 from checkers.report import report
@@ -99,6 +101,13 @@ def parser() -> Parser:
     return top
 
 
+class Console(rich.console.Console):
+    """A console that says when the reader of a pipe has gone (rich ends the interpreter with 1)."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console_to(stream: Any) -> Console:
     """Colour and width of a terminal; plain and unwrapped in a pipe."""
     if stream.isatty():
@@ -134,6 +143,7 @@ def do_check(args: argparse.Namespace, console: Console) -> Exit:
     written = write_traces(verdict, bound, args.trace_dir) if args.trace_dir else {}
     if args.json:
         write_record(args.json, verdict.record(written))
+    args.found = verdict.exit()
     report(verdict, bound, console, stories=not args.quiet)
     for path in written.values():
         console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
@@ -161,8 +171,8 @@ def _trace(args: argparse.Namespace) -> tuple[Trace, Any, str]:
         data = read_itf(args.trace)
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
-    meta = data.get("#meta", {})
-    name = args.model or meta.get("model")
+    meta = data["#meta"]
+    name = args.model or _file_of(meta, args.trace) or meta.get("model")
     if not name:
         raise Failure(Exit.USAGE, f"{args.trace} does not name its model; give --model")
     pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
@@ -179,6 +189,17 @@ def _trace(args: argparse.Namespace) -> tuple[Trace, Any, str]:
     return trace, bound, note
 
 
+def _file_of(meta: dict[str, Any], trace: Path) -> str | None:
+    """The file of a model that does not come with the project: from here, or from where the trace lies."""
+    named = meta.get("model_file")
+    if not named:
+        return None
+    found = next((p for p in (Path(named), trace.parent / named) if p.is_file()), None)
+    if found is None:
+        raise Failure(Exit.USAGE, f"{trace} is of the model in {named}, which is not there; give --model")
+    return str(found)
+
+
 def do_replay(args: argparse.Namespace, console: Console) -> Exit:
     trace, bound, note = _trace(args)
     if note:
@@ -189,29 +210,22 @@ def do_replay(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.TRACE, f"{bound.model.name} does not accept {args.trace}: {refused}") from None
     steps = len(trace) - 1
     console.print(f"{bound.model.name} accepts the trace: {steps} step{'s' * (steps != 1)}", markup=False)
-    said = _last_word(trace, bound)
-    if said:
-        console.print(said, markup=False)
-    return Exit.OK
-
-
-def _last_word(trace: Trace, bound: Any) -> str:
-    """Whether the property that the trace is about still falls at its end."""
-    name = trace.meta.get("property")
-    claim = next((p for p in bound.properties if p.name == name), None)
-    if claim is None or claim.kind == "leads_to":
-        return ""
-    if not claim.over_steps:
-        falls = not bound.holds(claim, trace.states[-1])
-    elif len(trace) > 1:
-        last = trace.steps[-1]
-        step = next(
-            s for s in bound.steps(trace.states[-2]) if s.action.name == last.action and s.params == last.params
-        )
-        falls = bound.concerns(claim, step.action) and not bound.holds_on(claim, trace.states[-2], step)
+    name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
+    if not name:
+        return Exit.OK
+    shown = why.shows(trace, bound)
+    if shown is None:
+        print(f"note: {bound.model.name} does not decide {name} here", file=sys.stderr)
+        return Exit.OK
+    if kind == "deadlock":
+        name, said = ("nothing", "is enabled") if shown else ("something", "is enabled")
+    elif kind == "cover":
+        said = "is reached" if shown else "is not reached"
     else:
-        falls = False
-    return f"{name} {'is violated' if falls else 'holds'} at its end"
+        said = "is violated" if shown else "holds"
+    console.print(f"{name} {said} at its end", markup=False)
+    # The file claims a violation (or a goal) that is not there: not what it was kept for.
+    return Exit.OK if shown else Exit.EXPECTATION
 
 
 def do_show(args: argparse.Namespace, console: Console) -> Exit:
@@ -240,7 +254,9 @@ COMMANDS = {"models": do_models, "check": do_check, "replay": do_replay, "show":
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code."""
     words = sys.argv[1:] if argv is None else argv
-    args = argparse.Namespace(json=None, model="")
+    args = argparse.Namespace(json=_json_among(words), model="")
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
     try:
         parser().parse_args(words, args)
         code = COMMANDS[args.command](args, console_to(sys.stdout))
@@ -251,9 +267,10 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _failed(Exit.INCONCLUSIVE, "interrupted", args, words)
     except BrokenPipeError:
-        # The reader of a pipe has gone; what was asked has still been answered to it.
+        # The reader of a pipe has gone. That does not change what the run found.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.SYSTEM.value
+        found: Exit = getattr(args, "found", Exit.SYSTEM)
+        return found.value
     except OSError as error:
         return _failed(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), args, words)
     except RecursionError:
@@ -268,6 +285,21 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(
             Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)", args, words
         )
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _json_among(words: list[str]) -> Path | None:
+    """The file for the record, for when the command line itself is wrong."""
+    finder = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    finder.add_argument("--json", type=Path)
+    try:
+        found = finder.parse_known_args(words)[0].json
+    except argparse.ArgumentError:
+        return None
+    return found if isinstance(found, Path) else None
 
 
 def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:

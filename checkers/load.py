@@ -59,7 +59,7 @@ def find(name: str) -> Path:
 
 def own_file(name: str) -> bool:
     """Whether a model is given by its path rather than by the name of one that comes with the project."""
-    return Path(name).suffix == ".py" or Path(name).is_file()
+    return Path(name).suffix == ".py" or (Path(name).is_file() and name not in names())
 
 
 def load(name: str) -> Model:

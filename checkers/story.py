@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from checkers.values import plain
+from checkers.why import reasons
 from spec.binding import Bound
 from spec.trace import Trace, TraceStep
-from spec.values import Id, Map
-
-
-def plain(value: Any) -> str:
-    """A value as people write it."""
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted((plain(v) for v in value), key=_natural)) + "}"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(plain(v) for v in value) + "]"
-    if isinstance(value, Map):
-        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in value.pairs()) + "}"
-    if isinstance(value, Enum):
-        return str(value.name.lower())
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "none"
-    if isinstance(value, Id):
-        return str(int(value))
-    if hasattr(value, "__dataclass_fields__"):
-        return "(" + ", ".join(f"{n} {plain(getattr(value, n))}" for n in value.__dataclass_fields__) + ")"
-    return str(value)
-
-
-def _natural(text: str) -> tuple[int, str]:
-    return (int(text), "") if text.lstrip("-").isdigit() else (10**9, text)
+from spec.values import Map
 
 
 def flat(value: Any, path: str = "") -> dict[str, Any]:
@@ -107,6 +83,8 @@ def tell(trace: Trace, bound: Bound, console: Console) -> None:
             console.print(row, soft_wrap=True)
         if not changed:
             console.print(Text("       nothing changes", style="dim"))
+    for line in reasons(trace, bound):
+        console.print(Text("  " + line, style="bold red"), soft_wrap=True)
 
 
 def markdown(trace: Trace, bound: Bound) -> str:
@@ -123,6 +101,8 @@ def markdown(trace: Trace, bound: Bound) -> str:
         lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
         rows = changes(trace.states[i - 1], trace.states[i])
         lines += [f"   {name}: {old} → **{new}**  " for name, old, new in rows] or ["   nothing changes"]
+    if reasons(trace, bound):
+        lines += ["", "```", *reasons(trace, bound), "```"]
     if "repro" in trace.meta:
         lines += ["", f"Found by `{trace.meta['repro']}`."]
     return "\n".join(lines) + "\n"

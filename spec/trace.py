@@ -109,7 +109,9 @@ def _decode(data: Any, kind: Type) -> Any:
         return kind.sort[data]
     if isinstance(kind, OptionType):
         # Quint writes a variant without a payload as its tag alone.
-        return {"None": lambda: None, "Some": lambda: _decode(data["value"], kind.inner)}[data["tag"]]()
+        if data["tag"] not in ("None", "Some"):
+            raise ValueError
+        return None if data["tag"] == "None" else _decode(data["value"], kind.inner)
     if isinstance(kind, SetType | BagType):
         return frozenset(_decode(v, kind.item) for v in data["#set"])
     if isinstance(kind, SeqType):
