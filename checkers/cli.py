@@ -16,7 +16,7 @@ import rich.console
 
 from checkers import gate, story, why
 from checkers.load import load, names
-from checkers.options import Options, Progress
+from checkers.options import Options, Progress, seconds
 from checkers.report import report
 from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_record
@@ -31,12 +31,12 @@ class Parser(argparse.ArgumentParser):
         raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
 
 
-def seconds(text: str) -> float:
-    """A duration such as `60s`, `5m`, `2h` or `90`, in seconds."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
-    if not found or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 60s, 5m or 2h")
-    return float(found[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[found[2]]
+def duration(text: str) -> float:
+    """As `seconds`, for the command line."""
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def size(text: str) -> int:
@@ -75,7 +75,7 @@ def parser() -> Parser:
     check.add_argument("--engine", choices=list(ENGINES), default=DEFAULT_ENGINE)
     check.add_argument("--workers", type=positive, default=os.cpu_count() or 1, metavar="N", help="threads")
     check.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
-    check.add_argument("--budget", type=seconds, metavar="60s", help="stop after this time")
+    check.add_argument("--budget", type=duration, metavar="60s", help="stop after this time")
     check.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
     check.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
     check.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
@@ -102,10 +102,14 @@ def parser() -> Parser:
 
 
 class Console(rich.console.Console):
-    """A console that says when the reader of a pipe has gone (rich ends the interpreter with 1)."""
+    """A console that falls silent when the reader of a pipe has gone: that does not change what a run finds.
+
+    (rich would end the interpreter, with exit code 1.)
+    """
 
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+        self.quiet = True
+        _close_stdout()
 
 
 def console_to(stream: Any) -> Console:
@@ -143,7 +147,6 @@ def do_check(args: argparse.Namespace, console: Console) -> Exit:
     written = write_traces(verdict, bound, args.trace_dir) if args.trace_dir else {}
     if args.json:
         write_record(args.json, verdict.record(written))
-    args.found = verdict.exit()
     report(verdict, bound, console, stories=not args.quiet)
     for path in written.values():
         console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
@@ -152,7 +155,7 @@ def do_check(args: argparse.Namespace, console: Console) -> Exit:
 
 def _writable(path: Path | None, option: str) -> None:
     """Fails before the search, not after it."""
-    if path is None:
+    if path is None or (path.exists() and not path.is_file() and not path.is_dir()):  # /dev/null
         return
     folder = path if option == "--trace-dir" else path.parent
     try:
@@ -238,6 +241,7 @@ def do_show(args: argparse.Namespace, console: Console) -> Exit:
         text = {"md": lambda: story.markdown(trace, bound), "mermaid": lambda: story.mermaid(trace)}.get(
             args.format, lambda: to_itf(trace, bound)
         )()
+        args.found = Exit.OK
         sys.stdout.write(text)
     return Exit.OK
 
@@ -259,16 +263,15 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
     try:
         parser().parse_args(words, args)
-        code = COMMANDS[args.command](args, console_to(sys.stdout))
+        args.found = COMMANDS[args.command](args, console_to(sys.stdout))
         sys.stdout.flush()
-        return code.value
+        return int(args.found.value)
     except Failure as failure:
         return _failed(failure.code, str(failure), args, words)
     except KeyboardInterrupt:
         return _failed(Exit.INCONCLUSIVE, "interrupted", args, words)
     except BrokenPipeError:
-        # The reader of a pipe has gone. That does not change what the run found.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         found: Exit = getattr(args, "found", Exit.SYSTEM)
         return found.value
     except OSError as error:
@@ -285,6 +288,10 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(
             Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)", args, words
         )
+
+
+def _close_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:

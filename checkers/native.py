@@ -118,6 +118,15 @@ class Search:
             larger[: worker.at] = worker.found[: worker.at]
             worker.found = larger
 
+    def compile(self) -> None:
+        """Has everything the search needs compiled, or loaded from the cache, on arrays with nothing in them."""
+        m, w = self.module, self.workers[0]
+        nothing = np.zeros((0, self.words), np.int64)
+        m.search_slice(nothing, 0, 0, self.table, w.found, 0, w.out, w.slots, w.tally, w.flags, 0)
+        m.settle(self.table, nothing, 0, 0, np.zeros(128, np.int64))
+        m.rehash(np.zeros(self.words, np.int64), np.zeros(self.words << 4, np.int64))
+        m.seed(np.zeros(self.words << 4, np.int64), *([0] * self.words))
+
     def seed(self, rows: list[tuple[int, ...]]) -> None:
         """The initial states: the first level."""
         first = np.array(rows, np.uint64).view(np.int64).reshape(-1, self.words)
@@ -240,6 +249,8 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     began = time.monotonic()
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
     kernel, module = compiled(lowered, layout, verdict.model_sha256)
+    search = Search.of(kernel, module, options.workers, options.memory)
+    search.compile()
     stats = verdict.stats
     stats.seconds["compile"] = time.monotonic() - began
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
@@ -249,7 +260,6 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     if bound.model.deadlock and options.wants("deadlock"):
         verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
     verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
-    search = Search.of(kernel, module, options.workers, options.memory)
     seen, seeds, clipped_at_start = Seen(), set(), 0
     for _, _, state in bound.initial_states():
         stats.generated += 1

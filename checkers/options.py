@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from dataclasses import dataclass, field
@@ -29,6 +30,14 @@ class Options:
     def wants(self, name: str) -> bool:
         """Whether a property or cover of this name is asked for."""
         return not self.properties or any(fnmatchcase(name, pattern) for pattern in self.properties)
+
+
+def seconds(text: str) -> float:
+    """A duration such as `60s`, `5m`, `2h` or `90`, in seconds; `ValueError` for anything else."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
+    if not found or float(found[1]) == 0:
+        raise ValueError(f"{text!r} is no duration; write 60s, 5m or 2h")
+    return float(found[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[found[2]]
 
 
 class Progress:

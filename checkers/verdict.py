@@ -233,6 +233,9 @@ def error_record(code: Exit, message: str, model: str, repro: str) -> dict[str, 
 
 def write_atomically(path: Path, text: str) -> None:
     """Writes a file so that it is there whole or not at all; `OSError` if it cannot."""
+    if path.exists() and not path.is_file():  # a device or a pipe: nothing to replace
+        path.write_text(text, encoding="utf-8")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -113,7 +113,7 @@ def _returned(function: Callable[..., Any], call: Callable[[], bool]) -> tuple[a
 
 
 def _parts(expression: ast.expr) -> list[ast.expr]:
-    """The conjuncts; of `not premise or conclusion` the conclusion's, as the premise is true where it is false."""
+    """The operands of the `and` and `or` that an expression is made of."""
     if isinstance(expression, ast.BoolOp):
         return [part for value in expression.values for part in _parts(value)]
     return [expression]
@@ -135,7 +135,7 @@ def _sides(part: ast.expr, names: dict[str, Any]) -> list[tuple[str, str]]:
         case ast.Compare():
             read = [part.left, *part.comparators]
         case ast.Call():
-            read = list(part.args)
+            read = [a for a in part.args if not isinstance(a, ast.GeneratorExp)]
         case _:
             return []
     found = []

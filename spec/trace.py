@@ -87,11 +87,15 @@ def encode(value: Any, kind: Type) -> Any:
     return {name: encode(getattr(value, name), t) for name, t in sorted(kind.fields)}
 
 
+WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading data of the wrong form raises."""
+
+
 def decode(data: Any, kind: Type) -> Any:
     """The value that `encode` wrote; `TraceError` if it is not of the type."""
     try:
         value = _decode(data, kind)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+    except WRONG:
         raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
     found = kind.misfit(value)
     if found is not None:
@@ -124,7 +128,15 @@ def _decode(data: Any, kind: Type) -> Any:
     assert isinstance(kind, RecordType)
     if set(data) - {"#meta"} != {name for name, _ in kind.fields}:
         raise TraceError(f"{kind} has the fields {', '.join(n for n, _ in kind.fields)}, not {', '.join(data)}")
-    return kind.cls(**{name: _decode(data[name], t) for name, t in kind.fields})
+    made = {}
+    for name, t in kind.fields:
+        try:
+            made[name] = _decode(data[name], t)
+        except WRONG:
+            raise TraceError(f"{name}: {json.dumps(data[name])[:80]} is no {t}") from None
+        except TraceError as error:
+            raise TraceError(f"{name}.{error}" if isinstance(t, RecordType) else f"{name}: {error}") from None
+    return kind.cls(**made)
 
 
 def _number(data: Any) -> int:

@@ -13,8 +13,14 @@ from pathlib import Path
 import pytest
 
 from checkers.cli import main
+from checkers.load import digest, load
 
 ROOT = Path(__file__).parent.parent
+
+
+def heeds_signals() -> None:
+    """A suite that runs in the background may have been told to ignore SIGINT; what it tests must not be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -41,6 +47,8 @@ BAD = [
     (["check", "kraft", "--set", "unclean=perhaps"], 151, "one of off, on, either"),
     (["check", "kraft", "--set", "replication_factor=4"], 151, "more than brokers=3"),
     (["check", "core", "--property", "nothing"], 6, "no property of core matches nothing"),
+    (["check", "die_hard", "--property", "goal_not_reached", "--property", "gaol"], 6, "die_hard matches gaol"),
+    (["check", "kraft", "--set", "unclean=off", "--property", "unclean_election"], 6, "does not apply"),
     (["check", "core", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
     (["check", "core", "--trace-dir", "/proc/nowhere"], 153, "cannot be written"),
     (["replay", "nothing.itf.json"], 64, "No such file"),
@@ -78,6 +86,36 @@ def model_file(folder: Path, text: str) -> str:
 def test_a_file_that_is_no_model(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "check", model_file(tmp_path, text))
     assert (code, message in err) == (150, True), err
+
+
+SMALL = "from models.toys import die_hard\nMODEL = die_hard.MODEL.without('goal_not_reached')\n"
+
+
+def test_a_file_that_ends_the_interpreter_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", model_file(tmp_path, "raise SystemExit(0)\n"))
+    assert (code, "SystemExit" in err) == (150, True), err
+
+
+@pytest.mark.parametrize("name", ["json.py", "numba.py", "queue.py", "core.py", "my.idea.py", "my-idea.py"])
+def test_a_model_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also that of a module: neither takes the place of the other."""
+    (tmp_path / name).write_text(SMALL)
+    there = sys.modules.get(name.removesuffix(".py"))
+    code, out, err = said(capsys, "check", str(tmp_path / name), "--engine=reference")
+    assert code == 0, err
+    assert out.startswith(name.removesuffix(".py").replace(".", "_"))
+    assert there is None or sys.modules[name.removesuffix(".py")] is there
+
+
+def test_the_digest_is_of_the_text(tmp_path: Path) -> None:
+    """Wherever the files lie; and any change of the text changes it."""
+    made = []
+    for folder, text in (("a", SMALL), ("b", SMALL), ("c", SMALL + "# more\n")):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "idea.py"
+        path.write_text(text)
+        made.append(digest(load(str(path))))
+    assert made[0] == made[1] != made[2]
 
 
 def test_refusals_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,14 +164,36 @@ def test_record_of_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert [p.name for p in tmp_path.iterdir()] == ["f.json"]
 
 
-def test_interrupt_leaves_a_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [["check"], ["check", "core", "--engine", "magic"], ["check", "core", "--depth=0"], ["chekc", "core"]]
+)
+def test_record_of_a_wrong_command_line(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    assert said(capsys, *words, "--json", str(path))[0] == 64
+    record = json.loads(path.read_text())
+    assert (record["exit_code"], record["complete"], record["verdict"]) == (64, False, "usage")
+
+
+def test_a_device_is_written_to_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert said(capsys, "check", "die_hard", "--engine=reference", "--quiet", "--json", str(pipe))[0] == 12
+    assert json.loads(os.read(reader, 1 << 16))["exit_code"] == 12
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_a_record(how: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "f.json"
     words = ["check", "core", "--set=brokers=5", "--engine=reference", f"--json={path}"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "checkers.cli", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+        [sys.executable, "-m", "checkers.cli", *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeds_signals,
+    )  # fmt: skip
     time.sleep(4)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     out, err = process.communicate(timeout=60)
     record = json.loads(path.read_text())
     assert (process.returncode, record["exit_code"], record["complete"]) == (5, 5, False)
@@ -146,6 +206,13 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m checkers.cli models | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("kraft")
+    assert done.stderr == ""
+
+
+def test_a_closed_pipe_changes_no_verdict() -> None:
+    command = f"set -o pipefail; {sys.executable} -u -m checkers.cli check die_hard --engine=reference | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 12
     assert done.stderr == ""
 
 
@@ -162,6 +229,57 @@ def trace_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, 
     said(capsys, "check", "die_hard", "--engine=reference", "--trace-dir", str(tmp_path), "--quiet")
     path = tmp_path / "die_hard--goal_not_reached.itf.json"
     return path, json.loads(path.read_text())
+
+
+def test_a_trace_of_a_file_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found again by its path, even if it has the name of a model that comes with the project."""
+    text = (ROOT / "models" / "toys" / "die_hard.py").read_text().replace("big=5)", "big=4)")
+    (tmp_path / "die_hard.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "check", "die_hard.py", "--engine=reference", "--trace-dir", "out", "--quiet")[0] == 12
+    (path,) = (tmp_path / "out").glob("*.json")
+    code, out, err = said(capsys, "replay", str(path))
+    assert (code, err) == (0, ""), err
+    assert "goal_not_reached is violated at its end" in out
+    (tmp_path / "die_hard.py").write_text(text + "# more\n")
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "has changed since" in err) == (0, True)
+    (tmp_path / "die_hard.py").unlink()
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "which is not there" in err) == (64, True)
+
+
+def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = trace_of(tmp_path, capsys)
+    data["states"] = data["states"][:4]  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, out, _ = said(capsys, "replay", str(path))
+    assert (code, "goal_not_reached holds at its end" in out) == (15, True)
+
+
+def test_a_trace_of_another_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing but states and actions; the initial function is found."""
+    path, data = trace_of(tmp_path, capsys)
+    states = [
+        {**s, "#meta": {"action": s["#meta"]["action"]}} if i else {k: v for k, v in s.items() if k != "#meta"}
+        for i, s in enumerate(data["states"])  # type: ignore[var-annotated,arg-type]
+    ]
+    path.write_text(json.dumps({"vars": data["vars"], "states": states, "loop": None, "params": []}))
+    assert said(capsys, "replay", str(path))[0] == 64
+    assert said(capsys, "replay", str(path), "--model", "die_hard")[:2] == (0, "die_hard accepts the trace: 6 steps\n")
+
+
+def test_the_parameters_of_the_start_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "check", "kraft", "--property=cancel_spares_the_eligible", "--trace-dir", str(tmp_path), "--quiet")
+    (path,) = tmp_path.glob("*.json")
+    data = json.loads(path.read_text())
+    params = data["states"][0]["#meta"]["params"]
+    params["unclean"] = not params["unclean"]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "step 0" in err) == (18, True)
 
 
 def test_replay_names_the_step_that_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,6 +311,13 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (lambda d: d["states"][1].update(big={"#bigint": "77"}), "outside 0..5"),
         (lambda d: d["states"][2]["#meta"].update(action="fly"), "no action 'fly'"),
         (lambda d: d["#meta"].update(model="nothing"), "no model 'nothing'"),
+        (lambda d: d["#meta"].update(model=7), "`#meta`.`model` is 7"),
+        (lambda d: d["#meta"].update(config=[4]), "`#meta`.`config`"),
+        (lambda d: d.update({"#meta": 3}), "`#meta` is no object"),
+        (lambda d: d["states"].__setitem__(1, 3), "state 1 is no object"),
+        (lambda d: d["states"][1].update({"#meta": 3}), "state 1 is no object"),
+        (lambda d: d["states"][1]["#meta"].update(params={"x": 1}), "it takes ()"),
+        (lambda d: d["states"][1].update(big=float("inf")), "big: Infinity is no int 0..5"),
         (lambda d: d["#meta"].pop("model"), "does not name its model"),
     ],
 )
@@ -238,6 +363,18 @@ expect = "{expect}"
         ("pass", "colour = 1", 64),
         ("pass", "pin = { speed = 1 }", 64),
         ("pass", "set = { goal = 9 }", 151),
+        ("config-error", "set = { goal = 9 }", 0),
+        ("safety-violation", 'budget = "60s"', 0),
+        ("safety-violation", 'budget = "soon"', 64),
+        ("safety-violation", "budget = true", 64),
+        ("safety-violation", "depth = 0", 64),
+        ("safety-violation", 'property = "goal_not_reached"', 64),
+        ("safety-violation", 'property = ["goal_not_reached", "gaol"]', 6),
+        ("safety-violation", 'accept_clipping = "no"', 64),
+        ("safety-violation", "violated = [1]", 64),
+        ("safety-violation", 'violated = { goal_not_reached = "7" }', 64),
+        ("safety-violation", "name = 3", 64),
+        ("safety-violation", 'unreached = ["far"]', 15),
     ],
 )
 def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,6 +398,38 @@ def test_bad_gates(text: str, code: int, tmp_path: Path, capsys: pytest.CaptureF
     got, _, err = said(capsys, "gate", str(path))
     assert got == code
     assert len(err.splitlines()) == 1
+
+
+def test_an_expected_violation_hides_no_vacuous_cover(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "models" / "toys" / "die_hard.py").read_text()
+    cut = text.index("MODEL =")
+    idle = "@cover\ndef full(s: Jugs) -> bool:\n    return s.big == 5 and s.small == 3 and s.big == 0\n\n\n"
+    model = model_file(
+        tmp_path, "from spec import cover\n" + text[:cut].replace("from __future__", "# ") + idle + text[cut:]
+    )
+    path = tmp_path / "g.toml"
+    check = f"[[check]]\nmodel = '{model}'\nengine = 'reference'\nexpect = 'safety-violation'\n"
+    path.write_text(check)
+    code, out, _ = said(capsys, "gate", str(path))
+    assert (code, "cover full is never reached" in out) == (16, True), out
+    path.write_text(check + "unreached = ['full']\n")
+    assert said(capsys, "gate", str(path))[0] == 0
+
+
+def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
+    path, record = tmp_path / "g.toml", tmp_path / "g.json"
+    slow = "[[check]]\nmodel = 'core'\nset = { brokers = 5 }\nengine = 'reference'\nexpect = 'pass'\n"
+    path.write_text(slow * 2)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "checkers.cli", "gate", str(path), f"--json={record}"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_signals,
+    )  # fmt: skip
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, "1 not run" in out, "Traceback" in err) == (5, True, False), out + err
+    data = json.loads(record.read_text())
+    assert (data["exit_code"], data["complete"], len(data["checks"])) == (5, False, 1)
 
 
 def test_models(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,28 +10,11 @@ from hypothesis import strategies as st
 
 from checkers.layout import LayoutError, codes, layout_of, pack_record, unpack_record
 from spec.binding import Bound
-from spec.domains import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type, resolve
+from spec.domains import BagType, RecordType, resolve
 from spec.trace import TraceError, decode, encode
 from spec.values import Map
+from tests.strategies import of_type
 from tests.support import module
-
-
-def of_type(kind: Type) -> st.SearchStrategy[object]:
-    """Values of a finite type."""
-    if isinstance(kind, RecordType):
-        return st.builds(lambda *v: kind.cls(*v), *(of_type(t) for _, t in kind.fields))
-    if isinstance(kind, MapType):
-        keys = list(kind.key.values())
-        return st.tuples(*(of_type(kind.value) for _ in keys)).map(lambda v: Map(zip(keys, v, strict=True)))
-    if isinstance(kind, OptionType):
-        return st.none() | of_type(kind.inner)
-    if isinstance(kind, SetType):
-        return st.frozensets(of_type(kind.item))
-    if isinstance(kind, SeqType):
-        return st.lists(of_type(kind.item), max_size=kind.length).map(tuple)
-    if isinstance(kind, BagType):
-        return st.frozensets(of_type(kind.item), max_size=kind.size)
-    return st.sampled_from(list(kind.values()))
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +78,47 @@ def test_itf_encoding(state_type: RecordType) -> None:
         decode({"#set": [{"#bigint": "9"}]}, alive)
     with pytest.raises(TraceError):
         decode("BLUE", state_type.field("colour"))
+
+
+@pytest.mark.parametrize(
+    ("field", "data"),
+    [
+        ("number", 3.7),
+        ("number", True),
+        ("number", {"#bigint": "1_0"}),
+        ("number", {"#bigint": 1}),
+        ("number", {"#bigint": " 1"}),
+        ("number", float("inf")),
+        ("leader", None),
+        ("leader", {"tag": "Any", "value": {"#bigint": "1"}}),
+        ("alive", [{"#bigint": "1"}]),
+        ("order", {"#set": []}),
+        ("score", {"#map": [[{"#bigint": "1"}, "RED"]]}),
+        ("score", {"#map": [[{"#bigint": "1"}, "RED"]] * 2}),
+        ("inner", {"count": {"#bigint": "0"}}),
+        ("inner", {"count": {"#bigint": "0"}, "on": 1}),
+        ("sent", {"#set": [{"source": {"#bigint": "1"}}]}),
+    ],
+)
+def test_what_is_no_value(state_type: RecordType, field: str, data: object) -> None:
+    """Nothing is rounded, completed or guessed."""
+    with pytest.raises(TraceError):
+        decode(data, state_type.field(field))
+
+
+def test_sets_and_maps_are_written_in_canonical_order(state_type: RecordType) -> None:
+    alive, score = state_type.field("alive"), state_type.field("score")
+    everyone = list(alive.item.values())  # type: ignore[attr-defined]
+    assert [v["#bigint"] for v in encode(frozenset(reversed(everyone)), alive)["#set"]] == ["1", "2", "3"]
+    colour = next(iter(score.value.values()))  # type: ignore[attr-defined]
+    backwards = Map([(k, colour) for k in reversed(everyone)])
+    assert [k["#bigint"] for k, _ in encode(backwards, score)["#map"]] == ["1", "2", "3"]
+
+
+def test_a_record_that_looks_like_a_variant_is_refused(tmp_path: Path) -> None:
+    made = module("@dataclass(frozen=True)\nclass Odd:\n    tag: bool\n    value: bool\n", tmp_path)
+    with pytest.raises(TraceError, match="tag and value"):
+        encode(made.Odd(True, False), resolve(made.Odd, made.Config()))
 
 
 def test_layout_uses_few_words(state_type: RecordType) -> None:
