@@ -34,6 +34,18 @@ _cttz = _one_word("cttz")
 _ctlz = _one_word("ctlz")
 
 
+@intrinsic
+def scaled(typingctx: Any, word: Any, size: Any) -> Any:
+    """A word, read as a fraction of 2^64, times `size`: its place among so many, in the order of the words."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), codegen
+
+
 @njit(nogil=True, inline="always")
 def popcount(word):  # type: ignore[no-untyped-def]
     """Members of a set."""

@@ -23,7 +23,7 @@ HEADER = '''"""Kernel of {title}, generated; do not edit."""
 from numba import njit
 
 from checkers.bits import (
-    compare_and_swap, highest, load, lowest, popcount, prefetch, store,
+    compare_and_swap, highest, load, lowest, popcount, prefetch, scaled, store,
     seq_cat, seq_drop, seq_first, seq_get, seq_keep, seq_set, seq_sorted, seq_take,
 )
 
@@ -657,7 +657,7 @@ class KernelWriter:
 
     def _expand(self, count: int) -> list[str]:
         words = ", ".join(f"w{i}" for i in range(self.layout.words))
-        lines = ["@njit(**OPTIONS)", "def expand(frontier, i, out, n, tally):"]
+        lines = ["@njit(forceinline=True, **OPTIONS)", "def expand(frontier, i, out, n, tally):"]
         lines += [f"    w{k} = int64(frontier[i, {k}])" for k in range(self.layout.words)]
         for number in range(count):
             lines.append(f"    m = action_{number}({words}, out, n, tally, i)")
@@ -684,7 +684,7 @@ class KernelWriter:
         ending = g.or_(*(f.condition for f in self.model.terminals))
         terms.append(f"(int64({e.ref(ending)}) << {len(names)})")
         names.append("terminal")
-        lines = ["@njit(**OPTIONS)", "def check(frontier, i, tally):"]
+        lines = ["@njit(forceinline=True, **OPTIONS)", "def check(frontier, i, tally):"]
         lines += [f"    w{k} = int64(frontier[i, {k}])" for k in range(self.layout.words)]
         lines += ["    where = i", *e.text(), f"    return {' | '.join(terms)}", ""]
         return tuple(names), lines

@@ -7,241 +7,24 @@ words for each state), so that counterexamples are rebuilt backwards without sto
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from checkers.codegen import Kernel
+from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Rows, Search, Seen
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
-from checkers.search_text import BATCH, TAG_BITS
+from checkers.search_text import TAG_BITS
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from spec.binding import Bound, Clipped, ModelError, Step
 from spec.language import Property
 from spec.subset import Elaborated
 from spec.trace import Trace, TraceStep, replay
 
-Rows = NDArray[np.int64]
-LOAD = 0.8
-"""How full the table may get."""
-SLICE = 1 << 14
-ROOM = 1 << 16
 DEAD = 62
-SMALL = 512
-"""Levels with fewer states are done on one thread."""
-
-
-class OutOfMemory(Interrupted):
-    """The next growth would pass the limit."""
-
-
-@dataclass
-class Worker:
-    """What one thread writes to."""
-
-    out: Rows
-    slots: Rows
-    tally: Rows
-    flags: Rows
-    found: Rows
-    at: int = 0
-
-
-@dataclass
-class Search:
-    """The state of one search: table, levels, counts."""
-
-    kernel: Kernel
-    module: ModuleType
-    workers: list[Worker]
-    memory_limit: int | None
-    table: Rows
-    levels: list[list[Rows]] = field(default_factory=list)
-    distinct: int = 0
-    new: Rows = field(default_factory=lambda: np.zeros(128, np.int64))
-
-    @classmethod
-    def of(cls, kernel: Kernel, module: ModuleType, workers: int, memory_limit: int | None) -> Search:
-        words = kernel.layout.words
-        rows = BATCH + kernel.max_successors
-        made = [
-            Worker(
-                np.zeros((rows, words + 1), np.int64),
-                np.zeros(rows, np.int64),
-                np.zeros(module.TALLY, np.int64),
-                np.zeros(2, np.int64),
-                np.zeros((1 << 12, words), np.int64),
-            )
-            for _ in range(workers)
-        ]
-        return cls(kernel, module, made, memory_limit, np.zeros(words << 14, np.int64))
-
-    @property
-    def words(self) -> int:
-        return self.kernel.layout.words
-
-    @property
-    def memory(self) -> int:
-        """Bytes held by table, levels and buffers."""
-        held = self.table.nbytes + sum(part.nbytes for level in self.levels for part in level)
-        return held + sum(w.found.nbytes + w.out.nbytes for w in self.workers)
-
-    def _allow(self, more: int) -> None:
-        if self.memory_limit is not None and self.memory + more > self.memory_limit:
-            raise OutOfMemory(f"the memory limit of {self.memory_limit / 2**20:,.0f} MiB would be passed")
-
-    def reserve(self, extra: int) -> None:
-        """Makes sure that so many more states fit the table, growing it if need be."""
-        slots = self.table.shape[0] // self.words
-        wanted = slots
-        while self.distinct + extra > wanted * LOAD:
-            wanted *= 2
-        if wanted > slots:
-            self._allow(8 * self.words * wanted)
-            larger = np.zeros(wanted * self.words, np.int64)
-            self.module.rehash(self.table, larger)
-            self.table = larger
-
-    def room_in(self, worker: Worker, room: int) -> None:
-        """Makes sure that a slice may append so many states."""
-        needed = worker.at + room + len(worker.out)
-        if needed > len(worker.found):
-            size = max(needed, len(worker.found) * 2)
-            self._allow(8 * self.words * size)
-            larger = np.empty((size, self.words), np.int64)
-            larger[: worker.at] = worker.found[: worker.at]
-            worker.found = larger
-
-    def compile(self) -> None:
-        """Has everything the search needs compiled, or loaded from the cache, on arrays with nothing in them."""
-        m, w = self.module, self.workers[0]
-        nothing = np.zeros((0, self.words), np.int64)
-        m.search_slice(nothing, 0, 0, self.table, w.found, 0, w.out, w.slots, w.tally, w.flags, 0)
-        m.settle(self.table, nothing, 0, 0, np.zeros(128, np.int64))
-        m.rehash(np.zeros(self.words, np.int64), np.zeros(self.words << 4, np.int64))
-        m.seed(np.zeros(self.words << 4, np.int64), *([0] * self.words))
-
-    def seed(self, rows: list[tuple[int, ...]]) -> None:
-        """The initial states: the first level."""
-        first = np.array(rows, np.uint64).view(np.int64).reshape(-1, self.words)
-        self.reserve(len(first))
-        for row in first:
-            self.module.seed(self.table, *(int(w) for w in row))
-        self.levels.append([first])
-        self.distinct = len(first)
-
-
-def _slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
-    for part in level:
-        for low in range(0, len(part), size):
-            yield part, low, min(low + size, len(part))
-
-
-class Level:
-    """Expands one level on all threads: slices are handed out, and stop early where the table must grow."""
-
-    def __init__(self, search: Search, stop: Callable[[int], None]) -> None:
-        self.search = search
-        self.stop = stop
-        self.pending = list(_slices(search.levels[-1], SLICE))
-        self.pending.reverse()
-        self.left = sum(len(p) for p in search.levels[-1])
-        self.room = ROOM
-
-    def run(self, pool: ThreadPoolExecutor | None) -> None:
-        search = self.search
-        while self.pending:
-            threads = search.workers if pool is not None else search.workers[:1]
-            self.room = room = min(ROOM, max(self.left * 4, 256))
-            search.reserve(len(threads) * (room + len(threads[0].out)))
-            before = [w.at for w in threads]
-            jobs = []
-            for worker in threads:
-                if self.pending:
-                    search.room_in(worker, room)
-                    jobs.append((worker, self.pending.pop()))
-            if pool is None or len(jobs) == 1:
-                ends = [self._slice(worker, job) for worker, job in jobs]
-            else:
-                ends = list(pool.map(lambda job: self._slice(*job), jobs))
-            for (_, (part, low, high)), end in zip(jobs, ends, strict=True):
-                self.left -= end - low
-                if end < high:
-                    self.pending.append((part, end, high))
-            search.distinct += sum(w.at for w in threads) - sum(before)
-            self.stop(self.left)
-
-    def _slice(self, worker: Worker, job: tuple[Rows, int, int]) -> int:
-        part, low, high = job
-        m, search = self.search.module, self.search
-        end, worker.at = m.search_slice(
-            part,
-            low,
-            high,
-            search.table,
-            worker.found,
-            worker.at,
-            worker.out,
-            worker.slots,
-            worker.tally,
-            worker.flags,
-            self.room,
-        )
-        if worker.tally[m.ERROR]:
-            raise RaisedAt(part[worker.tally[m.ERROR] - 1].copy())
-        return int(end)
-
-    def finish(self, pool: ThreadPoolExecutor | None) -> None:
-        """Counts the new states by action and makes them the next level."""
-        search = self.search
-        parts = [w.found[: w.at] for w in search.workers if w.at]
-
-        def settle(part: Rows) -> Rows:
-            new = np.zeros(128, np.int64)
-            search.module.settle(search.table, part, 0, len(part), new)
-            return new
-
-        counts = list(pool.map(settle, parts)) if pool is not None else [settle(p) for p in parts]
-        for new in counts:
-            search.new += new
-        if parts:
-            search._allow(sum(p.nbytes for p in parts))
-            search.levels.append([p.copy() for p in parts])
-        for w in search.workers:
-            w.at = 0
-            if len(w.found) > 1 << 22:
-                w.found = np.empty((1 << 12, search.words), np.int64)
-
-
-class RaisedAt(Exception):
-    """The kernel came to a place where Python raises, in the state of this row."""
-
-    def __init__(self, row: Rows) -> None:
-        self.row = row
-
-
-@dataclass
-class Seen:
-    """The first level on which each claim was hit: by bit, for states and for steps."""
-
-    states: dict[int, int] = field(default_factory=dict)
-    steps: dict[int, int] = field(default_factory=dict)
-
-    def note(self, level: int, workers: list[Worker]) -> None:
-        for number, known in ((0, self.states), (1, self.steps)):
-            word = 0
-            for w in workers:
-                word |= int(w.flags[number])
-                w.flags[number] = 0
-            for bit in range(63):
-                if word >> bit & 1:
-                    known.setdefault(bit, level)
 
 
 def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
@@ -254,7 +37,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     stats = verdict.stats
     stats.seconds["compile"] = time.monotonic() - began
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
-    began = time.monotonic()
+    clock = Clock(options.budget)
     claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
     verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
     if bound.model.deadlock and options.wants("deadlock"):
@@ -281,7 +64,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
         clips = int(total[module.CLIPS_TOTAL])
         stats.generated = started + int(total[module.GENERATED]) + clips
         stats.distinct, stats.depth = search.distinct, len(search.levels)
-        stats.memory = max(stats.memory, search.memory)
+        stats.memory = search.memory
         verdict.actions = {
             name: ActionCount(int(total[i]), int(search.new[i])) for i, name in enumerate(kernel.actions)
         }
@@ -292,10 +75,9 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
                 stats.undeclared += 0 if declared else n
 
     def stop(left: int) -> None:
-        if options.budget is not None and time.monotonic() - began > options.budget:
-            raise Interrupted(f"the budget of {options.budget:g} s ended")
+        clock.look()
         generated = started + sum(int(w.tally[module.GENERATED]) for w in search.workers)
-        stats.frontier = left + sum(w.at for w in search.workers)
+        stats.frontier = left + sum(w.fresh for w in search.workers)
         progress.report(len(search.levels), generated, search.distinct, left, search.memory)
 
     with ThreadPoolExecutor(max(1, options.workers)) as pool:
@@ -330,7 +112,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
             verdict.stopped_because = str(end) or "no more memory was to be had"
             seen.note(len(search.levels), search.workers)
     count()
-    stats.seconds["search"] = time.monotonic() - began
+    stats.seconds["search"] = clock.seconds
     began = time.monotonic()
     _conclude(bound, search, seen, verdict, options)
     verdict.conclude()

@@ -21,15 +21,15 @@ DEAD = 62
 
 
 @njit(**OPTIONS)
-def slot_of({row}, mask):
+def slot_of({row}, slots):
+    """Where a state is looked for first. In the order of the hashes, so that a larger table keeps the order."""
     h = w0 * -7046029254386353131
     {mix}
-    h = (h ^ (h >> 29)) * -4658895280553007687
-    return (h >> 20) & mask
+    return scaled(h * -4658895280553007687, slots)
 
 
 @njit(**OPTIONS)
-def insert(table, mask, slot, {row}, tag):
+def insert(table, size, slot, {row}, tag):
     """Puts a state in; True if it was not there. A smaller tag replaces a larger one of the same level."""
     new = w0 | TAKEN | (tag << TAG_AT)
     while True:
@@ -47,22 +47,29 @@ def insert(table, mask, slot, {row}, tag):
                 seen = was
                 old = (seen >> TAG_AT) & 127
             return False
-        slot = (slot + 1) & mask
+        slot = slot + 1 if slot + 1 < size else 0
 
 
-@njit(**OPTIONS)
-def flush(table, mask, out, n, found, at, slots):
+@njit(forceinline=True, **OPTIONS)
+def flush(table, size, out, n, found, at, slots):
     """Looks a batch of successors up; new ones are appended to `found`. Returns the new end of `found`."""
     for k in range(n):
         {row_out}
-        slots[k] = slot_of({row}, mask)
+        slots[k] = slot_of({row}, size)
         prefetch(table, slots[k] * {W})
     for k in range(n):
         {row_out}
         tag = (out[k, {W}] & 65535) + 1
-        if insert(table, mask, slots[k], {row}, tag if tag < MAX_TAG else MAX_TAG):
-            {append}
-            at += 1
+        slot = slots[k]
+        # Most are there already: found without a call. The rest, and slots being written, are left to `insert`.
+        seen = load(table, slot * {W})
+        while seen != 0 and {unlike}:
+            slot = slot + 1 if slot + 1 < size else 0
+            seen = load(table, slot * {W})
+        if seen == 0 or ((seen >> TAG_AT) & 127) > tag:
+            if insert(table, size, slot, {row}, tag if tag < MAX_TAG else MAX_TAG):
+                {append}
+                at += 1
     return at
 
 
@@ -72,7 +79,7 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
 
     Ends early, before a batch that might not fit: returns the next state to expand, and the new end of `found`.
     """
-    mask = (table.shape[0] // {W}) - 1
+    size = table.shape[0] // {W}
     start = at
     n = 0
     i = low
@@ -92,7 +99,7 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
         n = m
         i += 1
         if n >= {batch} or i == high:
-            at = flush(table, mask, out, n, found, at, slots)
+            at = flush(table, size, out, n, found, at, slots)
             n = 0
             if at - start > room:
                 break
@@ -102,46 +109,71 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
 
 
 @njit(**OPTIONS)
-def settle(table, found, low, high, new):
+def settle(table, found, low, high, slots, new):
     """Counts new states by the action that reached them first, and forgets their tags."""
-    mask = (table.shape[0] // {W}) - 1
-    ahead = 16
-    for i in range(low, high):
-        j = min(i + ahead, high - 1)
-        {row_found_j}
-        prefetch(table, slot_of({row}, mask) * {W})
-        {row_found}
-        slot = slot_of({row}, mask)
-        while True:
-            at = slot * {W}
+    size = table.shape[0] // {W}
+    for first in range(low, high, {batch}):
+        last = min(first + {batch}, high)
+        for i in range(first, last):
+            {row_found}
+            slots[i - first] = slot_of({row}, size)
+            prefetch(table, slots[i - first] * {W})
+        for i in range(first, last):
+            {row_found}
+            at = slots[i - first] * {W}
             seen = table[at]
-            if (seen & STATE) == w0{same}:
-                new[((seen >> TAG_AT) & 127) - 1] += 1
-                table[at] = w0 | TAKEN
-                break
-            slot = (slot + 1) & mask
+            while {differs}:
+                at = at + {W} if at + {W} < table.shape[0] else 0
+                seen = table[at]
+            new[((seen >> TAG_AT) & 127) - 1] += 1
+            table[at] = w0 | TAKEN
 
 
 @njit(**OPTIONS)
-def rehash(old, table):
-    """Moves everything into a larger table."""
-    mask = (table.shape[0] // {W}) - 1
-    for k in range(0, old.shape[0], {W}):
-        if old[k] != 0:
-            {row_old}
-            tagged = w0
-            w0 &= STATE
-            slot = slot_of({row}, mask)
-            while table[slot * {W}] != 0:
-                slot = (slot + 1) & mask
-            {copy}
+def spread(table, old, spare):
+    """Moves the states of the first `old` slots to where they belong in the larger table that begins there too.
+
+    From the last to the first, since each moves up: except near the start, which is kept aside. Returns False if a
+    state came to lie among those still to be moved: a chain of `KEPT` occupied slots, which no hash makes.
+    """
+    size = table.shape[0] // {W}
+    kept = min(old, spare.shape[0])
+    n = 0
+    for k in range(kept):
+        at = k * {W}
+        if table[at] != 0:
+            {row_aside}
+            n += 1
+    for k in range(old - 1, kept - 1, -1):
+        at = k * {W}
+        if table[at] != 0:
+            {row_table}
+            slot = place(table, size, {row})
+            if kept <= slot < k:
+                return False
+    for k in range(n):
+        {row_spare}
+        place(table, size, {row})
+    return True
+
+
+@njit(**OPTIONS)
+def place(table, size, {row}):
+    """Puts a state with its tag into the first free slot."""
+    tagged = w0
+    w0 &= STATE
+    slot = slot_of({row}, size)
+    while table[slot * {W}] != 0:
+        slot = slot + 1 if slot + 1 < size else 0
+    {copy}
+    return slot
 
 
 @njit(**OPTIONS)
 def seed(table, {row}):
     """Puts an initial state in; True if it is new."""
-    mask = (table.shape[0] // {W}) - 1
-    return insert(table, mask, slot_of({row}, mask), {row}, 0)
+    size = table.shape[0] // {W}
+    return insert(table, size, slot_of({row}, size), {row}, 0)
 
 
 @njit(**OPTIONS)
@@ -201,18 +233,24 @@ def predecessor(frontier, low, high, target, out, tally, best, have):
 @njit(**OPTIONS)
 def fill_table(states, table, slots):
     """Bare inserts of given states, batched as in the search: what the table itself can do."""
-    mask = (table.shape[0] // {W}) - 1
+    size = table.shape[0] // {W}
     fresh = 0
     n = states.shape[0]
     for low in range(0, n, {batch}):
         high = min(low + {batch}, n)
         for i in range(low, high):
             {row_states}
-            slots[i - low] = slot_of({row}, mask)
+            slots[i - low] = slot_of({row}, size)
             prefetch(table, slots[i - low] * {W})
         for i in range(low, high):
             {row_states}
-            fresh += insert(table, mask, slots[i - low], {row}, 1)
+            slot = slots[i - low]
+            seen = load(table, slot * {W})
+            while seen != 0 and {unlike}:
+                slot = slot + 1 if slot + 1 < size else 0
+                seen = load(table, slot * {W})
+            if seen == 0:
+                fresh += insert(table, size, slot, {row}, 1)
     return fresh
 '''
 
@@ -237,6 +275,8 @@ def search_text(words: int) -> str:
                 return True
             seen = was"""
     spin = "while seen == LOCKED:\n            seen = load(table, at)"
+    different = " or ".join(["(seen & STATE) != w0", *(f"table[slot * {words} + {k}] != w{k}" for k in rest)])
+    unlike = f"seen != LOCKED and ({different})" if words > 1 else different
     return TEMPLATE.format(
         W=words,
         batch=BATCH,
@@ -246,10 +286,13 @@ def search_text(words: int) -> str:
         spin=spin if words > 1 else "",
         same="".join(f" and table[at + {k}] == w{k}" for k in rest),
         row_out=row("out", "k", "        "),
-        row_found=row("found", "i", "        "),
-        row_found_j=row("found", "j", "        "),
+        row_found=row("found", "i", "            "),
         row_states=row("states", "i", "            "),
-        row_old="\n            ".join(f"w{k} = old[k + {k}]" for k in every),
-        append="\n            ".join(f"found[at, {k}] = w{k}" for k in every),
-        copy="\n            ".join(f"table[slot * {words} + {k}] = {f'w{k}' if k else 'tagged'}" for k in every),
+        row_aside="\n            ".join(f"spare[n, {k}] = table[at + {k}]; table[at + {k}] = 0" for k in every),
+        row_table="\n            ".join(f"w{k} = table[at + {k}]; table[at + {k}] = 0" for k in every),
+        row_spare=row("spare", "k", "        "),
+        differs=" or ".join(["(seen & STATE) != w0", *(f"table[at + {k}] != w{k}" for k in rest)]),
+        append="\n                ".join(f"found[at, {k}] = w{k}" for k in every),
+        unlike=unlike,
+        copy="\n    ".join(f"table[slot * {words} + {k}] = {f'w{k}' if k else 'tagged'}" for k in every),
     )

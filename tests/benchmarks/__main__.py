@@ -24,7 +24,7 @@ import numpy as np
 from checkers.kernels import compiled
 from checkers.layout import layout_of
 from checkers.load import bind, digest, load, settings
-from checkers.native import LOAD, Search
+from checkers.breadth_first import Search
 from checkers.options import Options, Progress
 from checkers.run import Asked, run
 from checkers.search_text import BATCH, TAG_BITS
@@ -97,7 +97,7 @@ def peers(bench: Path, jar: Path | None, folder: Path) -> dict[str, Callable[[],
     return found
 
 
-def insert_rate(workers: int = 1) -> float:
+def insert_rate() -> float:
     """Inserts a second of distinct and repeated states into a table of the size that core with 5 brokers needs."""
     model = load("core")
     bound, lowered = bind(model, settings(model, ["brokers=5"]))
@@ -108,18 +108,14 @@ def insert_rate(workers: int = 1) -> float:
     stream = np.concatenate([distinct, rng.choice(distinct, CORE5[1] - len(distinct))]).astype(np.int64)
     rng.shuffle(stream)
     rows = stream.reshape(-1, 1)
-    slots = 1 << 14
-    while slots * LOAD < len(distinct):
-        slots *= 2
-    search = Search.of(kernel, module, workers, None)
     best = 0.0
     for _ in range(4):
-        table = np.zeros(slots, np.int64)
+        search = Search.of(kernel, module, 1, None)
+        search.reserve(len(distinct))
         began = time.monotonic()
-        fresh = module.fill_table(rows, table, np.zeros(BATCH, np.int64))
+        fresh = module.fill_table(rows, search.table, np.zeros(BATCH, np.int64))
         best = max(best, len(rows) / (time.monotonic() - began))
-        assert fresh == len(distinct)
-    assert search.words == 1
+        assert fresh == len(distinct) and search.words == 1
     return best
 
 
