@@ -1,4 +1,4 @@
-"""The command line: `reassure models | check | replay | show | gate` (DESIGN section 4)."""
+"""The command line: `reassure models | check | simulate | replay | show | gate` (DESIGN section 4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import rich.console
 
 from checkers import gate, story, why
 from checkers.load import load, names
-from checkers.options import Options, Progress, seconds
+from checkers.options import Options, Progress, Walks, seconds
 from checkers.report import report
 from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_record
@@ -54,6 +54,41 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def seed(text: str) -> int:
+    """A whole number of 63 bits."""
+    if not text.isdigit() or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
+def weight(text: str) -> tuple[str, int]:
+    """`ACTION=N`, N from 0 to a million."""
+    name, _, number = text.partition("=")
+    if not name or not number.isdigit() or int(number) > 10**6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no weight; write ACTION=N, N from 0 to 1000000")
+    return name, int(number)
+
+
+def _common(command: argparse.ArgumentParser) -> None:
+    """What `check` and `simulate` both take."""
+    command.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
+    command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
+    command.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these properties or covers; repeatable, * allowed",
+    )
+    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, metavar="N", help="threads")
+    command.add_argument("--budget", type=duration, metavar="60s", help="stop after this time")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
+    command.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
+    command.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
+    command.add_argument("--witness", action="store_true", help="show how covers are reached")
+    command.add_argument("--quiet", action="store_true", help="no progress, no stories")
+
+
 def parser() -> Parser:
     """The whole command line."""
     top = Parser(prog="reassure", description="Model checking of Kafka partition reassignment protocols.")
@@ -63,26 +98,25 @@ def parser() -> Parser:
     listing.add_argument("--broken", action="store_true", help="also the deliberately flawed ones")
 
     check = commands.add_parser("check", help="search every reachable state of a model")
-    check.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
-    check.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
-    check.add_argument(
-        "--property",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only these properties or covers; repeatable, * allowed",
-    )
+    _common(check)
     check.add_argument("--engine", choices=list(ENGINES), default=DEFAULT_ENGINE)
-    check.add_argument("--workers", type=positive, default=os.cpu_count() or 1, metavar="N", help="threads")
     check.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
-    check.add_argument("--budget", type=duration, metavar="60s", help="stop after this time")
     check.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
-    check.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
-    check.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
-    check.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
-    check.add_argument("--witness", action="store_true", help="show how covers are reached")
     check.add_argument("--accept-clipping", action="store_true", help="leaving a bound is meant; do not exit with 5")
-    check.add_argument("--quiet", action="store_true", help="no progress, no stories")
+
+    walking = commands.add_parser("simulate", help="take random walks through a model: finds flaws, proves nothing")
+    _common(walking)
+    walking.add_argument("--walks", type=positive, default=Walks.count, metavar="N", help="how many")
+    walking.add_argument("--depth", type=positive, default=Walks.depth, metavar="N", help="states of a walk, at most")
+    walking.add_argument("--seed", type=seed, default=Walks.seed, metavar="N", help="the same seed, the same walks")
+    walking.add_argument(
+        "--weight",
+        action="append",
+        type=weight,
+        default=[],
+        metavar="ACTION=N",
+        help="how often it is taken beside the others, which weigh 1; repeatable",
+    )
 
     again = commands.add_parser("replay", help="execute a trace in plain Python")
     again.add_argument("trace", type=Path, metavar="TRACE")
@@ -140,7 +174,17 @@ def do_models(args: argparse.Namespace, console: Console) -> Exit:
 
 def do_check(args: argparse.Namespace, console: Console) -> Exit:
     options = Options(args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness)
-    asked = Asked(args.model, args.set, args.engine, options, args.accept_clipping)
+    return _run(Asked(args.model, args.set, args.engine, options, args.accept_clipping), args, console)
+
+
+def do_simulate(args: argparse.Namespace, console: Console) -> Exit:
+    options = Options(args.property, None, args.budget, None, args.workers, args.fail_fast, args.witness)
+    walks = Walks(args.walks, args.depth, args.seed, dict(args.weight))
+    return _run(Asked(args.model, args.set, "simulate", options, walks=walks), args, console)
+
+
+def _run(asked: Asked, args: argparse.Namespace, console: Console) -> Exit:
+    """Runs it, writes what is asked for, and reports."""
     for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
         _writable(path, what)
     verdict, bound = run(asked, Progress(quiet=args.quiet))
@@ -252,7 +296,14 @@ def do_gate(args: argparse.Namespace, console: Console) -> Exit:
     return gate.run_file(args.file, console, engine=args.engine, json_to=args.json, junit_to=args.junit)
 
 
-COMMANDS = {"models": do_models, "check": do_check, "replay": do_replay, "show": do_show, "gate": do_gate}
+COMMANDS = {
+    "models": do_models,
+    "check": do_check,
+    "simulate": do_simulate,
+    "replay": do_replay,
+    "show": do_show,
+    "gate": do_gate,
+}
 
 
 def main(argv: list[str] | None = None) -> int:

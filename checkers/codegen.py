@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from checkers.layout import SEQ_LENGTH_AT, Code, Layout, codes, is_index
 from checkers.search_text import search_text
+from checkers.walk_text import walk_text
 from spec.domains import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
 from spec.expressions import Check
 from spec.ir import Graph, Node, items
@@ -645,7 +646,8 @@ class KernelWriter:
             f"TALLY = {error + 3}",
             "",
         ]
-        parts = [header, *constants, OPTIONS, *body, *check, *self._expand(count), search_text(layout.words)]
+        parts = [header, *constants, OPTIONS, *body, *check, *self._expand(count)]
+        parts += [search_text(layout.words), walk_text(layout.words)]
         source = "\n".join(parts)
         return Kernel(
             source, layout, state_flags, self.step_flags, tuple(self.clips),

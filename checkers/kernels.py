@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding
 import numba
 
-from checkers import bits, codegen, search_text
+from checkers import bits, codegen, search_text, walk_text
 from checkers.codegen import Kernel, generate
 from checkers.layout import Layout
 from spec.subset import Elaborated
@@ -41,7 +41,7 @@ def _identity(source: str) -> str:
     whole = hashlib.sha256()
     for text in (
         source,
-        *(Path(m.__file__ or "").read_text(encoding="utf-8") for m in (bits, codegen, search_text)),
+        *(Path(m.__file__ or "").read_text(encoding="utf-8") for m in (bits, codegen, search_text, walk_text)),
         numba.__version__,
         llvmlite.__version__,
         sys.version,

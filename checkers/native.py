@@ -107,7 +107,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
             verdict.stopped_because = "interrupted"
             seen.note(len(search.levels), search.workers)
         except RaisedAt as raised:
-            _explain(bound, layout.decode(raised.row.view(np.uint64)))
+            explain(bound, layout.decode(raised.row.view(np.uint64)))
         except (Interrupted, MemoryError) as end:
             verdict.stopped_because = str(end) or "no more memory was to be had"
             seen.note(len(search.levels), search.workers)
@@ -120,7 +120,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     return verdict
 
 
-def _explain(bound: Bound, state: Any) -> None:
+def explain(bound: Bound, state: Any) -> None:
     """Re-executes a state in plain Python, which raises with an explanation."""
     list(bound.steps(state))
     for p in [*bound.properties, *bound.covers]:

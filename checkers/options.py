@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TextIO
@@ -32,6 +33,21 @@ class Options:
         return not self.properties or any(fnmatchcase(name, pattern) for pattern in self.properties)
 
 
+@dataclass(frozen=True)
+class Walks:
+    """How to walk. depth: states of a walk, at most. weights: by action, 1 where not given; 0: it is not taken."""
+
+    count: int = 10_000
+    depth: int = 100
+    seed: int = 0
+    weights: dict[str, int] = field(default_factory=dict)
+
+    def words(self) -> list[str]:
+        """The options that repeat them."""
+        weights = [f"--weight={name}={n}" for name, n in self.weights.items()]
+        return [f"--walks={self.count}", f"--depth={self.depth}", f"--seed={self.seed}", *weights]
+
+
 def seconds(text: str) -> float:
     """A duration such as `60s`, `5m`, `2h` or `90`, in seconds; `ValueError` for anything else."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
@@ -55,9 +71,9 @@ class Progress:
 
     def report(self, depth: int, generated: int, distinct: int, frontier: int, memory: int) -> None:
         """Called often; prints seldom. memory: bytes, 0 if unknown."""
-        now = time.monotonic()
-        if self.quiet or now < self.next:
+        if not self._due():
             return
+        now = time.monotonic()
         then, g, d = self.last
         span = max(now - then, 1e-9)
         text = (
@@ -66,14 +82,25 @@ class Progress:
         )
         if memory:
             text += f" | {memory / 2**20:,.0f} MiB"
-        text += f" | {now - self.began:.0f} s"
         self.last = (now, generated, distinct)
+        self._say(text)
+
+    def walks(self, done: int, of: int, steps: int, distinct: Callable[[], int]) -> None:
+        """As `report`, for random walks."""
+        if self._due():
+            self._say(f"{done:,} of {of:,} walks | {steps:,} steps | about {distinct():,} distinct states")
+
+    def _due(self) -> bool:
+        return not self.quiet and time.monotonic() >= self.next
+
+    def _say(self, text: str) -> None:
+        now = time.monotonic()
+        text += f" | {now - self.began:.0f} s"
         if not self.terminal:
             self.wait = min(self.wait * 1.5, 300)
         self.next = now + self.wait
-        print(
-            f"\r\x1b[2K{text}" if self.terminal else text, end="" if self.terminal else "\n", file=self.out, flush=True
-        )
+        line = f"\r\x1b[2K{text}" if self.terminal else f"{text}\n"
+        print(line, end="", file=self.out, flush=True)
         self.shown = True
 
     def done(self) -> None:

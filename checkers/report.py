@@ -20,8 +20,9 @@ STYLES = {
 
 def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = True) -> None:
     """Prints a verdict."""
+    by = f"by random walks, seed {verdict.walks['seed']}" if verdict.walks else f"with the {verdict.engine} engine"
     config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
-    console.print(Text(f"{verdict.model} ({config}) with the {verdict.engine} engine", style="bold"), soft_wrap=True)
+    console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
     _properties(verdict, console)
     _covers(verdict, console)
     _actions(verdict, console)
@@ -70,6 +71,8 @@ def _covers(verdict: Verdict, console: Console) -> None:
         row = Text(f"  {c.name:{width}}  ")
         if c.depth is not None:
             row.append(f"reached at depth {c.depth}", style="green")
+            if c.walks is not None:
+                row.append(f", in {c.walks:,} of {verdict.walks['walks']:,} walks")
         else:
             row.append("never reached" if verdict.complete else "not reached so far", style="bold red")
         console.print(row, soft_wrap=True)
@@ -79,6 +82,9 @@ def _actions(verdict: Verdict, console: Console) -> None:
     if not verdict.actions:
         return
     width = max(len(name) for name in verdict.actions)
+    if verdict.walks:
+        _shares("actions", {name: count.taken for name, count in verdict.actions.items()}, console)
+        return
     console.print(Text(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold"))
     for name, count in verdict.actions.items():
         row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
@@ -87,8 +93,30 @@ def _actions(verdict: Verdict, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
+def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
+    """Numbers with bars."""
+    width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
+    console.print(Text(f"\n{title}", style="bold"))
+    for name, number in numbers.items():
+        row = Text(f"  {name:{width}}  {number:>13,}  {number / max(whole, 1):>6.1%}  ")
+        row.append("#" * round(30 * number / most), style="dim")
+        console.print(row, soft_wrap=True)
+
+
 def _numbers(verdict: Verdict, console: Console) -> None:
     s = verdict.stats
+    if verdict.walks:
+        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.walks["depths"]}
+        if depths:
+            _shares("states of a walk", depths, console)
+        clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
+        text = (
+            f"\n{verdict.walks['walks']:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
+        )
+        console.print(Text(text), soft_wrap=True)
+        console.print(Text(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim"), soft_wrap=True)
+        console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+        return
     text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
     if s.frontier:
         text += f", {s.frontier:,} left to expand"

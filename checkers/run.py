@@ -12,7 +12,7 @@ from typing import Any
 
 from checkers import reference
 from checkers.load import bind, config_values, digest, load, own_file, settings
-from checkers.options import Options, Progress
+from checkers.options import Options, Progress, Walks
 from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
 from spec.binding import Bound, ConfigError, ModelError
 from spec.domains import DomainError
@@ -41,6 +41,26 @@ ENGINES: dict[str, Engine] = {"native": _native, "reference": _reference}
 DEFAULT_ENGINE = "native"
 
 
+def _engine(asked: Asked) -> Engine:
+    if asked.walks is None:
+        return ENGINES[asked.engine]
+    walks = asked.walks
+
+    def walk(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+        from checkers import native, simulate
+
+        unknown = set(walks.weights) - {a.name for a in bound.model.actions}
+        if unknown:
+            has = ", ".join(a.name for a in bound.model.actions)
+            raise Failure(Exit.USAGE, f"{bound.model.name} has no action {min(unknown)!r}; it has {has}")
+        try:
+            return simulate.simulate(bound, lowered, options, verdict, progress, walks)
+        except native.Disagreement as error:
+            raise Failure(Exit.DISAGREE, str(error)) from None
+
+    return walk
+
+
 class Failure(Exception):
     """A run that cannot be: what to say, and the exit code."""
 
@@ -58,15 +78,17 @@ class Asked:
     engine: str
     options: Options
     accept_clipping: bool = False
+    walks: Walks | None = None
+    """Random walks instead of a search."""
 
     def repro(self) -> str:
         """The command that repeats it."""
-        words = ["reassure", "check", self.model, *(f"--set={s}" for s in self.set)]
+        words = ["reassure", "simulate" if self.walks else "check", self.model, *(f"--set={s}" for s in self.set)]
         words += [f"--property={p}" for p in self.options.properties]
         words += [f"--depth={self.options.depth}"] if self.options.depth is not None else []
         words += ["--accept-clipping"] if self.accept_clipping else []
         words += ["--fail-fast"] if self.options.fail_fast else []
-        words += [f"--engine={self.engine}"]
+        words += self.walks.words() if self.walks else [f"--engine={self.engine}"]
         return shlex.join(words)
 
 
@@ -108,7 +130,7 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
             raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
-        verdict = ENGINES[asked.engine](bound, lowered, asked.options, verdict, progress)
+        verdict = _engine(asked)(bound, lowered, asked.options, verdict, progress)
     except ModelError as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except reference.Nondeterminism as error:

@@ -21,11 +21,17 @@ DEAD = 62
 
 
 @njit(**OPTIONS)
-def slot_of({row}, slots):
-    """Where a state is looked for first. In the order of the hashes, so that a larger table keeps the order."""
+def hash_of({row}):
+    """64 bits, the upper ones well mixed."""
     h = w0 * -7046029254386353131
     {mix}
-    return scaled(h * -4658895280553007687, slots)
+    return h * -4658895280553007687
+
+
+@njit(**OPTIONS)
+def slot_of({row}, slots):
+    """Where a state is looked for first. In the order of the hashes, so that a larger table keeps the order."""
+    return scaled(hash_of({row}), slots)
 
 
 @njit(**OPTIONS)

@@ -83,6 +83,8 @@ class Reached:
     name: str
     depth: int | None = None
     trace: Trace | None = None
+    walks: int | None = None
+    """Of a simulation: how many walks reached it."""
 
     @property
     def reached(self) -> bool:
@@ -134,6 +136,8 @@ class Verdict:
     stopped_because: str = ""
     accept_clipping: bool = False
     repro: str = ""
+    walks: dict[str, Any] = field(default_factory=dict)
+    """Of a simulation: number, bounds, seed, and how long the walks were."""
     asked: set[str] = field(default_factory=set)
     """Properties that were asked for by name."""
 
@@ -192,6 +196,7 @@ class Verdict:
             ],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
+            **({"simulation": self.walks} if self.walks else {}),
             "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.actions.items()},
             "stats": {
                 "generated": s.generated,

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from checkers.breadth_first import Search
 from checkers.kernels import compiled
 from checkers.layout import layout_of
 from checkers.load import bind, digest, load, settings
-from checkers.breadth_first import Search
 from checkers.options import Options, Progress
 from checkers.run import Asked, run
 from checkers.search_text import BATCH, TAG_BITS

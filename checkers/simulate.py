@@ -1,0 +1,337 @@
+"""Random walks with the native kernel, for spaces too large to search: seeded, repeatable, and never a proof.
+
+A walk starts in an initial state chosen at random, then takes an action chosen by weight among the enabled ones, with
+parameters chosen at random. What a walk does depends on the seed and its number alone: any number of threads, and the
+same seed later, give the same walks. What is found is rebuilt in plain Python, shortened there, and replayed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from checkers.breadth_first import BEAT, Clock, RaisedAt, Rows
+from checkers.codegen import Kernel
+from checkers.kernels import compiled
+from checkers.layout import WORD, layout_of
+from checkers.native import DEAD, Disagreement, explain
+from checkers.options import Interrupted, Options, Progress, Walks
+from checkers.search_text import TAG_BITS
+from checkers.verdict import ActionCount, Finding, Reached, Verdict
+from checkers.walk_text import SKETCH
+from spec.binding import Bound, Clipped, Step
+from spec.language import GuardRefused, Property
+from spec.subset import Elaborated
+from spec.trace import Trace, TraceStep, replay
+
+NEVER = 1 << 62
+PIECE = 64
+"""Walks that a thread takes at a time."""
+
+
+@dataclass
+class Walked:
+    """What walks saw, over all threads; merging two gives the same in any order."""
+
+    taken: Rows
+    lengths: Rows
+    """Number of walks by their steps."""
+    best: Rows
+    """By kind (0 states, 1 steps) and bit: the fewest steps to a hit, and the walk."""
+    hits: Rows
+    """By kind and bit: walks with a hit."""
+    sketch: Rows
+    tally: Rows
+    walks: int = 0
+
+    @classmethod
+    def none(cls, actions: int, depth: int, tally: int) -> Walked:
+        zeros = np.zeros
+        best = np.full((2, 64, 2), NEVER, np.int64)
+        return cls(
+            zeros(max(actions, 1), np.int64),
+            zeros(depth, np.int64),
+            best,
+            zeros((2, 64), np.int64),
+            zeros(1 << SKETCH, np.int64),
+            zeros(tally, np.int64),
+        )
+
+    def add(self, other: Walked) -> None:
+        """Merges another thread's walks into these."""
+        self.taken += other.taken
+        self.lengths += other.lengths
+        self.hits += other.hits
+        self.tally += other.tally
+        self.walks += other.walks
+        np.maximum(self.sketch, other.sketch, out=self.sketch)
+        mine, theirs = self.best, other.best
+        sooner = (theirs[..., 0] < mine[..., 0]) | ((theirs[..., 0] == mine[..., 0]) & (theirs[..., 1] < mine[..., 1]))
+        mine[sooner] = theirs[sooner]
+
+    def distinct(self) -> int:
+        """An estimate of the number of distinct states visited (HyperLogLog; standard error 1 %)."""
+        m = len(self.sketch)
+        raw = 0.7213 / (1 + 1.079 / m) * m * m / float(np.sum(2.0 ** -self.sketch.astype(float)))
+        empty = int(np.sum(self.sketch == 0))
+        return round(m * math.log(m / empty)) if raw <= 2.5 * m and empty else round(raw)
+
+
+class Walker:
+    """Walks of one model with its kernel."""
+
+    def __init__(self, bound: Bound, kernel: Kernel, module: Any, walks: Walks, initials: Rows) -> None:
+        self.bound, self.kernel, self.module, self.walks, self.initials = bound, kernel, module, walks, initials
+        given = [walks.weights.get(name, 1) for name in kernel.actions]
+        self.weights = np.array(given or [0], np.int64)
+
+    def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
+        """Walks first..last-1; and the number of states of the last one."""
+        m, words = self.module, self.kernel.layout.words
+        found = Walked.none(len(self.kernel.actions), self.walks.depth, m.TALLY)
+        row = np.zeros((1, words), np.int64)
+        states = m.walks(
+            first,
+            last,
+            self.walks.seed,
+            self.walks.depth - 1,
+            self.initials,
+            self.weights,
+            np.zeros((self.kernel.max_successors + 1, words + 1), np.int64),
+            row,
+            found.tally,
+            found.taken,
+            found.lengths,
+            found.best,
+            found.hits,
+            found.sketch,
+            np.zeros((0, words), np.int64) if path is None else path,
+        )
+        if found.tally[m.ERROR]:
+            raise RaisedAt(row)
+        found.walks = last - first
+        return found, int(states)
+
+    def states(self, number: int, count: int) -> list[Any]:
+        """The first so many states of a walk, by walking it again."""
+        path = np.zeros((count, self.kernel.layout.words), np.int64)
+        _, states = self.run(number, number + 1, path)
+        if states < count:
+            raise Disagreement(f"walk {number} was longer the first time")
+        return [self.kernel.layout.decode(row.view(np.uint64)) for row in path]
+
+
+def simulate(
+    bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress, walks: Walks
+) -> Verdict:
+    """Walks; fills in and returns the verdict. A property that no walk violates is `unknown`."""
+    clock = Clock(None)
+    layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
+    kernel, module = compiled(lowered, layout, verdict.model_sha256)
+    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
+    if bound.model.deadlock and options.wants("deadlock"):
+        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
+    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
+    stats = verdict.stats
+    starts = sorted({layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+    initials = np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words)
+    if not starts:
+        verdict.stopped_because = "there is no initial state"
+        return verdict
+    walker = Walker(bound, kernel, module, walks, initials)
+    seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
+    stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
+
+    flags = ({**dict(enumerate(kernel.state_flags)), DEAD: "deadlock"}, dict(enumerate(kernel.step_flags)))
+
+    def ended() -> bool:
+        asked = {p.name for p in verdict.properties}
+        hit = {name for bits, names in zip(seen.hits, flags, strict=True) for bit, name in names.items() if bits[bit]}
+        return bool(asked & hit)
+
+    def beat() -> None:
+        clock.look()
+        progress.walks(seen.walks, walks.count, int(seen.taken.sum()), seen.distinct)
+        if options.fail_fast and ended():
+            raise Interrupted("a property is violated (--fail-fast)")
+
+    try:
+        _walk_all(walker, options.workers, seen, beat)
+        verdict.stopped_because = f"{walks.count:,} walks of at most {walks.depth:,} states were taken"
+    except KeyboardInterrupt:
+        verdict.stopped_because = "interrupted"
+    except RaisedAt as raised:
+        explain(bound, layout.decode(raised.row[0].view(np.uint64)))
+    except Interrupted as end:
+        verdict.stopped_because = str(end)
+    stats.seconds["search"] = clock.seconds
+    stats.workers, stats.bytes_per_state = options.workers, layout.bytes_per_state
+    stats.generated, stats.distinct = int(seen.taken.sum()), seen.distinct()
+    stats.clipped = int(seen.tally[module.CLIPS_TOTAL])
+    reached = np.nonzero(seen.lengths)[0]
+    stats.depth = int(reached[-1]) + 1 if len(reached) else 0
+    for (path, _), n in zip(kernel.clips, seen.tally[module.CLIP_AT : module.ERROR].tolist(), strict=True):
+        if n:
+            stats.clipped_at[path] = n
+    verdict.actions = {name: ActionCount(int(seen.taken[i])) for i, name in enumerate(kernel.actions)}
+    verdict.walks = {
+        "walks": seen.walks,
+        "depth": walks.depth,
+        "seed": walks.seed,
+        "weights": walks.weights,
+        "depths": _histogram(seen.lengths),
+    }
+    clock = Clock(None)
+    _conclude(walker, seen, verdict, options)
+    verdict.conclude()
+    stats.seconds["report"] = clock.seconds
+    return verdict
+
+
+def _walk_all(walker: Walker, workers: int, seen: Walked, beat: Callable[[], None]) -> None:
+    """All walks, a piece at a time to each thread."""
+    left = iter(range(0, walker.walks.count, PIECE))
+    busy: set[Future[tuple[Walked, int]]] = set()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            while True:
+                while len(busy) < 2 * workers and (first := next(left, None)) is not None:
+                    busy.add(pool.submit(walker.run, first, min(first + PIECE, walker.walks.count)))
+                if not busy:
+                    return
+                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_COMPLETED)
+                for job in done:
+                    seen.add(job.result()[0])
+                beat()
+        finally:
+            for job in busy:
+                job.cancel()
+
+
+def _histogram(lengths: Rows) -> list[dict[str, int]]:
+    """Walks by their number of states, in at most ten classes."""
+    longest = len(lengths)
+    width = -(-longest // 10)
+    classes = []
+    for low in range(1, longest + 1, width):
+        high = min(low + width - 1, longest)
+        number = int(lengths[low - 1 : high].sum())
+        if number:
+            classes.append({"from": low, "to": high, "walks": number})
+    return classes
+
+
+def _conclude(walker: Walker, seen: Walked, verdict: Verdict, options: Options) -> None:
+    bound, kernel = walker.bound, walker.kernel
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+
+    def hit(p: Property) -> tuple[int, int, int] | None:
+        """Steps, walk and number of walks with a hit."""
+        names, kind = (kernel.step_flags, 1) if p.over_steps else (kernel.state_flags, 0)
+        if p.name not in names:
+            return None
+        bit = names.index(p.name)
+        number = int(seen.hits[kind, bit])
+        return (int(seen.best[kind, bit, 0]), int(seen.best[kind, bit, 1]), number) if number else None
+
+    for finding in verdict.properties:
+        if finding.kind == "deadlock":
+            if seen.hits[0, DEAD]:
+                at, number = (int(n) for n in seen.best[0, DEAD])
+                finding.trace = _trace(walker, number, at + 1, None)
+                finding.note = _share(int(seen.hits[0, DEAD]), seen.walks)
+        elif (found := hit(claims[finding.name])) is not None:
+            finding.trace = _trace(walker, found[1], found[0] + 1, claims[finding.name])
+            finding.note = _share(found[2], seen.walks)
+        if finding.trace is not None:
+            finding.status, finding.depth = "violated", len(finding.trace)
+        else:
+            finding.note = finding.note or "no walk violates it; that proves nothing"
+    for cover in verdict.covers:
+        if (found := hit(claims[cover.name])) is not None:
+            cover.depth, cover.walks = found[0] + 1, found[2]
+            if options.witness:
+                cover.trace = _trace(walker, found[1], found[0] + 1, claims[cover.name])
+
+
+def _share(number: int, walks: int) -> str:
+    return f"in {number:,} of {walks:,} walks"
+
+
+def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> Trace:
+    """The first so many states of a walk with their actions, shortened; the last one shows what is claimed."""
+    bound = walker.bound
+    states = walker.states(number, count)
+    steps: list[Step] = []
+    for before, after in itertools.pairwise(states):
+        last = claim is not None and claim.over_steps and len(steps) == count - 2
+        fitting = [s for s in bound.steps(before) if s.after == after]
+        step = next((s for s in fitting if not last or _shows(bound, claim, before, s, after)), None)
+        if step is None:
+            raise Disagreement(f"plain Python has no such step from {before} to {after}")
+        steps.append(step)
+    if not _shows(bound, claim, states[-2] if steps else None, steps[-1] if steps else None, states[-1]):
+        raise Disagreement(f"{claim.name if claim else 'deadlock'}: the kernel and plain Python differ on {states[-1]}")
+    states, steps = shortened(bound, claim, states, steps)
+    start = next((d, p) for d, p, s in bound.initial_states() if s == states[0])
+    made = [TraceStep(start[0].name, start[1], "")]
+    made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
+    trace = Trace(states, made)
+    replay(trace, bound)
+    return trace
+
+
+def _shows(bound: Bound, claim: Property | None, before: Any, step: Step | None, after: Any) -> bool:
+    """Whether a state, or the step to it, is what is looked for: a violation, a cover, a deadlock."""
+    if claim is None:
+        return next(bound.steps(after), None) is None and not bound.is_terminal(after)
+    if claim.over_steps:
+        if step is None or not bound.concerns(claim, step.action):
+            return False
+        return bound.holds_on(claim, before, step) == (claim.kind == "cover")
+    return bound.holds(claim, after) == (claim.kind == "cover")
+
+
+def shortened(
+    bound: Bound, claim: Property | None, states: list[Any], steps: list[Step]
+) -> tuple[list[Any], list[Step]]:
+    """A run without the steps that it can do without: leaves out ever smaller pieces as long as the rest still runs and
+    shows the same (delta debugging). The result can do without none of its steps, but need not be the shortest run."""
+
+    def rerun(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+        path, done = [states[0]], []
+        if _shows(bound, claim, None, None, path[0]):
+            return path, []
+        for step in kept:
+            try:
+                after = bound.take(path[-1], step.action.name, step.params)
+            except GuardRefused:
+                return None
+            if isinstance(after, Clipped):
+                return None
+            made = Step(step.action, step.params, after)
+            path.append(after)
+            done.append(made)
+            if _shows(bound, claim, path[-2], made, after):
+                return path, done
+        return None
+
+    best = rerun(steps) or (states, steps)
+    piece = max(1, len(best[1]) // 2)
+    while True:
+        shorter, at = False, 0
+        while at < len(best[1]):
+            found = rerun(best[1][:at] + best[1][at + piece :])
+            if found is None:
+                at += piece
+            else:
+                best, shorter = found, True
+        if piece == 1 and not shorter:
+            return best
+        piece = max(1, piece // 2)
