@@ -12,26 +12,34 @@ LENGTH_AT = 56
 ITEMS = (1 << LENGTH_AT) - 1
 
 
-def _one_word(name: str) -> Any:
-    """An intrinsic of one int64 that LLVM has under `llvm.<name>.i64`."""
+def _of_word(name: str, index: bool, doc: str) -> Any:
+    """An intrinsic of one int64 that LLVM has under `llvm.<name>.i64`. index: a bit's number, so 0 to 63.
+
+    Not an njit function around it: inlining thousands of those took a third of a kernel's compile time.
+    """
 
     @intrinsic
     def operation(typingctx: Any, word: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             i64 = ir.IntType(64)
-            flagged = name in ("cttz", "ctlz")
-            kinds = [i64, ir.IntType(1)] if flagged else [i64]
+            kinds = [i64, ir.IntType(1)] if index else [i64]
             function = builder.module.declare_intrinsic(f"llvm.{name}", [i64], ir.FunctionType(i64, kinds))
-            return builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)] if flagged else [args[0]])
+            if not index:
+                return builder.call(function, [args[0]])
+            found = builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)])
+            if name == "ctlz":
+                found = builder.sub(ir.Constant(i64, 63), found)
+            return builder.and_(found, ir.Constant(i64, 63))
 
         return types.int64(types.int64), codegen
 
+    operation.__doc__ = doc
     return operation
 
 
-_ctpop = _one_word("ctpop")
-_cttz = _one_word("cttz")
-_ctlz = _one_word("ctlz")
+popcount = _of_word("ctpop", False, "Members of a set.")
+lowest = _of_word("cttz", True, "Index of the lowest member; some index for the empty set.")
+highest = _of_word("ctlz", True, "Index of the highest member; some index for the empty set.")
 
 
 @intrinsic
@@ -44,24 +52,6 @@ def scaled(typingctx: Any, word: Any, size: Any) -> Any:
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
 
     return types.int64(types.int64, types.int64), codegen
-
-
-@njit(nogil=True, inline="always")
-def popcount(word):  # type: ignore[no-untyped-def]
-    """Members of a set."""
-    return _ctpop(word)
-
-
-@njit(nogil=True, inline="always")
-def lowest(word):  # type: ignore[no-untyped-def]
-    """Index of the lowest member; some index for the empty set."""
-    return _cttz(word) & 63
-
-
-@njit(nogil=True, inline="always")
-def highest(word):  # type: ignore[no-untyped-def]
-    """Index of the highest member; some index for the empty set."""
-    return (63 - _ctlz(word)) & 63
 
 
 @njit(nogil=True)
@@ -103,7 +93,7 @@ def seq_sorted(mask, k):  # type: ignore[no-untyped-def]
     """The members of a set, ascending."""
     result, n = 0, 0
     while mask != 0:
-        result |= (_cttz(mask) & 63) << (n * k)
+        result |= (lowest(mask)) << (n * k)
         mask &= mask - 1
         n += 1
     return result | (n << LENGTH_AT)
