@@ -15,6 +15,8 @@ their requests stay in flight.
 
 Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what
 is new; logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
+
+One module, since a protocol is read from its state to its claims, as the document is.
 """
 
 from collections.abc import Callable
