@@ -4,6 +4,7 @@ Each action becomes a function of the packed words of a state. Guards stand in t
 allow; guards on membership and subsets become enumerations of just the members or subsets; what does not depend on a
 parameter is computed before its loop. Order and number of the enabled transitions stay those of the plain Python.
 All values are int64; nothing in a kernel allocates or raises.
+One module, since the loop a value is computed in depends on its expression and its action.
 """
 
 from __future__ import annotations

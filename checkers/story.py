@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from checkers.values import plain
-from checkers.why import reasons
+from checkers.why import claim_of, reasons
 from spec.binding import Bound
 from spec.trace import Trace, TraceStep
 from spec.values import Map
@@ -30,9 +30,15 @@ def flat(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def changes(before: Any, after: Any) -> list[tuple[str, str, str]]:
-    """What changed, as (field, old, new)."""
+    """What changed, as (field, old, new); `-` where there is no such field: the record is none."""
     old, new = flat(before), flat(after)
-    return [(k, plain(old[k]) if k in old else "-", plain(v)) for k, v in new.items() if k not in old or old[k] != v]
+    paths = [k for k in new if k not in old or old[k] != new[k]]
+    paths += [k for k in old if k not in new]
+    return [(k, _told(old, k), _told(new, k)) for k in paths]
+
+
+def _told(fields: dict[str, Any], path: str) -> str:
+    return plain(fields[path]) if path in fields else "-"
 
 
 def call(step: TraceStep) -> str:
@@ -45,18 +51,19 @@ def heading(trace: Trace) -> str:
     """What the trace shows."""
     meta = trace.meta
     name = meta.get("property")
-    steps = len(trace) - 1
-    what = f"{name} is violated after {steps} step{'s' * (steps != 1)}" if name else f"{steps} steps"
+    number = len(trace) - 1
+    steps = f"{number} step{'s' * (number != 1)}"
+    what = f"{name} is violated after {steps}" if name else steps
     if meta.get("property_kind") == "cover":
-        what = f"{name} is reached after {steps} step{'s' * (steps != 1)}"
+        what = f"{name} is reached after {steps}"
     if meta.get("property_kind") == "deadlock":
-        what = f"nothing is enabled after {steps} step{'s' * (steps != 1)}"
+        what = f"nothing is enabled after {steps}"
     return f"{meta.get('model', '')}: {what}"
 
 
 def ending(trace: Trace, bound: Bound) -> list[str]:
     """Why it matters: the docstring of the property."""
-    claim = next((p for p in [*bound.properties, *bound.covers] if p.name == trace.meta.get("property")), None)
+    claim = claim_of(trace, bound)
     return claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
 
 
@@ -65,7 +72,7 @@ def tell(trace: Trace, bound: Bound, console: Console) -> None:
     console.print(Text(heading(trace), style="bold"))
     for line in ending(trace, bound):
         console.print(Text("  " + line, style="italic"))
-    console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"))
+    console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"), soft_wrap=True)
     for name, value in flat(trace.states[0]).items():
         console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
     for i in range(1, len(trace)):
@@ -90,7 +97,8 @@ def tell(trace: Trace, bound: Bound, console: Console) -> None:
 def markdown(trace: Trace, bound: Bound) -> str:
     """The story as Markdown."""
     lines = [f"# {heading(trace)}", ""]
-    lines += [*ending(trace, bound), ""] if ending(trace, bound) else []
+    matters = ending(trace, bound)
+    lines += [*matters, ""] if matters else []
     config = ", ".join(f"{k}={v}" for k, v in trace.meta.get("config", {}).items())
     if config:
         lines += [f"Configuration: {config}.", ""]
@@ -101,8 +109,9 @@ def markdown(trace: Trace, bound: Bound) -> str:
         lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
         rows = changes(trace.states[i - 1], trace.states[i])
         lines += [f"   {name}: {old} → **{new}**  " for name, old, new in rows] or ["   nothing changes"]
-    if reasons(trace, bound):
-        lines += ["", "```", *reasons(trace, bound), "```"]
+    because = reasons(trace, bound)
+    if because:
+        lines += ["", "```", *because, "```"]
     if "repro" in trace.meta:
         lines += ["", f"Found by `{trace.meta['repro']}`."]
     return "\n".join(lines) + "\n"
@@ -112,7 +121,7 @@ def mermaid(trace: Trace) -> str:
     """The story as a Mermaid sequence diagram: one lane an actor, the state beside it."""
     actors = list(dict.fromkeys(s.actor for s in trace.steps[1:]))
     lines = ["sequenceDiagram"]
-    lines += [f"  participant {_lane(a)} as {a}" for a in actors]
+    lines += [f"  participant {_lane(a)} as {a or 'nobody'}" for a in actors]
     lines.append("  participant state")
     for i in range(1, len(trace)):
         step = trace.steps[i]
@@ -124,4 +133,6 @@ def mermaid(trace: Trace) -> str:
 
 
 def _lane(actor: str) -> str:
-    return actor.replace(" ", "_") or "nobody"
+    lane = actor.replace(" ", "_") or "nobody"
+    # Taken by the lane beside, and by Mermaid.
+    return f"{lane}_" if lane in ("state", "end") else lane

@@ -11,7 +11,7 @@ from spec.values import Id, Map
 def plain(value: Any) -> str:
     """A value as people write it."""
     if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted((plain(v) for v in value), key=_natural)) + "}"
+        return "{" + ", ".join(sorted((plain(v) for v in value), key=natural)) + "}"
     if isinstance(value, tuple):
         return "[" + ", ".join(plain(v) for v in value) + "]"
     if isinstance(value, Map):
@@ -29,5 +29,6 @@ def plain(value: Any) -> str:
     return str(value)
 
 
-def _natural(text: str) -> tuple[int, str]:
+def natural(text: str) -> tuple[int, str]:
+    """The order of values as people write them: numbers by size, then words."""
     return (int(text), "") if text.lstrip("-").isdigit() else (10**9, text)

@@ -7,15 +7,38 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from checkers.values import plain
+from checkers.values import natural, plain
 from spec.binding import Bound, Step
 from spec.language import Property
 from spec.trace import Trace
 
 UNKNOWN = object()
+
+OUT_OF_PLACE = (
+    AttributeError,  # None.x
+    TypeError,  # None < 1
+    KeyError,  # map[None]
+    IndexError,  # ()[0]
+    ValueError,  # max of nothing
+    StopIteration,  # next of nothing
+    RuntimeError,  # the same within a comprehension
+)
+"""What the legal Python of a model raises where that which guards it does not hold."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a claim saw where it was decided."""
+
+    names: dict[str, Any]
+    local: frozenset[str]
+    """The names that are its own; the others stand for the same in every state."""
+    told: tuple[type, ...]
+    """Records that the story has told: states, views of them, the configuration."""
 
 
 def claim_of(trace: Trace, bound: Bound) -> Property | None:
@@ -53,30 +76,29 @@ def _last_step(trace: Trace, bound: Bound) -> Step | None:
 
 def reasons(trace: Trace, bound: Bound) -> list[str]:
     """The expression that the property returned false with, what in it is false, and the values it read."""
+    if not shows(trace, bound):
+        return []  # a trace of another model, or of this one before it was changed
     if trace.meta.get("property_kind") == "deadlock":
         return ["nothing is enabled here, and the model does not say that a run may end here"]
     claim = claim_of(trace, bound)
-    if claim is None or claim.kind in ("cover", "leads_to"):
+    if claim is None or claim.kind == "cover":
         return []
     step = _last_step(trace, bound)
-    if not claim.over_steps:
-        decided = _returned(claim.function, lambda: bound.holds(claim, trace.states[-1]))
-    elif step is not None:
+    if claim.over_steps and step is not None:
         decided = _returned(claim.function, lambda: bound.holds_on(claim, trace.states[-2], step))
     else:
-        return []
+        decided = _returned(claim.function, lambda: bound.holds(claim, trace.states[-1]))
     if decided is None:
         return []
     expression, names = decided
-    parts = _parts(expression)
-    lines = [f"false: {_short(expression)}{_for_which(expression, names)}"]
-    for part in parts:
-        if _value(part, names) is not False:
-            continue
-        values = _sides(part, names)
+    told = (bound.model.state, bound.model.config, *bound.views)
+    scene = Scene(names, frozenset(claim.function.__code__.co_varnames), told)
+    lines = [f"false: {_short(expression)}{_for_which(expression, scene)}"]
+    for part in _false_parts(expression, scene):
+        values = _sides(part, scene)
         # Of a disjunction everything is false; of a conjunction it is news which part is.
         if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And):
-            lines.append(f"  because false: {_short(part)}{_for_which(part, names)}")
+            lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
         lines += [f"  {text} = {value}" for text, value in values if f"  {text} = {value}" not in lines]
     return lines
 
@@ -108,30 +130,46 @@ def _returned(function: Callable[..., Any], call: Callable[[], bool]) -> tuple[a
     at = line - first + 1
     for node in ast.walk(tree):
         if isinstance(node, ast.Return) and node.value is not None and node.lineno <= at <= (node.end_lineno or at):
-            return node.value, names
+            return _wanted(node, tree), names
     return None
 
 
-def _parts(expression: ast.expr) -> list[ast.expr]:
-    """The operands of the `and` and `or` that an expression is made of."""
-    if isinstance(expression, ast.BoolOp):
-        return [part for value in expression.values for part in _parts(value)]
-    return [expression]
+def _wanted(decided: ast.Return, tree: ast.AST) -> ast.expr:
+    """What a return statement wants to be true: of `return False` under an `if`, not to be met."""
+    assert decided.value is not None
+    if isinstance(decided.value, ast.Constant):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and decided in node.body:
+                return ast.UnaryOp(ast.Not(), node.test)
+            if isinstance(node, ast.If) and decided in node.orelse:
+                return node.test
+    return decided.value
 
 
-def _value(expression: ast.expr, names: dict[str, Any]) -> Any:
+def _false_parts(expression: ast.expr, scene: Scene) -> list[ast.expr]:
+    """The operands of the `and` and `or` in a false expression that make it false."""
+    if not isinstance(expression, ast.BoolOp):
+        return [expression]
+    # What lies in an operand that is true has decided nothing, even if it is false.
+    false = [value for value in expression.values if _value(value, scene) is False]
+    return [part for value in false for part in _false_parts(value, scene)]
+
+
+def _value(expression: ast.expr, scene: Scene) -> Any:
     """The value of a part where the property was decided; `UNKNOWN` where it cannot be had on its own."""
     try:
-        return eval(compile(ast.Expression(expression), "<property>", "eval"), names)
-    except Exception:
+        return eval(compile(ast.Expression(expression), "<property>", "eval"), scene.names)
+    except OUT_OF_PLACE:
         return UNKNOWN  # a part behind another that guards it, such as `x is None or x.y`
 
 
-def _sides(part: ast.expr, names: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a comparison compares or a call is given, with the values that are not written there already."""
+def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
+    """What a comparison compares or a call is given, with the values not known already."""
     match part:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return _sides(inner, names)
+            return _sides(inner, scene)
+        case ast.BoolOp(values=values):  # under a `not`
+            return [side for value in values for side in _sides(value, scene)]
         case ast.Compare():
             read = [part.left, *part.comparators]
         case ast.Call():
@@ -140,15 +178,17 @@ def _sides(part: ast.expr, names: dict[str, Any]) -> list[tuple[str, str]]:
             return []
     found = []
     for side in read:
-        value = _value(side, names)
-        written = isinstance(side, ast.Constant) or (isinstance(side, ast.Name) and side.id.isupper())
-        shown = "" if value is UNKNOWN else plain(value)
-        if not written and 0 < len(shown) <= 80:  # a whole state says nothing here
+        value = _value(side, scene)
+        reads = any(isinstance(n, ast.Name) and n.id in scene.local for n in ast.walk(side))
+        if value is UNKNOWN or not reads or isinstance(value, scene.told):
+            continue
+        shown = plain(value)
+        if len(shown) <= 80:
             found.append((_short(side), shown))
     return found
 
 
-def _for_which(expression: ast.expr, names: dict[str, Any]) -> str:
+def _for_which(expression: ast.expr, scene: Scene) -> str:
     """Of `all(claim for x in them)`, the members that the claim is false for."""
     match expression:
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=claim, generators=[one])]):
@@ -156,10 +196,12 @@ def _for_which(expression: ast.expr, names: dict[str, Any]) -> str:
             which = ast.ListComp(one.target, [ast.comprehension(one.target, one.iter, [*one.ifs, false], 0)])
             # The target is stored to in one place and read in the other.
             which.elt = ast.parse(ast.unparse(one.target), mode="eval").body
-            members = _value(ast.fix_missing_locations(which), names)
+            members = _value(ast.fix_missing_locations(which), scene)
             if members is UNKNOWN:
                 return ""
-            shown = ", ".join(plain(m) for m in members[:3]) + (", ..." if len(members) > 3 else "")
+            # A set of enum members has another order in every process.
+            told = sorted((plain(m) for m in members), key=natural)
+            shown = ", ".join(told[:3]) + (", ..." if len(told) > 3 else "")
             return f" for {ast.unparse(one.target)} = {shown}" if members else ""
     return ""
 

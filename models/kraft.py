@@ -15,8 +15,11 @@ their requests stay in flight.
 
 Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what
 is new; logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
+
+One module, since a protocol is read from its state to its claims, as the document is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated
@@ -432,15 +435,47 @@ def eligible(s: Cluster, request: AlterPartition) -> bool:
     )
 
 
-def altered(s: Cluster, c: Config, isr: Brokers, successor: Broker | None) -> Cluster:
-    """The ISR becomes `isr`, and with it, in one change, the reassignment is completed if it can be (K2, K3)."""
-    p = s.partition
-    if completes(p, isr, c.min_isr):
-        require(may_lead(p, isr - p.removing, s.unfenced, successor))
-        return decided(s, recorded(p, completed(p, isr, successor), new_reign=True))
-    require(successor == p.leader)
-    elr = elr_after(p, isr, members(p), c.min_isr)
-    return decided(s, recorded(p, replace(p, isr=isr, elr=elr), new_reign=False))
+def accepted(s: Cluster, request: AlterPartition) -> bool:
+    """Else the answer is an error."""
+    return current(s, request) and eligible(s, request)
+
+
+def changed(p: Partition, isr: Brokers, min_isr: int) -> Partition:
+    """The change of the ISR that completes nothing, as it is written."""
+    elr = elr_after(p, isr, members(p), min_isr)
+    return recorded(p, replace(p, isr=isr, elr=elr), new_reign=False)
+
+
+def finished(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
+    """The change of the ISR that completes the reassignment, as it is written (K3)."""
+    return recorded(p, completed(p, isr, leader), new_reign=True)
+
+
+def answered(
+    s: Cluster,
+    c: Config,
+    request: AlterPartition,
+    successor: Broker | None,
+    accepted: Callable[[Cluster, AlterPartition], bool] = accepted,
+    completes: Callable[[Partition, Brokers, int], bool] = completes,
+    may_lead: Callable[[Partition, Brokers, Brokers, Broker | None], bool] = may_lead,
+    changed: Callable[[Partition, Brokers, int], Partition] = changed,
+    finished: Callable[[Partition, Brokers, Broker | None], Partition] = finished,
+) -> Cluster:
+    """What comes of a request: nothing, or its ISR, and in the same change the completion (K2).
+
+    The rules are parameters: a variant of `alter_partition` gives just those that it changes.
+    """
+    p, isr = s.partition, request.isr
+    handled = replace(s, requests=s.requests - {request})
+    if not accepted(s, request):
+        require(successor == p.leader)
+        return handled
+    if not completes(p, isr, c.min_isr):
+        require(successor == p.leader)
+        return decided(handled, changed(p, isr, c.min_isr))
+    require(may_lead(p, isr - p.removing, s.unfenced, successor))
+    return decided(handled, finished(p, isr, successor))
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
@@ -449,11 +484,7 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
     Left out: which error it is; leader recovery state.
     """
-    handled = replace(s, requests=s.requests - {request})
-    if not (current(s, request) and eligible(s, request)):
-        require(successor == s.partition.leader)
-        return handled
-    return altered(handled, c, request.isr, successor)
+    return answered(s, c, request, successor)
 
 
 def left(s: Cluster, c: Config, broker: Broker, keeps_log: bool, successor: Broker | None) -> Cluster:

@@ -1,6 +1,7 @@
 """Calls and comprehensions of the subset: the built-in functions a model may use, records, maps, other functions.
 
 Everything that ranges over a finite sort is unrolled here; what ranges over a set becomes operations on its mask.
+One module, since `any`, `sum` or `next` is elaborated together with its comprehension.
 """
 
 from __future__ import annotations

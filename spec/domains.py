@@ -3,6 +3,7 @@
 `resolve(annotation, config)` turns an annotation of a model into a `Type`, the only place where a size
 becomes a number. A `Type` enumerates its values in canonical order, counts them, and says of any Python
 value whether it fits, leaves a declared bound (*clipped*), or is simply wrong.
+One module, since every type answers the same questions and its answers must agree with each other.
 """
 
 from __future__ import annotations

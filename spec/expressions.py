@@ -1,6 +1,7 @@
 """Expressions of the subset: a Python expression of a model, elaborated into a symbolic value.
 
 Everything legal has a method here; everything else is refused with what to write instead (`Refusal`).
+One module, since all of them read and narrow the same frame and path condition.
 """
 
 from __future__ import annotations

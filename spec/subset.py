@@ -3,6 +3,7 @@
 `elaborate(bound)` walks every function reachable from an action or a property, names resolved by object. It either
 refuses (all refusals in one go, `SubsetError`) or returns what each engine translates: a model that elaborates is one
 that every engine accepts. Records, optionals and loops over finite sorts are gone by then.
+One module, since a declaration is elaborated by running the statements of its function.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 A record is its fields, an optional is *present?* and a value, a map is one value per key, a message set is its slots;
 only scalars are nodes.
+One module, since most operations have a case for every kind of value.
 """
 
 from __future__ import annotations

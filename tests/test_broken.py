@@ -10,16 +10,30 @@ import pytest
 from checkers.options import Options, Progress
 from checkers.run import Asked, run
 
+TWO_REQUESTS = {
+    "cancel_unchecked",
+    "epoch_unchecked",
+    "isr_not_trimmed",
+    "retarget_unchecked",
+    "shrink_counted_at_once",
+}
+"""Flaws that show only after two requests of the administrator, or by other properties after one.
+
+The others fall to the same properties with the same traces in about an eighth of the states.
+"""
+
 FLAWS = sorted(p.stem for p in (Path(__file__).parent.parent / "models" / "broken").glob("[!_]*.py"))
 
 
 def test_there_are_flaws() -> None:
     assert len(FLAWS) >= 8
+    assert set(FLAWS) >= TWO_REQUESTS
 
 
 @pytest.mark.parametrize("name", FLAWS)
 def test_flaw(name: str) -> None:
-    verdict, _ = run(Asked(name, ["unclean=off"], "reference", Options()), Progress(quiet=True))
+    settings = ["unclean=off", f"admin_requests={2 if name in TWO_REQUESTS else 1}"]
+    verdict, _ = run(Asked(name, settings, "reference", Options()), Progress(quiet=True))
     fallen = {p.name: len(p.trace) for p in verdict.properties if p.trace is not None}
     assert fallen == importlib.import_module(f"models.broken.{name}").BREAKS
     assert fallen

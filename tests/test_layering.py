@@ -50,6 +50,16 @@ def test_modules_are_short() -> None:
             assert lines <= 500 or path.name in LONG, f"{path.name} has {lines} lines"
 
 
+def test_a_long_module_says_why_it_is_one() -> None:
+    folders = [ROOT / name for name in ("spec", "models", "checkers")]
+    long = [p for folder in folders for p in folder.rglob("*.py") if p.name in LONG]
+    assert {p.name for p in long} == LONG
+    for path in long:
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) > 500, f"{path.name} is not long"
+        assert "One module, since " in (ast.get_docstring(ast.parse(text)) or ""), path.name
+
+
 def test_every_claim_of_a_model_says_what_is_lost() -> None:
     from checkers.load import load, names
 

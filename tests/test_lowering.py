@@ -125,6 +125,8 @@ CONSTRUCTS = {
     return replace(s, leader=node, alive=nodes)""",
     "helper": "return replace(s, leader=lowest_but(s.alive, Node(1)))",
     "helper_guard": "guarded(s)\n    return replace(s, number=0)",
+    "helper_by_default": "return replace(s, leader=chosen(s.alive))",
+    "helper_given": "return replace(s, leader=chosen(s.alive, rule=highest_but))",
     "configuration": "require(not c.flag and c.nodes == 3)\n    return s",
     "augmented": "n = s.number\n    n += 1\n    n -= 2\n    return replace(s, number=n)",
     "two_at_once": "a, b = s.number, s.inner.count\n    a, b = b, a\n    return replace(s, number=a - b)",
@@ -132,11 +134,19 @@ CONSTRUCTS = {
 }
 
 HELPERS = """
+from collections.abc import Callable
+
 def lowest_but(nodes: Nodes, but: Node) -> Node | None:
     left = nodes - {but}
     if left == NOBODY:
         return None
     return min(left)
+
+def highest_but(nodes: Nodes, but: Node) -> Node | None:
+    return max(nodes - {but}, default=None)
+
+def chosen(nodes: Nodes, rule: Callable[[Nodes, Node], Node | None] = lowest_but) -> Node | None:
+    return rule(nodes, Node(2))
 
 @dataclass(frozen=True)
 class Both:

@@ -1,19 +1,15 @@
 """Flaw: the controller takes an AlterPartition whoever it comes from and however old it is."""
 
 from models import kraft
-from models.kraft import AlterPartition, Cluster, Config, altered, eligible
-from spec import action, replace, require
+from models.kraft import AlterPartition, Cluster, Config, answered, eligible
+from spec import action
 from spec.reassignment import Broker
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
     """As the original, but for `current`."""
-    handled = replace(s, requests=s.requests - {request})
-    if not eligible(s, request):
-        require(successor == s.partition.leader)
-        return handled
-    return altered(handled, c, request.isr, successor)
+    return answered(s, c, request, successor, accepted=eligible)
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)

@@ -1,19 +1,15 @@
 """Flaw: the controller does not ask whether the proposed ISR is alive, or has restarted since."""
 
 from models import kraft
-from models.kraft import AlterPartition, Cluster, Config, altered, current
-from spec import action, replace, require
+from models.kraft import AlterPartition, Cluster, Config, answered, current
+from spec import action
 from spec.reassignment import Broker
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
     """As the original, but for `eligible`."""
-    handled = replace(s, requests=s.requests - {request})
-    if not current(s, request):
-        require(successor == s.partition.leader)
-        return handled
-    return altered(handled, c, request.isr, successor)
+    return answered(s, c, request, successor, accepted=current)
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)

@@ -1,20 +1,9 @@
 """Flaw: completion keeps a leader that it has just removed."""
 
 from models import kraft
-from models.kraft import (
-    AlterPartition,
-    Cluster,
-    Config,
-    completed,
-    completes,
-    current,
-    decided,
-    eligible,
-    elr_after,
-    recorded,
-)
-from spec import action, replace, require
-from spec.reassignment import Broker, Brokers, Partition, members
+from models.kraft import AlterPartition, Cluster, Config, answered
+from spec import action
+from spec.reassignment import Broker, Brokers, Partition
 
 
 def may_lead(p: Partition, isr: Brokers, alive: Brokers, successor: Broker | None) -> bool:
@@ -24,18 +13,8 @@ def may_lead(p: Partition, isr: Brokers, alive: Brokers, successor: Broker | Non
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
-    """As the original, with the rule above."""
-    p = s.partition
-    handled = replace(s, requests=s.requests - {request})
-    if not (current(s, request) and eligible(s, request)):
-        require(successor == p.leader)
-        return handled
-    if not completes(p, request.isr, c.min_isr):
-        require(successor == p.leader)
-        elr = elr_after(p, request.isr, members(p), c.min_isr)
-        return decided(handled, recorded(p, replace(p, isr=request.isr, elr=elr), new_reign=False))
-    require(may_lead(p, request.isr - p.removing, s.unfenced, successor))
-    return decided(handled, recorded(p, completed(p, request.isr, successor), new_reign=True))
+    """As the original, but for the election at completion."""
+    return answered(s, c, request, successor, may_lead=may_lead)
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)

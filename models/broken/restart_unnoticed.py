@@ -1,20 +1,21 @@
 """Flaw: AlterPartition carries no broker epochs, so that a broker that came back empty may join the ISR (KIP-903)."""
 
 from models import kraft
-from models.kraft import AlterPartition, Cluster, Config, altered, current
-from spec import action, replace, require
+from models.kraft import AlterPartition, Cluster, Config, answered, current
+from spec import action
 from spec.reassignment import Broker, members
+
+
+def accepted(s: Cluster, request: AlterPartition) -> bool:
+    """Whoever is alive may be proposed, whatever happened to it since."""
+    living = request.source in request.isr and request.isr <= members(s.partition) & s.unfenced
+    return current(s, request) and living
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
     """As the original, but for the broker epochs."""
-    handled = replace(s, requests=s.requests - {request})
-    living = request.source in request.isr and request.isr <= members(s.partition) & s.unfenced
-    if not (current(s, request) and living):
-        require(successor == s.partition.leader)
-        return handled
-    return altered(handled, c, request.isr, successor)
+    return answered(s, c, request, successor, accepted=accepted)
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
