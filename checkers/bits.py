@@ -13,10 +13,7 @@ ITEMS = (1 << LENGTH_AT) - 1
 
 
 def _of_word(name: str, index: bool, doc: str) -> Any:
-    """An intrinsic of one int64 that LLVM has under `llvm.<name>.i64`. index: a bit's number, so 0 to 63.
-
-    Not an njit function around it: inlining thousands of those took a third of a kernel's compile time.
-    """
+    """An intrinsic of one int64 that LLVM has under `llvm.<name>.i64`. index: a bit's number, so 0 to 63."""
 
     @intrinsic
     def operation(typingctx: Any, word: Any) -> Any:

@@ -14,8 +14,10 @@ import platform
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 import llvmlite
 import llvmlite.binding
@@ -26,8 +28,22 @@ from checkers.codegen import Kernel, generate
 from checkers.layout import Layout
 from spec.subset import Elaborated
 
+T = TypeVar("T")
 KEEP = 60
 """Kernels kept; the ones longest unused go."""
+
+
+def roomy(call: Callable[[], T]) -> T:
+    """Calls with room for deep calls in one piece of the interpreter's own stack.
+
+    CPython takes that stack in pieces of 16 KiB and gives each back when it is left: where a loop of a deep compiler
+    happens to cross the end of one, it asks the system for memory each time round (a million times for `kraft`, a third
+    of the time). A frame that asks for much gets a piece with as much to spare.
+    """
+    return call()
+
+
+roomy.__code__ = roomy.__code__.replace(co_stacksize=70_000)
 
 
 def folder() -> Path:

@@ -7,22 +7,22 @@ words for each state), so that counterexamples are rebuilt backwards without sto
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Rows, Search, Seen
+from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Search, Seen
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
+from checkers.paths import Disagreement, Paths
 from checkers.search_text import TAG_BITS
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
-from spec.binding import Bound, Clipped, ModelError, Step
+from spec.binding import Bound, Clipped, ModelError
 from spec.language import Property
 from spec.subset import Elaborated
-from spec.trace import Trace, TraceStep, replay
+from spec.trace import Trace
 
 DEAD = 62
 
@@ -131,67 +131,6 @@ def explain(bound: Bound, state: Any) -> None:
             if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
                 bound.holds_on(p, state, step)
     raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")
-
-
-class Disagreement(Exception):
-    """Native code and plain Python differ: a bug of this program."""
-
-
-class Paths:
-    """Finds canonical states and rebuilds the shortest path to them."""
-
-    def __init__(self, bound: Bound, search: Search) -> None:
-        self.bound, self.search = bound, search
-        self.worker = search.workers[0]
-
-    def smallest(self, level: int, find: Callable[[Rows, Rows, bool], bool]) -> Rows:
-        """The smallest row of a level that `find` accepts."""
-        best, have = np.zeros((1, self.search.words), np.int64), False
-        for part in self.search.levels[level - 1]:
-            have = find(part, best, have)
-        if not have:
-            raise Disagreement(f"a state of level {level} was counted but is not found again")
-        return best
-
-    def located(self, level: int, kind: int, bit: int) -> Any:
-        m, w = self.search.module, self.worker
-        row = self.smallest(
-            level,
-            lambda part, best, have: bool(m.locate(part, 0, len(part), kind, bit, w.out, w.tally, best, have)),
-        )
-        return self.state(row)
-
-    def state(self, row: Rows) -> Any:
-        return self.search.kernel.layout.decode(row[0].view(np.uint64))
-
-    def trace(self, level: int, state: Any, last: Step | None) -> Trace:
-        """The canonical shortest path, replayed in plain Python."""
-        m, w, bound = self.search.module, self.worker, self.bound
-        path = [state]
-        steps: list[Step] = []
-        for k in range(level - 1, 0, -1):
-            target = np.array([self.search.kernel.layout.encode(path[0])], np.uint64).view(np.int64)
-            row = self.smallest(
-                k,
-                lambda part, best, have, target=target: bool(  # type: ignore[misc]
-                    m.predecessor(part, 0, len(part), target, w.out, w.tally, best, have)
-                ),
-            )
-            parent = self.state(row)
-            step = next((s for s in bound.steps(parent) if s.after == path[0]), None)
-            if step is None:
-                raise Disagreement(f"plain Python has no step from {parent} to {path[0]}")
-            path.insert(0, parent)
-            steps.insert(0, step)
-        if last is not None:
-            path.append(last.after)
-            steps.append(last)
-        start = next((d, p) for d, p, s in bound.initial_states() if s == path[0])
-        made = [TraceStep(start[0].name, start[1], "")]
-        made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
-        trace = Trace(path, made)
-        replay(trace, bound)
-        return trace
 
 
 def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, options: Options) -> None:

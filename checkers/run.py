@@ -30,9 +30,10 @@ def _reference(bound: Bound, lowered: Elaborated, options: Options, verdict: Ver
 
 def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
     from checkers import native  # Numba takes a while to import, and only this engine needs it
+    from checkers.kernels import roomy
 
     try:
-        return native.check(bound, lowered, options, verdict, progress)
+        return roomy(lambda: native.check(bound, lowered, options, verdict, progress))
     except native.Disagreement as error:
         raise Failure(Exit.DISAGREE, str(error)) from None
 
@@ -48,13 +49,14 @@ def _engine(asked: Asked) -> Engine:
 
     def walk(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
         from checkers import native, simulate
+        from checkers.kernels import roomy
 
         unknown = set(walks.weights) - {a.name for a in bound.model.actions}
         if unknown:
             has = ", ".join(a.name for a in bound.model.actions)
             raise Failure(Exit.USAGE, f"{bound.model.name} has no action {min(unknown)!r}; it has {has}")
         try:
-            return simulate.simulate(bound, lowered, options, verdict, progress, walks)
+            return roomy(lambda: simulate.simulate(bound, lowered, options, verdict, progress, walks))
         except native.Disagreement as error:
             raise Failure(Exit.DISAGREE, str(error)) from None
 

@@ -183,60 +183,6 @@ def seed(table, {row}):
 
 
 @njit(**OPTIONS)
-def smaller(a, i, b):
-    """Whether state a[i] comes before the state b[0] in canonical order."""
-    for k in range({W}):
-        x, y = a[i, k] ^ TAKEN, b[0, k] ^ TAKEN
-        if x != y:
-            return x < y
-    return False
-
-
-@njit(**OPTIONS)
-def locate(frontier, low, high, kind, bit, out, tally, best, have):
-    """The smallest state with a flag: kind 0, over states (or DEAD); kind 1, over its steps."""
-    for i in range(low, high):
-        if have and not smaller(frontier, i, best):
-            continue
-        if kind == 0 and bit != DEAD:
-            hit = ((check(frontier, i, tally) >> bit) & 1) != 0
-        else:
-            clips = tally[CLIPS_TOTAL]
-            n = expand(frontier, i, out, 0, tally)
-            hit = False
-            if kind == 0:
-                terminal = (check(frontier, i, tally) >> (STATE_FLAGS - 1)) & 1
-                hit = n == 0 and tally[CLIPS_TOTAL] == clips and terminal == 0
-            else:
-                for k in range(n):
-                    hit = hit or ((out[k, {W}] >> (16 + bit)) & 1) != 0
-        if hit:
-            have = True
-            for k in range({W}):
-                best[0, k] = frontier[i, k]
-    return have
-
-
-@njit(**OPTIONS)
-def predecessor(frontier, low, high, target, out, tally, best, have):
-    """The smallest state that has `target` among its successors."""
-    for i in range(low, high):
-        if have and not smaller(frontier, i, best):
-            continue
-        n = expand(frontier, i, out, 0, tally)
-        for k in range(n):
-            same = True
-            for j in range({W}):
-                same = same and out[k, j] == target[0, j]
-            if same:
-                have = True
-                for j in range({W}):
-                    best[0, j] = frontier[i, j]
-                break
-    return have
-
-
-@njit(**OPTIONS)
 def fill_table(states, table, slots):
     """Bare inserts of given states, batched as in the search: what the table itself can do."""
     size = table.shape[0] // {W}

@@ -1,0 +1,129 @@
+"""Finds states of a finished search again, and the shortest path to them, with nothing stored beside the levels.
+
+Of the states of a level that are looked for, the smallest in canonical order is taken: so the trace does not depend on
+threads. Pieces of a level are sorted and run through the search's own kernel on a small table of their own; where a
+piece has what is looked for, bisection finds the first state.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from checkers.breadth_first import CHUNK, LOAD, Rows, Search, Worker, slices
+from checkers.codegen import Kernel
+from spec.binding import Bound, Step
+from spec.trace import Trace, TraceStep, replay
+
+PIECE = 1 << 13
+"""States sorted and tried at a time."""
+
+
+class Disagreement(Exception):
+    """Native code and plain Python differ: a bug of this program."""
+
+
+class Probe:
+    """Runs states through the kernel and looks at what comes out, apart from the search's own table and counts."""
+
+    def __init__(self, search: Search) -> None:
+        self.module, self.words = search.module, search.words
+        self.worker = Worker.of(search.kernel, search.module.TALLY)
+        self.room = min(CHUNK // self.words, 8 * len(self.worker.out))
+        rows = self.room + 2 * len(self.worker.out)
+        self.worker.chunk = np.empty((rows, self.words), np.int64)
+        self.table = np.zeros(int(rows / LOAD) * self.words, np.int64)
+
+    def run(self, rows: Rows, hit: Callable[[Rows], bool]) -> bool:
+        """Expands rows, a part at a time; whether `hit` accepts the distinct successors of some part."""
+        low, w = 0, self.worker
+        w.flags[:] = 0
+        while low < len(rows):
+            self.table.fill(0)
+            low, found = self.module.search_slice(
+                rows, low, len(rows), self.table, w.chunk, 0, w.out, w.slots, w.tally, w.flags, self.room
+            )
+            if hit(w.chunk[:found]):
+                return True
+        return False
+
+    def flagged(self, rows: Rows, kind: int, bit: int) -> bool:
+        """Whether one of the rows (kind 0) or of their steps (kind 1) has a flag."""
+        return self.run(rows, lambda _: bool(int(self.worker.flags[kind]) >> bit & 1))
+
+    def leads_to(self, rows: Rows, target: Rows) -> bool:
+        """Whether one of the rows has `target` among its successors."""
+        return self.run(rows, lambda found: bool((found == target).all(axis=1).any()))
+
+
+def in_order(rows: Rows) -> Rows:
+    """Rows in canonical order: as unsigned words, the first weighing most."""
+    unsigned = rows.view(np.uint64)
+    return np.ascontiguousarray(rows[np.lexsort([unsigned[:, k] for k in reversed(range(rows.shape[1]))])])
+
+
+def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
+    """The smallest row for which `hit` is true; `hit` of several rows is whether it is true for one of them."""
+    best: Rows | None = None
+    for part, low, high in slices(level, PIECE):
+        rows = in_order(part[low:high])
+        if best is not None:  # only what is smaller matters now
+            key = tuple(best.view(np.uint64).tolist())
+            rows = rows[: bisect_left(range(len(rows)), key, key=lambda i: tuple(rows[i].view(np.uint64).tolist()))]
+        if len(rows) and hit(rows):
+            first, end = 0, len(rows)
+            while end - first > 1:
+                middle = (first + end) // 2
+                if hit(rows[first:middle]):
+                    end = middle
+                else:
+                    first = middle
+            best = rows[first]
+    return best
+
+
+class Paths:
+    """Canonical states and paths of one search."""
+
+    def __init__(self, bound: Bound, search: Search) -> None:
+        self.bound, self.levels, self.probe = bound, search.levels, Probe(search)
+        self.kernel: Kernel = search.kernel
+
+    def _smallest(self, level: int, hit: Callable[[Rows], bool]) -> Any:
+        row = smallest(self.levels[level - 1], hit)
+        if row is None:
+            raise Disagreement(f"a state of level {level} was counted but is not found again")
+        return self.kernel.layout.decode(row.view(np.uint64))
+
+    def located(self, level: int, kind: int, bit: int) -> Any:
+        """The smallest state of a level with a flag."""
+        return self._smallest(level, lambda rows: self.probe.flagged(rows, kind, bit))
+
+    def _before(self, level: int, state: Any) -> Any:
+        """The smallest state of a level that has `state` among its successors."""
+        target = np.array(self.kernel.layout.encode(state), np.uint64).view(np.int64)
+        return self._smallest(level, lambda rows: self.probe.leads_to(rows, target))
+
+    def trace(self, level: int, state: Any, last: Step | None) -> Trace:
+        """The canonical shortest path, replayed in plain Python."""
+        bound, path = self.bound, [state]
+        steps: list[Step] = []
+        for k in range(level - 1, 0, -1):
+            parent = self._before(k, path[0])
+            step = next((s for s in bound.steps(parent) if s.after == path[0]), None)
+            if step is None:
+                raise Disagreement(f"plain Python has no step from {parent} to {path[0]}")
+            path.insert(0, parent)
+            steps.insert(0, step)
+        if last is not None:
+            path.append(last.after)
+            steps.append(last)
+        start = next((d, p) for d, p, s in bound.initial_states() if s == path[0])
+        made = [TraceStep(start[0].name, start[1], "")]
+        made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
+        trace = Trace(path, made)
+        replay(trace, bound)
+        return trace
