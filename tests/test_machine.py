@@ -1,0 +1,122 @@
+"""The symbolic transition system == plain Python: every action and claim of every model, on reachable and other states."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import z3
+
+from checkers.load import bind, load, settings
+from checkers.machine import Machine
+from spec.binding import Bound, Clipped, ModelError
+from tests.test_agreement import perturbed, walk
+from tests.test_lowering import drawn
+
+MODELS = [
+    ("die_hard", [], 30),
+    ("two_phase_commit", [], 30),
+    ("core", ["brokers=4"], 30),
+    ("kraft", ["disturbances=2", "shutdowns=2", "in_flight=2"], 10),
+    ("kraft_kafka", ["disturbances=2"], 10),
+]
+FLOOR = {"die_hard": 20}
+"""Enabled steps that each model must have been compared on (a toy has fewer)."""
+
+
+def successors(machine: Machine, solver: z3.Solver, number: int) -> tuple[set[Any], bool, bool]:
+    """Every outcome of an action from the state that the solver holds, and whether one is clipped or raises."""
+    step = machine.steps(0)[number]
+    found = set()
+    solver.push()
+    solver.add(step.taken)
+    while solver.check() == z3.sat:
+        after = machine.decoded(1, solver.model())
+        assert after not in found
+        found.add(after)
+        solver.add(z3.Not(machine.equals(1, after)))
+    solver.pop()
+    return found, solver.check(step.clipped) == z3.sat, solver.check(step.error) == z3.sat
+
+
+def claims_agree(bound: Bound, machine: Machine, solver: z3.Solver, state: Any) -> None:
+    for formula in machine.model.states:
+        assert formula.claim is not None
+        if formula.claim.kind == "leads_to":
+            continue
+        try:
+            want = bound.holds(formula.claim, state)
+        except ModelError:
+            assert solver.check(machine.raises([formula], 0)) == z3.sat
+            continue
+        assert solver.check(machine.holds(formula, 0) == z3.BoolVal(not want)) == z3.unsat, formula.name
+
+
+def step_claims_agree(bound: Bound, machine: Machine, solver: z3.Solver, state: Any) -> None:
+    """On each step: its claims as Z3 has them, the next state and the parameters being those of Python."""
+    for step in bound.steps(state):
+        if isinstance(step.after, Clipped):
+            continue
+        number = [a.name for a in bound.model.actions].index(step.action.name)
+        for formula in machine.model.steps[number]:
+            assert formula.claim is not None
+            if set(step.params) & set(vars(formula.claim.function)["__code__"].co_varnames if False else ()):
+                continue
+            try:
+                want = bound.holds_on(formula.claim, state, step)
+            except ModelError:
+                continue
+            fixed = z3.And(machine.steps(0)[number].taken, machine.equals(1, step.after))
+            answers = {solver.check(fixed, machine.holds(formula, 0) == z3.BoolVal(v)) for v in (want,)}
+            assert answers == {z3.sat}, (formula.name, step)
+
+
+@pytest.mark.parametrize(("name", "pairs", "count"), MODELS, ids=[m for m, *_ in MODELS])
+def test_model(name: str, pairs: list[str], count: int) -> None:
+    model = load(name)
+    bound, lowered = bind(model, settings(model, pairs))
+    machine = Machine(lowered)
+    rng = random.Random(name)
+    reached = rng.sample(walk(bound, rng, 250), count)
+    others = [perturbed(bound, s, rng) for s in reached] + [drawn(bound.type, rng) for _ in range(count // 2)]
+    enabled = 0
+    solver = z3.SolverFor("QF_FD")
+    solver.add(machine.well_formed(0))
+    for state in [*reached, *others]:
+        solver.push()
+        solver.add(machine.equals(0, state))
+        assert solver.check() == z3.sat, "every state of the type is well formed"
+        assert machine.decoded(0, solver.model()) == state
+        for number, action in enumerate(bound.model.actions):
+            want, clipped, raises = set(), False, False
+            try:
+                for step in bound.steps(state):
+                    if step.action is action and isinstance(step.after, Clipped):
+                        clipped = True
+                    elif step.action is action:
+                        want.add(step.after)
+            except ModelError:
+                raises = True
+            got = successors(machine, solver, number)
+            if raises:
+                continue
+            assert got == (want, clipped, False), (action.name, state)
+            enabled += len(want)
+        claims_agree(bound, machine, solver, state)
+        solver.pop()
+    assert enabled >= FLOOR.get(name, 100)
+
+
+@pytest.mark.parametrize(("name", "pairs", "count"), MODELS, ids=[m for m, *_ in MODELS])
+def test_initial_states(name: str, pairs: list[str], count: int) -> None:
+    model = load(name)
+    bound, lowered = bind(model, settings(model, pairs))
+    machine = Machine(lowered)
+    solver = z3.SolverFor("QF_FD")
+    solver.add(machine.initial())
+    found = set()
+    while solver.check() == z3.sat:
+        found.add(machine.decoded(0, solver.model()))
+        solver.add(z3.Not(machine.equals(0, machine.decoded(0, solver.model()))))
+    assert found == {s for _, _, s in bound.initial_states() if not isinstance(s, Clipped)}
