@@ -1,4 +1,4 @@
-"""The command line: `reassure models | check | simulate | replay | show | gate` (DESIGN section 4)."""
+"""The command line: `reassure models | check | simulate | prove | verify | replay | show | gate` (DESIGN section 4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import rich.console
 
 from checkers import gate, story, why
 from checkers.load import load, names
-from checkers.options import Options, Progress, Walks, seconds
+from checkers.options import METHODS, Options, Progress, Proof, Walks, seconds
 from checkers.report import report
 from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_record
@@ -118,6 +118,16 @@ def parser() -> Parser:
         help="how often it is taken beside the others, which weigh 1; repeatable",
     )
 
+    proving = commands.add_parser("prove", help="prove invariants for runs of any length, or refute them")
+    _common(proving)
+    proving.add_argument("--method", choices=METHODS, default="auto", help="auto: bounded search, then induction")
+    proving.add_argument("--depth", type=positive, metavar="N", help="states of bounded search and k-induction")
+    proving.add_argument("--certificate", type=Path, metavar="FILE", help="write the inductive invariant")
+
+    checking = commands.add_parser("verify", help="check a certificate with a fresh solver")
+    checking.add_argument("certificate", type=Path, metavar="FILE")
+    checking.add_argument("--model", metavar="MODEL", help="another model than the certificate names")
+
     again = commands.add_parser("replay", help="execute a trace in plain Python")
     again.add_argument("trace", type=Path, metavar="TRACE")
     again.add_argument("--model", metavar="MODEL", help="another model than the trace names")
@@ -181,6 +191,48 @@ def do_simulate(args: argparse.Namespace, console: Console) -> Exit:
     options = Options(args.property, None, args.budget, None, args.workers, args.fail_fast, args.witness)
     walks = Walks(args.walks, args.depth, args.seed, dict(args.weight))
     return _run(Asked(args.model, args.set, "simulate", options, walks=walks), args, console)
+
+
+def do_prove(args: argparse.Namespace, console: Console) -> Exit:
+    _writable(args.certificate, "--certificate")
+    options = Options(args.property, None, args.budget, None, 1, False, False)
+    asked = Asked(args.model, args.set, f"prove:{args.method}", options, proof=Proof(args.method, args.depth))
+    code = _run(asked, args, console)
+    if args.certificate:
+        if asked.certificate is None:
+            raise Failure(
+                code if code is not Exit.OK else Exit.NOTHING, "nothing was proved by induction: no certificate"
+            )
+        asked.certificate.write(args.certificate)
+        console.print(f"certificate: {args.certificate}", style="dim", markup=False, soft_wrap=True)
+    return code
+
+
+def do_verify(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers import certificate
+    from checkers.houdini import Scout
+
+    try:
+        found = certificate.read(args.certificate)
+        pairs = [f"{k}={v}" for k, v in found.config.items()]
+        bound, lowered, sha = prepare(args.model or found.model, pairs)
+        if sha != found.model_sha256:
+            raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
+        wrong = certificate.verify(found, lowered)
+        scout = Scout(bound, lowered, sha)
+        rows = scout.some(scout.reachable(), 200)
+        wrong += certificate.refuted_by(found, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
+    except certificate.CertificateError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    for line in wrong:
+        console.print(line, markup=False, soft_wrap=True)
+    if wrong:
+        return Exit.EXPECTATION
+    many = f"{len(found.lemmas)} lemmas hold initially, are preserved by every step, and imply"
+    console.print(f"{many} {len(found.properties)} properties of {found.model}:", markup=False, soft_wrap=True)
+    console.print("  " + ", ".join(found.properties), markup=False, soft_wrap=True)
+    console.print(f"{len(rows)} reachable states satisfy them", style="dim", markup=False)
+    return Exit.OK
 
 
 def _run(asked: Asked, args: argparse.Namespace, console: Console) -> Exit:
@@ -300,6 +352,8 @@ COMMANDS = {
     "models": do_models,
     "check": do_check,
     "simulate": do_simulate,
+    "prove": do_prove,
+    "verify": do_verify,
     "replay": do_replay,
     "show": do_show,
     "gate": do_gate,

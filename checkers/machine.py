@@ -14,7 +14,8 @@ from typing import Any
 import z3
 
 from checkers.layout import Layout, coded, layout_of
-from checkers.terms import Term, Terms, fresh, in_range, same, value, well_formed
+from checkers.terms import Term, Terms, fresh, in_range, same, value
+from checkers.well_formed import well_formed
 from spec.ir import Node
 from spec.subset import Elaborated, Formula, Outcome, Parameter
 

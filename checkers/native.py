@@ -16,8 +16,9 @@ from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Search, Seen
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
-from checkers.paths import Disagreement, Paths
+from checkers.paths import Paths
 from checkers.search_text import TAG_BITS
+from checkers.traces import Disagreement
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from spec.binding import Bound, Clipped, ModelError
 from spec.language import Property

@@ -48,6 +48,21 @@ class Walks:
         return [f"--walks={self.count}", f"--depth={self.depth}", f"--seed={self.seed}", *weights]
 
 
+METHODS = ("auto", "bmc", "induction", "k-induction", "pdr")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How to prove. depth: of bounded search and k-induction, in states."""
+
+    method: str = "auto"
+    depth: int | None = None
+
+    def words(self) -> list[str]:
+        """The options that repeat it."""
+        return [f"--method={self.method}", *([f"--depth={self.depth}"] if self.depth is not None else [])]
+
+
 def seconds(text: str) -> float:
     """A duration such as `60s`, `5m`, `2h` or `90`, in seconds; `ValueError` for anything else."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
@@ -89,6 +104,11 @@ class Progress:
         """As `report`, for random walks."""
         if self._due():
             self._say(f"{done:,} of {of:,} walks | {steps:,} steps | about {distinct():,} distinct states")
+
+    def proof(self, what: str) -> None:
+        """As `report`, for a proof: what it is at."""
+        if self._due():
+            self._say(what)
 
     def _due(self) -> bool:
         return not self.quiet and time.monotonic() >= self.next

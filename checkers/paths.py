@@ -15,15 +15,12 @@ import numpy as np
 
 from checkers.breadth_first import CHUNK, LOAD, Rows, Search, Worker, slices
 from checkers.codegen import Kernel
+from checkers.traces import Disagreement, told
 from spec.binding import Bound, Step
-from spec.trace import Trace, TraceStep, replay
+from spec.trace import Trace
 
 PIECE = 1 << 13
 """States sorted and tried at a time."""
-
-
-class Disagreement(Exception):
-    """Native code and plain Python differ: a bug of this program."""
 
 
 class Probe:
@@ -121,9 +118,4 @@ class Paths:
         if last is not None:
             path.append(last.after)
             steps.append(last)
-        start = next((d, p) for d, p, s in bound.initial_states() if s == path[0])
-        made = [TraceStep(start[0].name, start[1], "")]
-        made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
-        trace = Trace(path, made)
-        replay(trace, bound)
-        return trace
+        return told(bound, path, steps)

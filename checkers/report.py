@@ -9,6 +9,8 @@ from checkers.story import tell
 from checkers.verdict import VERDICTS, Exit, Verdict
 from spec.binding import Bound
 
+LEMMAS = 40
+"""Lemmas of a proof that are printed."""
 STYLES = {
     "holds": "green",
     "proved": "green",
@@ -21,6 +23,8 @@ STYLES = {
 def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = True) -> None:
     """Prints a verdict."""
     by = f"by random walks, seed {verdict.walks['seed']}" if verdict.walks else f"with the {verdict.engine} engine"
+    if verdict.engine.startswith("prove:"):
+        by = f"by proof, method {verdict.engine.removeprefix('prove:')}"
     config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
     console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
     _properties(verdict, console)
@@ -72,7 +76,8 @@ def _covers(verdict: Verdict, console: Console) -> None:
         if c.depth is not None:
             row.append(f"reached at depth {c.depth}", style="green")
             if c.walks is not None:
-                row.append(f", in {c.walks:,} of {verdict.walks['walks']:,} walks")
+                of = f" of {verdict.walks['walks']:,}" if verdict.walks else ""
+                row.append(f", in {c.walks:,}{of} walks")
         else:
             row.append("never reached" if verdict.complete else "not reached so far", style="bold red")
         console.print(row, soft_wrap=True)
@@ -93,6 +98,24 @@ def _actions(verdict: Verdict, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
+def _proof(verdict: Verdict, console: Console) -> None:
+    if verdict.lemmas:
+        console.print(Text(f"\nan inductive invariant of {len(verdict.lemmas)} lemmas", style="bold"))
+        for text in verdict.lemmas[:LEMMAS]:
+            console.print(Text(f"  {text}"), soft_wrap=True)
+        if len(verdict.lemmas) > LEMMAS:
+            console.print(
+                Text(f"  and {len(verdict.lemmas) - LEMMAS} more (--certificate FILE has all)"), soft_wrap=True
+            )
+    if verdict.bounds_open:
+        said = ", ".join(verdict.bounds_open)
+        console.print(
+            Text(f"\nnot excluded: steps that leave the bound of {said}; they count as no steps"), soft_wrap=True
+        )
+    console.print(Text(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim"), soft_wrap=True)
+    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+
+
 def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
     """Numbers with bars."""
     width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
@@ -105,6 +128,9 @@ def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
 
 def _numbers(verdict: Verdict, console: Console) -> None:
     s = verdict.stats
+    if verdict.engine.startswith("prove:"):
+        _proof(verdict, console)
+        return
     if verdict.walks:
         depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.walks["depths"]}
         if depths:

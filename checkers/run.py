@@ -43,6 +43,8 @@ DEFAULT_ENGINE = "native"
 
 
 def _engine(asked: Asked) -> Engine:
+    if asked.proof is not None:
+        return _prover(asked)
     if asked.walks is None:
         return ENGINES[asked.engine]
     walks = asked.walks
@@ -61,6 +63,23 @@ def _engine(asked: Asked) -> Engine:
             raise Failure(Exit.DISAGREE, str(error)) from None
 
     return walk
+
+
+def _prover(asked: Asked) -> Engine:
+    def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+        from checkers import prove
+        from checkers.kernels import roomy
+        from checkers.traces import Disagreement
+
+        verdict.wanted = options.wants
+        try:
+            made = roomy(lambda: prove.prove(bound, lowered, options, verdict, progress, asked.proof))
+        except Disagreement as error:
+            raise Failure(Exit.DISAGREE, str(error)) from None
+        verdict, asked.certificate = made
+        return verdict
+
+    return engine
 
 
 class Failure(Exception):
@@ -82,15 +101,20 @@ class Asked:
     accept_clipping: bool = False
     walks: Walks | None = None
     """Random walks instead of a search."""
+    proof: Any = None
+    certificate: Any = None
+    """A `prove.Proof` instead of a search."""
 
     def repro(self) -> str:
         """The command that repeats it."""
-        words = ["reassure", "simulate" if self.walks else "check", self.model, *(f"--set={s}" for s in self.set)]
+        command = "simulate" if self.walks else "prove" if self.proof else "check"
+        words = ["reassure", command, self.model, *(f"--set={s}" for s in self.set)]
         words += [f"--property={p}" for p in self.options.properties]
         words += [f"--depth={self.options.depth}"] if self.options.depth is not None else []
         words += ["--accept-clipping"] if self.accept_clipping else []
         words += ["--fail-fast"] if self.options.fail_fast else []
-        words += self.walks.words() if self.walks else [f"--engine={self.engine}"]
+        how = self.walks or self.proof
+        words += how.words() if how else [f"--engine={self.engine}"]
         return shlex.join(words)
 
 

@@ -7,7 +7,6 @@ same seed later, give the same walks. What is found is rebuilt in plain Python, 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,15 +19,16 @@ from checkers.breadth_first import BEAT, Clock, RaisedAt, Rows
 from checkers.codegen import Kernel
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
-from checkers.native import DEAD, Disagreement, explain
+from checkers.native import DEAD, explain
 from checkers.options import Interrupted, Options, Progress, Walks
 from checkers.search_text import TAG_BITS
+from checkers.traces import Disagreement, shows, steps_between, told
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from checkers.walk_text import SKETCH
 from spec.binding import Bound, Clipped, Step
 from spec.language import GuardRefused, Property
 from spec.subset import Elaborated
-from spec.trace import Trace, TraceStep, replay
+from spec.trace import Trace
 
 NEVER = 1 << 62
 PIECE = 64
@@ -268,34 +268,8 @@ def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> T
     """The first so many states of a walk with their actions, shortened; the last one shows what is claimed."""
     bound = walker.bound
     states = walker.states(number, count)
-    steps: list[Step] = []
-    for before, after in itertools.pairwise(states):
-        last = claim is not None and claim.over_steps and len(steps) == count - 2
-        fitting = [s for s in bound.steps(before) if s.after == after]
-        step = next((s for s in fitting if not last or _shows(bound, claim, before, s, after)), None)
-        if step is None:
-            raise Disagreement(f"plain Python has no such step from {before} to {after}")
-        steps.append(step)
-    if not _shows(bound, claim, states[-2] if steps else None, steps[-1] if steps else None, states[-1]):
-        raise Disagreement(f"{claim.name if claim else 'deadlock'}: the kernel and plain Python differ on {states[-1]}")
-    states, steps = shortened(bound, claim, states, steps)
-    start = next((d, p) for d, p, s in bound.initial_states() if s == states[0])
-    made = [TraceStep(start[0].name, start[1], "")]
-    made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
-    trace = Trace(states, made)
-    replay(trace, bound)
-    return trace
-
-
-def _shows(bound: Bound, claim: Property | None, before: Any, step: Step | None, after: Any) -> bool:
-    """Whether a state, or the step to it, is what is looked for: a violation, a cover, a deadlock."""
-    if claim is None:
-        return next(bound.steps(after), None) is None and not bound.is_terminal(after)
-    if claim.over_steps:
-        if step is None or not bound.concerns(claim, step.action):
-            return False
-        return bound.holds_on(claim, before, step) == (claim.kind == "cover")
-    return bound.holds(claim, after) == (claim.kind == "cover")
+    states, steps = shortened(bound, claim, states, steps_between(bound, claim, states))
+    return told(bound, states, steps)
 
 
 def shortened(
@@ -306,7 +280,7 @@ def shortened(
 
     def rerun(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
         path, done = [states[0]], []
-        if _shows(bound, claim, None, None, path[0]):
+        if shows(bound, claim, None, None, path[0]):
             return path, []
         for step in kept:
             try:
@@ -318,7 +292,7 @@ def shortened(
             made = Step(step.action, step.params, after)
             path.append(after)
             done.append(made)
-            if _shows(bound, claim, path[-2], made, after):
+            if shows(bound, claim, path[-2], made, after):
                 return path, done
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -138,6 +139,12 @@ class Verdict:
     repro: str = ""
     walks: dict[str, Any] = field(default_factory=dict)
     """Of a simulation: number, bounds, seed, and how long the walks were."""
+    bounds_open: list[str] = field(default_factory=list)
+    """Of a proof: bounds that it does not exclude that a step leaves."""
+    lemmas: list[str] = field(default_factory=list)
+    """Of a proof: the lemmas that it uses."""
+    wanted: Callable[[str], bool] = lambda name: True
+    """Whether a property or cover is asked for."""
     asked: set[str] = field(default_factory=set)
     """Properties that were asked for by name."""
 
@@ -197,6 +204,7 @@ class Verdict:
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
             **({"simulation": self.walks} if self.walks else {}),
+            **({"lemmas": self.lemmas, "bounds_open": self.bounds_open} if self.engine.startswith("prove") else {}),
             "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.actions.items()},
             "stats": {
                 "generated": s.generated,

@@ -1,0 +1,263 @@
+"""Proofs: what holds is proved, what falls is refuted as shortly as by search, and nothing is believed unchecked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkers import certificate
+from checkers.load import bind, load, settings
+from checkers.options import Options, Progress, Proof
+from checkers.run import Asked, run
+from checkers.verdict import Exit, Verdict
+from tests.test_cli import said
+
+COUNTER = """
+from dataclasses import dataclass, replace
+from typing import Annotated
+from spec import Model, Range, action, invariant, initial, require, step_property
+
+@dataclass(frozen=True)
+class Config: ...
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 30)] = 0
+    even: bool = True
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+@action(who="counter")
+def count(s: State, c: Config) -> State:
+    {guard}
+    return replace(s, n=s.n + {by}, even=not s.even)
+
+@invariant
+def small(s: State) -> bool:
+    return s.n <= 20
+
+@invariant
+def parity(s: State) -> bool:
+    return s.even == (s.n % 2 == 0)
+
+@step_property
+def grows(before: State, after: State) -> bool:
+    return after.n > before.n
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+def proved(model: str, pairs: list[str], method: str = "auto", depth: int | None = None, **options: Any) -> Verdict:
+    asked = Asked(model, pairs, f"prove:{method}", Options(**options), proof=Proof(method, depth))
+    return run(asked, Progress(quiet=True))[0]
+
+
+def statuses(verdict: Verdict) -> dict[str, str]:
+    return {p.name: p.status for p in verdict.properties}
+
+
+def counter(folder: Path, guard: str = "require(s.n < 20)", by: int = 1) -> str:
+    path = folder / f"counter{abs(hash((guard, by)))}.py"
+    path.write_text(COUNTER.format(guard=guard, by=by))
+    return str(path)
+
+
+@pytest.mark.parametrize("brokers", [3, 5])
+def test_core(brokers: int) -> None:
+    verdict = proved("core", [f"brokers={brokers}"])
+    assert set(statuses(verdict).values()) == {"proved"}
+    assert [bool(c.walks) for c in verdict.covers] == [True, True]
+    assert (verdict.complete, verdict.exit()) == (True, Exit.OK)
+    assert "isr_within_replicas" in verdict.lemmas
+
+
+def test_core_by_spacer() -> None:
+    """Property-directed reachability needs no templates."""
+    verdict = proved("core", [], "pdr")
+    assert set(statuses(verdict).values()) == {"proved"}
+    assert {p.note for p in verdict.properties} == {"by property-directed reachability"}
+
+
+def test_core_is_not_inductive_by_itself() -> None:
+    """Its properties alone do not carry themselves: the counterexample is shown, and is called what it is."""
+    verdict = proved("core", [], "induction")
+    assert verdict.exit() is Exit.INCONCLUSIVE
+    assert statuses(verdict)["leader_in_isr"] == "unknown"
+    note = next(p.note for p in verdict.properties if p.name == "leader_in_isr")
+    assert note.startswith("not inductive: perhaps not reachable, Partition(")
+    assert "not decided: " in verdict.stopped_because
+
+
+def test_counter_holds(tmp_path: Path) -> None:
+    model = counter(tmp_path)
+    verdict = proved(model, [])
+    assert statuses(verdict) == {"small": "proved", "parity": "proved", "grows": "proved"}
+    assert verdict.exit() is Exit.OK
+
+
+@pytest.mark.parametrize("method", ["auto", "bmc"])
+def test_counter_falls(tmp_path: Path, method: str) -> None:
+    """By the shortest trace, also where a bound comes later."""
+    model = counter(tmp_path, guard="require(s.n < 29)", by=5)
+    verdict = proved(model, [], method, depth=8)
+    by_search, _ = run(Asked(model, [], "native", Options()), Progress(quiet=True))
+    found = {p.name: (p.status, p.depth) for p in verdict.properties if p.status == "violated"}
+    assert found == {p.name: (p.status, p.depth) for p in by_search.properties if p.status == "violated"}
+    assert found == {"small": ("violated", 6)}
+    assert verdict.exit() is Exit.SAFETY
+
+
+def test_step_property_falls(tmp_path: Path) -> None:
+    verdict = proved(counter(tmp_path, guard="require(s.n > 0 or s.even)", by=0), [], depth=5)
+    assert statuses(verdict)["grows"] == "violated"
+    assert statuses(verdict)["parity"] == "violated"
+    assert [len(p.trace) for p in verdict.properties if p.trace is not None] == [2, 2]
+
+
+def test_leaving_a_bound_is_not_proved_away(tmp_path: Path) -> None:
+    """Without its guard the counter leaves its bound: that is said, and no property is simply proved."""
+    verdict = proved(counter(tmp_path, guard="pass"), [], properties=["parity"])
+    assert statuses(verdict) == {"parity": "holds_within_bounds"}
+    assert verdict.bounds_open == ["n"]
+    assert verdict.exit() is Exit.INCONCLUSIVE
+
+
+def test_bounded_search_says_how_far(tmp_path: Path) -> None:
+    verdict = proved(counter(tmp_path), [], "bmc", depth=4)
+    assert set(statuses(verdict).values()) == {"holds_to_depth"}
+    assert verdict.stopped_because == "depth 4 was reached"
+
+
+def test_k_induction(tmp_path: Path) -> None:
+    """`small` is inductive; so is `parity`; two steps do no harm."""
+    verdict = proved(counter(tmp_path), [], "k-induction", depth=2)
+    assert statuses(verdict)["small"] == "proved"
+    assert next(p.note for p in verdict.properties if p.name == "small") == "by 1-induction"
+
+
+def test_budget() -> None:
+    verdict = proved("kraft", ["unclean=off"], budget=0.5)
+    assert verdict.stopped_because == "the budget of 0.5 s ended"
+    assert verdict.exit() is Exit.INCONCLUSIVE
+    assert "proved" not in statuses(verdict).values()
+
+
+def test_twice_the_same(tmp_path: Path) -> None:
+    """Two processes, with other hashes of strings: the same answers from the same lemmas."""
+    found = []
+    for seed in ("1", "2"):
+        path = tmp_path / f"{seed}.json"
+        words = [sys.executable, "-m", "checkers.cli", "prove", "core", f"--json={path}", "--quiet"]
+        subprocess.run(words, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        record = json.loads(path.read_text())
+        found.append((record["properties"], record["lemmas"]))
+    assert found[0] == found[1]
+
+
+def test_kraft_is_refuted_as_by_search() -> None:
+    """The flaw that unclean election allows, by bounded search: as short as the explicit engine's."""
+    names = ["cancel_spares_the_eligible"]
+    verdict = proved("kraft", [], "bmc", depth=6, properties=names)
+    assert [(p.status, p.depth) for p in verdict.properties] == [("violated", 5)]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("certificate") / "core.json"
+    asked = Asked("core", [], "prove:auto", Options(), proof=Proof())
+    run(asked, Progress(quiet=True))
+    asked.certificate.write(path)
+    return path
+
+
+def test_certificate(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "verify", str(written))
+    assert code == 0
+    assert "imply 3 properties of core" in out and "200 reachable states satisfy them" in out
+
+
+def changed(path: Path, folder: Path, **fields: Any) -> str:
+    data = json.loads(path.read_text())
+    data.update(fields)
+    other = folder / "changed.json"
+    other.write_text(json.dumps(data))
+    return str(other)
+
+
+def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lemmas left out, false ones, and claims that do not follow are found by the three questions."""
+    lemmas = json.loads(written.read_text())["lemmas"]
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=lemmas[:1]))
+    assert code == 15
+    assert "after alter: not isr_within_replicas" in out
+    assert "properties: not " in out
+    wrong = {
+        "text": "nobody is alive",
+        "smt": "(declare-fun |unfenced@0| () (_ BitVec 3))(assert (= |unfenced@0| #b000))",
+    }
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=[*lemmas, wrong]))
+    assert code == 15
+    assert "initial states: not nobody is alive" in out
+    assert "a reachable state violates the lemmas" in out
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, properties=["no_such_thing"]))
+    assert (code, "no_such_thing is no property of the model" in out) == (15, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model_sha256": "0" * 64}, "is of another text of core"),
+        ({"kind": "shopping list"}, "is no certificate"),
+        ({"schema": 99}, "is of schema 99; this version reads 1"),
+        ({"lemmas": [{"text": "x"}]}, "lacks something that a certificate has"),
+        ({"lemmas": [{"text": "x", "smt": "(assert"}]}, "lemma 'x' cannot be read"),
+        (
+            {"lemmas": [{"text": "x", "smt": "(declare-fun y () Bool)(assert y)"}]},
+            "lemma 'x' speaks of y, which is no field of the state",
+        ),
+    ],
+)
+def test_what_is_no_certificate(
+    fields: dict[str, Any], message: str, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, "verify", changed(written, tmp_path, **fields))
+    assert (code, out, len(err.splitlines())) == (64, "", 1)
+    assert message in err
+
+
+def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lemmas of three brokers are no lemmas of four."""
+    config = {**json.loads(written.read_text())["config"], "brokers": 4}
+    code, _, err = said(capsys, "verify", changed(written, tmp_path, config=config))
+    assert code == 64
+    assert "which is no field of the state" in err
+
+
+def test_lemmas_are_true_of_every_reachable_state(written: Path) -> None:
+    model = load("core")
+    _, lowered = bind(model, settings(model, []))
+    found = certificate.read(written)
+    assert certificate.verify(found, lowered) == []
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, path = tmp_path / "r.json", tmp_path / "c.json"
+    code, out, _ = said(capsys, "prove", "core", f"--json={record}", f"--certificate={path}")
+    assert code == 0
+    assert "core (brokers=3, min_isr=2) by proof, method auto" in out
+    data = json.loads(record.read_text())
+    assert (data["engine"], data["verdict"], data["bounds_open"]) == ("prove:auto", "pass", [])
+    assert len(data["lemmas"]) == len(json.loads(path.read_text())["lemmas"]) > 3
+    code, _, err = said(capsys, "prove", "core", "--method=magic")
+    assert (code, "invalid choice: 'magic'" in err) == (64, True)
+    code, _, err = said(capsys, "verify", str(tmp_path / "nothing.json"))
+    assert (code, "there is no such file" in err) == (64, True)
