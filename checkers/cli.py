@@ -1,4 +1,4 @@
-"""The command line: `reassure models | check | simulate | prove | verify | replay | show | gate` (DESIGN section 4)."""
+"""The command line: `reassure check | simulate | prove | guards | ...` (DESIGN section 4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import rich.console
 from checkers import gate, story, why
 from checkers.load import load, names
 from checkers.options import METHODS, Options, Progress, Proof, Walks, seconds
-from checkers.report import report
+from checkers.report import report, report_guards
 from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_record
 from spec.language import LanguageError
@@ -124,6 +124,10 @@ def parser() -> Parser:
     proving.add_argument("--depth", type=positive, metavar="N", help="states of bounded search and k-induction")
     proving.add_argument("--certificate", type=Path, metavar="FILE", help="write the inductive invariant")
 
+    weighing = commands.add_parser("guards", help="leave out each guard in turn: which property falls?")
+    _common(weighing)
+    weighing.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
+
     checking = commands.add_parser("verify", help="check a certificate with a fresh solver")
     checking.add_argument("certificate", type=Path, metavar="FILE")
     checking.add_argument("--model", metavar="MODEL", help="another model than the certificate names")
@@ -205,6 +209,29 @@ def do_prove(args: argparse.Namespace, console: Console) -> Exit:
             )
         asked.certificate.write(args.certificate)
         console.print(f"certificate: {args.certificate}", style="dim", markup=False, soft_wrap=True)
+    return code
+
+
+def do_guards(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers.guards import guards
+    from checkers.kernels import roomy
+
+    _writable(args.json, "--json")
+    bound, lowered, sha = prepare(args.model, args.set)
+    options = Options(args.property, None, args.budget, args.memory, args.workers)
+    progress = Progress(quiet=args.quiet)
+    try:
+        found, base, early = roomy(lambda: guards(bound, lowered, sha, options, progress))
+    finally:
+        progress.done()
+    if not found:
+        raise Failure(Exit.NOTHING, f"{bound.model.name} has no guards")
+    code = Exit.INCONCLUSIVE if early or any(g.verdict == "undecided" for g in found) else Exit.OK
+    report_guards(bound, found, base, early, console)
+    if args.json:
+        config = {k: str(v) for k, v in vars(bound.config).items()}
+        data = {"model": bound.model.name, "model_sha256": sha, "config": config, "exit_code": code.value}
+        write_record(args.json, {**data, "stopped_because": early, "guards": [vars(g) for g in found]})
     return code
 
 
@@ -353,6 +380,7 @@ COMMANDS = {
     "check": do_check,
     "simulate": do_simulate,
     "prove": do_prove,
+    "guards": do_guards,
     "verify": do_verify,
     "replay": do_replay,
     "show": do_show,

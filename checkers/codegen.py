@@ -51,6 +51,8 @@ class Kernel:
     """Bounds that steps may leave, by number: path and whether it is declared."""
     actions: tuple[str, ...]
     max_successors: int
+    guards: tuple[tuple[str, Check], ...] = ()
+    """With switches: every guard with its action; `tally[SWITCH] = i + 1` turns guard i off."""
 
 
 def substitute(graph: Graph, node: Node, given: dict[str, Node], made: dict[Node, Node]) -> Node:
@@ -398,7 +400,8 @@ class ActionWriter:
         for p in outcome.params:
             for leaf in p.leaves:
                 domains[leaf] = Domain(leaf)
-        left = self._absorb(left, domains)
+        if not self.kernel.switches:
+            left = self._absorb(left, domains)
         left = self._test(left, pending)
         for p in outcome.params:
             self._loop(p, domains)
@@ -438,7 +441,11 @@ class ActionWriter:
                 continue
             depth = e.depth
             condition = e.ref(check.condition)
-            if check.kind == "require":
+            if check.kind == "require" and self.kernel.switches:
+                self.kernel.guards.append((self.outcome.name, check))
+                off = f"tally[SWITCH] == {len(self.kernel.guards)}"
+                e.line(f"if not ({condition} or {off}): {e.give_up(depth)}")
+            elif check.kind == "require":
                 e.line(f"if not {condition}: {e.give_up(depth)}")
             else:
                 e.line(f"if not {condition}:")
@@ -602,7 +609,9 @@ class ActionWriter:
 class KernelWriter:
     """Writes the module of one model."""
 
-    def __init__(self, model: Elaborated, layout: Layout) -> None:
+    def __init__(self, model: Elaborated, layout: Layout, switches: bool = False) -> None:
+        self.switches = switches
+        self.guards: list[tuple[str, Check]] = []
         self.model = model
         self.graph = model.graph
         self.layout = layout
@@ -644,7 +653,8 @@ class KernelWriter:
             f"ERROR = {error}",
             f"CLIPS_TOTAL = {error + 1}",
             f"GENERATED = {error + 2}",
-            f"TALLY = {error + 3}",
+            f"SWITCH = {error + 3}",
+            f"TALLY = {error + 4}",
             "",
         ]
         parts = [header, *constants, OPTIONS, *body, *check, *self._expand(count)]
@@ -652,7 +662,7 @@ class KernelWriter:
         source = "\n".join(parts)
         return Kernel(
             source, layout, state_flags, self.step_flags, tuple(self.clips),
-            tuple(a.name for a in model.actions), successors,
+            tuple(a.name for a in model.actions), successors, tuple(self.guards),
         )  # fmt: skip
 
     def _words(self) -> list[str]:
@@ -700,9 +710,9 @@ class KernelWriter:
 OPTIONS = 'OPTIONS = {"nogil": True, "error_model": "numpy", "cache": True}\nfrom numba import int64\n'
 
 
-def generate(model: Elaborated, layout: Layout) -> Kernel:
-    """The kernel of an elaborated model."""
-    return KernelWriter(model, layout).write()
+def generate(model: Elaborated, layout: Layout, switches: bool = False) -> Kernel:
+    """The kernel of an elaborated model. switches: each guard can be turned off; slower."""
+    return KernelWriter(model, layout, switches).write()
 
 
 __all__ = ["Kernel", "OptionType", "generate"]

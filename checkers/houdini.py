@@ -189,7 +189,8 @@ class Houdini:
             if answer == z3.unsat:
                 core = {self.number[c.get_id()] for c in self.solver.unsat_core() if c.get_id() in self.number}
                 self.cores[goal] = core
-                todo += [self.goals[i] for i in core if self.goals[i] not in self.cores]
+                waiting = set(todo)
+                todo += [g for i in sorted(core) if (g := self.goals[i]) not in self.cores and g not in waiting]
             elif answer == z3.sat:
                 model = self.solver.model()
                 states = [self.machine.decoded(k, model) for k in (0, 1)]

@@ -68,12 +68,12 @@ def _identity(source: str) -> str:
     return whole.hexdigest()[:32]
 
 
-def compiled(model: Elaborated, layout: Layout, digest: str) -> tuple[Kernel, ModuleType]:
+def compiled(model: Elaborated, layout: Layout, digest: str, switches: bool = False) -> tuple[Kernel, ModuleType]:
     """The kernel of a model, its machine code taken from disk where it is there.
 
     digest: of the model's text, written into the module. If the folder cannot be written, a temporary one is used.
     """
-    kernel = generate(model, layout)
+    kernel = generate(model, layout, switches)
     source = f"{kernel.source}\nMODEL = {digest!r}\n"
     name = f"reassure_kernel_{_identity(source)}"
     if name in sys.modules:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.text import Text
 
 from checkers.story import tell
 from checkers.verdict import VERDICTS, Exit, Verdict
 from spec.binding import Bound
+
+if TYPE_CHECKING:
+    from checkers.guards import Guard, Ran
 
 LEMMAS = 40
 """Lemmas of a proof that are printed."""
@@ -163,3 +168,33 @@ def _numbers(verdict: Verdict, console: Console) -> None:
         soft_wrap=True,
     )
     console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+
+
+def report_guards(bound: Bound, guards: list[Guard], base: Ran, early: str, console: Console) -> None:
+    """Prints what each guard is for."""
+    console.print(Text(f"{bound.model.name}: {base.distinct:,} states, {base.generated:,} steps", style="bold"))
+    if base.fallen:
+        console.print(
+            Text(f"violated with every guard: {', '.join(sorted(base.fallen))}", style="yellow"), soft_wrap=True
+        )
+    last = ""
+    for g in guards:
+        if g.action != last:
+            console.print(Text(f"\n{g.action}", style="bold"))
+            last = g.action
+        row = Text(
+            f"  {g.text.removeprefix('require(').removesuffix(')') if g.text.startswith('require(') else g.text}"
+        )
+        row.append("\n    ")
+        row.append(g.verdict, style="green" if g.verdict == "load-bearing" else "yellow")
+        if g.falls:
+            row.append(f": {', '.join(g.falls)}, trace of {g.depth} states")
+        elif g.note:
+            row.append(f": {g.note}")
+        console.print(row, soft_wrap=True)
+    counts = {v: sum(g.verdict == v for g in guards) for v in dict.fromkeys(g.verdict for g in guards)}
+    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in counts.items())), soft_wrap=True)
+    if counts.get("not needed"):
+        console.print("not needed: it forbids something that no property minds; a property may be missing")
+    if early:
+        console.print(Text(f"stopped because {early}"), soft_wrap=True)

@@ -1,0 +1,205 @@
+"""Which guards bear load: each conjunct of each `require` is left out in turn, and all reachable states searched again.
+
+One kernel has a switch for each guard, so that a model is compiled once. A guard without which no step is added, in any
+reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. What has no property
+against it although it does forbid something may be the sign of a property that nobody has written.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from checkers.breadth_first import SMALL, Level, OutOfMemory, RaisedAt, Search, Seen
+from checkers.codegen import Kernel
+from checkers.kernels import compiled
+from checkers.layout import layout_of
+from checkers.native import DEAD
+from checkers.options import Interrupted, Options, Progress
+from checkers.search_text import TAG_BITS
+from spec.binding import Bound, Clipped
+from spec.subset import Elaborated
+
+MOST = 20
+"""A search without a guard is given up at so many times the states of the model (and a million)."""
+
+
+@dataclass
+class Guard:
+    """One conjunct of a `require`, and what comes of leaving it out.
+
+    verdict: load-bearing, redundant, raises, bounding (it keeps the model within its bounds), not needed, undecided.
+    """
+
+    action: str
+    text: str
+    file: str
+    line: int
+    verdict: str = "undecided"
+    falls: tuple[str, ...] = ()
+    depth: int | None = None
+    """Levels of the shortest violation."""
+    note: str = ""
+
+
+@dataclass
+class Ran:
+    """One search: what it found, and on which level first."""
+
+    generated: int
+    distinct: int
+    fallen: dict[str, int]
+    clipped: int
+    ended: str
+
+
+class Guards:
+    """The searches of one model."""
+
+    def __init__(self, bound: Bound, lowered: Elaborated, digest: str, options: Options, say: Callable[[str], None]):
+        self.bound, self.options, self.say = bound, options, say
+        self.layout = layout_of(bound.type, tag=TAG_BITS)
+        self.kernel: Kernel
+        self.module: ModuleType
+        self.kernel, self.module = compiled(lowered, self.layout, digest, switches=True)
+        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+        self.starts = [tuple(int(w) for w in row) for row in np.array(starts, np.uint64)]
+        self.claims = {p.name for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)}
+        if bound.model.deadlock and options.wants("deadlock"):
+            self.claims.add("deadlock")
+        self.began = time.monotonic()
+
+    def run(self, switch: int, limit: int | None, known: set[str]) -> Ran:
+        """Searches with a guard off (0: none), to the first level with a property fallen that is not `known`."""
+        search = Search.of(self.kernel, self.module, self.options.workers, self.options.memory)
+        for worker in search.workers:
+            worker.tally[self.module.SWITCH] = switch
+        search.seed(self.starts)
+        seen, ended = Seen(), ""
+
+        def stop(left: int) -> None:
+            budget = self.options.budget
+            if budget is not None and time.monotonic() - self.began > budget:
+                raise Interrupted(f"the budget of {budget:g} s ended")
+            if limit is not None and search.distinct > limit:
+                raise OutOfMemory(f"more than {limit:,} states")
+            self.say(f"{search.distinct:,} states")
+
+        with ThreadPoolExecutor(self.options.workers) as pool:
+            try:
+                while not (set(self._fallen(seen)) - known):
+                    level = Level(search, stop)
+                    several = pool if self.options.workers > 1 and level.left >= SMALL else None
+                    before = len(search.levels)
+                    level.run(several)
+                    seen.note(before, search.workers)
+                    level.finish(several)
+                    if len(search.levels) == before:
+                        break
+            except RaisedAt:
+                ended = "raises"
+            except OutOfMemory as error:
+                ended = str(error)
+        tally = np.sum([w.tally for w in search.workers], axis=0)
+        generated, clipped = int(tally[self.module.GENERATED]), int(tally[self.module.CLIPS_TOTAL])
+        return Ran(generated, search.distinct, self._fallen(seen), clipped, ended)
+
+    def _fallen(self, seen: Seen) -> dict[str, int]:
+        """Properties that fell, with the levels of their shortest traces."""
+        found: dict[str, int] = {}
+        for bit, level in seen.states.items():
+            name = "deadlock" if bit == DEAD else self.kernel.state_flags[bit]
+            if name in self.claims:
+                found[name] = level
+        for bit, level in seen.steps.items():
+            if self.kernel.step_flags[bit] in self.claims:
+                found[self.kernel.step_flags[bit]] = level + 1
+        return found
+
+    def baseline(self) -> Ran:
+        """The search with every guard, to its end."""
+        self.run_compiled()
+        return self.run(0, None, self.claims)
+
+    def run_compiled(self) -> None:
+        self.say("compiling")
+        Search.of(self.kernel, self.module, 1, None).compile()
+
+    def listed(self) -> list[Guard]:
+        """Every guard, in the kernel's order, with its own part of the `require` it is from."""
+        groups: dict[tuple[str, str, int], list[int]] = {}
+        for i, (action, check) in enumerate(self.kernel.guards):
+            groups.setdefault((action, check.text, check.line), []).append(i)
+        found = []
+        for i, (action, check) in enumerate(self.kernel.guards):
+            group = groups[action, check.text, check.line]
+            text = part(check.text, group.index(i), len(group))
+            found.append(Guard(action, text, Path(check.file).name, check.line))
+        return found
+
+    def judge(self, guard: Guard, number: int, base: Ran) -> None:
+        """Leaves a guard out, and says what comes of it."""
+        if guard.text.startswith("some("):
+            guard.verdict, guard.note = "raises", "without it there is no value to act on"
+            return
+        ran = self.run(number + 1, max(1_000_000, MOST * base.distinct), set(base.fallen))
+        new = {name: level for name, level in ran.fallen.items() if name not in base.fallen}
+        if new:
+            first = min(new.values())
+            guard.verdict, guard.depth = "load-bearing", first
+            guard.falls = tuple(sorted(name for name, level in new.items() if level == first))
+        elif ran.ended == "raises":
+            guard.verdict, guard.note = "raises", "without it the action is not defined: Python raises"
+        elif ran.ended:
+            guard.note = ran.ended
+        elif (ran.generated, ran.distinct, ran.clipped) == (base.generated, base.distinct, base.clipped):
+            guard.verdict, guard.note = "redundant", "it forbids nothing in any reachable state"
+        else:
+            guard.verdict = "not needed"
+            guard.note = f"{ran.distinct - base.distinct:+,} states, {ran.generated - base.generated:+,} steps"
+            if ran.clipped != base.clipped:
+                guard.verdict, guard.note = (
+                    "bounding",
+                    "without it steps leave a bound; within the bounds nothing falls",
+                )
+
+
+def part(text: str, number: int, count: int) -> str:
+    """The n-th of the conjuncts of a guard's text; the whole text where they are not those of the source."""
+    if count == 1:
+        return text
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return f"{text} (part {number + 1} of {count})"
+    if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name) and node.func.id == "require":
+        node = node.args[0]
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and len(node.values) == count:
+        return ast.unparse(node.values[number])
+    return f"{text} (part {number + 1} of {count})"
+
+
+def guards(
+    bound: Bound, lowered: Elaborated, digest: str, options: Options, progress: Progress
+) -> tuple[list[Guard], Ran, str]:
+    """Every guard with its verdict; the search with all of them; and why it ended early, if it did."""
+    them = Guards(bound, lowered, digest, options, progress.proof)
+    listed = them.listed()
+    base = Ran(0, 0, {}, 0, "")
+    try:
+        base = them.baseline()
+        for number, guard in enumerate(listed):
+            progress.proof(f"guard {number + 1} of {len(listed)}: {guard.action}")
+            them.judge(guard, number, base)
+    except Interrupted as end:
+        return listed, base, str(end)
+    except KeyboardInterrupt:
+        return listed, base, "interrupted"
+    return listed, base, ""

@@ -1,0 +1,116 @@
+"""What a guard is said to be for == what a model without it, written out, gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from checkers.guards import part
+from checkers.options import Options, Progress
+from checkers.run import Asked, run
+from tests.test_cli import said
+
+WITHOUT = """
+from models.toys import core
+from models.toys.core import *
+from spec import *
+from dataclasses import replace
+
+{action}
+
+MODEL = core.MODEL.replacing({name})
+"""
+CANCEL = """
+@action(who="admin")
+def cancel(p: Partition, c: Config) -> Partition:
+    {guard}
+    isr = p.isr - p.adding
+    {other}
+    return replace(
+        p, replicas=p.replicas - p.adding, isr=isr, adding=NOBODY, removing=NOBODY,
+        leader=keep_or_elect(p, isr), proposed=None,
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, object]]:
+    from checkers.cli import main
+
+    path = tmp_path_factory.mktemp("guards") / "g.json"
+    assert main(["guards", "core", f"--json={path}", "--quiet"]) == 0
+    return {(g["action"], g["text"]): g for g in json.loads(path.read_text())["guards"]}
+
+
+def test_every_guard_has_a_verdict(judged: dict[tuple[str, str], dict[str, object]]) -> None:
+    found = {key: g["verdict"] for key, g in judged.items()}
+    assert found == {
+        ("fence", "require(broker in p.unfenced)"): "not needed",
+        ("unfence", "require(broker not in p.unfenced)"): "not needed",
+        ("propose", "p.leader is not None"): "load-bearing",
+        ("propose", "p.proposed is None"): "not needed",
+        ("propose", "require(isr <= p.replicas & p.unfenced)"): "load-bearing",
+        ("propose", "p.leader in isr"): "load-bearing",
+        ("propose", "isr != p.isr"): "not needed",
+        ("alter", "some(p.proposed)"): "raises",
+        ("reassign", "require(not reassigning(p))"): "not needed",
+        ("reassign", "target != p.replicas"): "not needed",
+        ("reassign", "len(target) >= c.min_isr"): "not needed",
+        ("cancel", "require(reassigning(p))"): "not needed",
+        ("cancel", "require(len(isr) >= c.min_isr)"): "load-bearing",
+    }
+
+
+def written_out(folder: Path, guard: str, other: str) -> dict[str, int | None]:
+    path = folder / "without.py"
+    path.write_text(WITHOUT.format(action=CANCEL.format(guard=guard, other=other), name="cancel"))
+    verdict, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    return {p.name: p.depth for p in verdict.properties if p.status == "violated"}
+
+
+def test_load_bearing(judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path) -> None:
+    """The model without that line falls to the same property, by a trace of the same length."""
+    guard = judged["cancel", "require(len(isr) >= c.min_isr)"]
+    fallen = written_out(tmp_path, "require(reassigning(p))", "pass")
+    first = min(depth for depth in fallen.values() if depth is not None)
+    assert (guard["falls"], guard["depth"]) == (["isr_never_empty"], first)
+    assert fallen["isr_never_empty"] == first == 7
+
+
+def test_not_needed(judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path) -> None:
+    assert judged["cancel", "require(reassigning(p))"]["note"] == "+0 states, +84 steps"
+    path = tmp_path / "without.py"
+    action = CANCEL.format(guard="pass", other="require(len(isr) >= c.min_isr)")
+    path.write_text(WITHOUT.format(action=action, name="cancel"))
+    without, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    whole, _ = run(Asked("core", [], "native", Options()), Progress(quiet=True))
+    assert without.stats.distinct == whole.stats.distinct
+    assert without.stats.generated == whole.stats.generated + 84
+
+
+def test_redundant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A guard that repeats what is always so forbids nothing."""
+    path = tmp_path / "more.py"
+    action = CANCEL.format(
+        guard="require(reassigning(p) and p.isr <= p.replicas)", other="require(len(isr) >= c.min_isr)"
+    )
+    path.write_text(WITHOUT.format(action=action, name="cancel"))
+    code, out, _ = said(capsys, "guards", str(path))
+    assert code == 0
+    assert "  p.isr <= p.replicas\n    redundant: it forbids nothing in any reachable state\n" in out
+    assert "1 redundant" in out
+
+
+def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "guards", "core", "--set=brokers=4", "--budget=0.01s")
+    assert code == 5
+    assert "stopped because the budget of 0.01 s ended" in out
+
+
+def test_parts() -> None:
+    assert part("require(a and (b or c))", 1, 2) == "b or c"
+    assert part("a and b", 0, 2) == "a"
+    assert part("require(f(x))", 1, 3) == "require(f(x)) (part 2 of 3)"
+    assert part("whole", 0, 1) == "whole"
