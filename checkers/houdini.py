@@ -59,7 +59,7 @@ class Scout:
         return self.rows([self.layout.encode(state)])
 
     def reachable(self) -> Rows:
-        """A sample of reachable states: of the first levels of a search."""
+        """A sample of reachable states: of a search, and of walks if the search does not see all."""
         search = Search.of(self.kernel, self.module, 1, None)
         search.compile()
         search.seed([tuple(int(w) for w in row) for row in self.starts.view(np.uint64)])
@@ -70,7 +70,11 @@ class Scout:
             if len(search.levels) == before:
                 break
         found = np.concatenate([part for level in search.levels for part in level])
-        return self.some(found, SAMPLE)
+        if search.distinct < ENOUGH:
+            return self.some(found, SAMPLE)
+        # The first levels alone have too little in common with the rest; walks get there.
+        _, beyond = self.walks(Walks(2_000, 100, 1))
+        return np.concatenate([self.some(found, SAMPLE), self.some(beyond, SAMPLE)])
 
     def some(self, rows: Rows, count: int) -> Rows:
         if len(rows) <= count:

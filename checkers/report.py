@@ -14,7 +14,7 @@ from spec.binding import Bound
 if TYPE_CHECKING:
     from checkers.guards import Guard, Ran
 
-LEMMAS = 40
+LEMMAS = 12
 """Lemmas of a proof that are printed."""
 STYLES = {
     "holds": "green",

@@ -71,7 +71,7 @@ def counter(folder: Path, guard: str = "require(s.n < 20)", by: int = 1) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("brokers", [3, 5])
+@pytest.mark.parametrize("brokers", [3, 5, 12])
 def test_core(brokers: int) -> None:
     verdict = proved("core", [f"brokers={brokers}"])
     assert set(statuses(verdict).values()) == {"proved"}
