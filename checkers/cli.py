@@ -122,6 +122,8 @@ def parser() -> Parser:
     _common(proving)
     proving.add_argument("--method", choices=METHODS, default="auto", help="auto: bounded search, then induction")
     proving.add_argument("--depth", type=positive, metavar="N", help="states of bounded search and k-induction")
+    proving.add_argument("--seed", type=seed, default=0, metavar="N", help="Z3's; another may find another proof")
+    proving.add_argument("--accept-clipping", action="store_true", help="leaving a bound is meant; do not exit with 5")
     proving.add_argument("--certificate", type=Path, metavar="FILE", help="write the inductive invariant")
 
     weighing = commands.add_parser("guards", help="leave out each guard in turn: which property falls?")
@@ -200,7 +202,10 @@ def do_simulate(args: argparse.Namespace, console: Console) -> Exit:
 def do_prove(args: argparse.Namespace, console: Console) -> Exit:
     _writable(args.certificate, "--certificate")
     options = Options(args.property, None, args.budget, None, 1, False, False)
-    asked = Asked(args.model, args.set, f"prove:{args.method}", options, proof=Proof(args.method, args.depth))
+    asked = Asked(
+        args.model, args.set, f"prove:{args.method}", options, proof=Proof(args.method, args.depth, args.seed)
+    )
+    asked.accept_clipping = args.accept_clipping
     code = _run(asked, args, console)
     if args.certificate:
         if asked.certificate is None:

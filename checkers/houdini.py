@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import z3
 
-from checkers.breadth_first import Level, Rows, Search
+from checkers.breadth_first import Level, RaisedAt, Rows, Search
 from checkers.candidates import Lemma, candidates
 from checkers.codegen import Kernel
 from checkers.kernels import compiled
@@ -200,7 +200,7 @@ class Houdini:
                 states = [self.machine.decoded(k, model) for k in (0, 1)]
                 self.lost[goal.name] = (states[0], states[1])
                 if goal.lemma >= 0:
-                    todo += self._without(self._refuted(states))
+                    todo += self._without(self._refuted(states, model))
             else:
                 raise Interrupted(f"Z3 gave no answer: {self.solver.reason_unknown()}")
         return {g.name for g in self.cores}
@@ -218,25 +218,39 @@ class Houdini:
             self.initially.push()
             self.initially.add(z3.Or(*(self.goals[i].flag for i in self.live)))
             answer = self.initially.check()
-            state = self.machine.decoded(0, self.initially.model()) if answer == z3.sat else None
+            model = self.initially.model() if answer == z3.sat else None
             self.initially.pop()
             if answer == z3.unsat:
                 return
-            if state is None:
+            if model is None:
                 raise Interrupted(f"Z3 gave no answer: {self.initially.reason_unknown()}")
-            self._drop(self.scout.row(state), [state, state])
+            state = self.machine.decoded(0, model)
+            if not self._drop(self.scout.row(state), [state, state]):
+                self._drop_false(model, 0, [state, state])
 
-    def _refuted(self, states: list[Any]) -> set[int]:
+    def _refuted(self, states: list[Any], model: z3.ModelRef) -> set[int]:
         """Drops what the successor of a state refutes that satisfies every lemma, and what lies beyond it does."""
-        gone = self._drop(self.scout.row(states[-1]), states)
-        if not gone:
-            raise RuntimeError("a counterexample refutes nothing")
-        _, beyond = self.scout.walks(Walks(ASTRAY, 25, self.rounds), self.scout.row(states[0]))
+        gone = self._drop(self.scout.row(states[-1]), states) or self._drop_false(model, 1, states)
+        try:
+            _, beyond = self.scout.walks(Walks(ASTRAY, 25, self.rounds), self.scout.row(states[0]))
+        except RaisedAt:  # astray, not necessarily reachable
+            return gone
         return gone | self._drop(beyond, states)
 
     def _drop(self, rows: Rows, states: list[Any]) -> set[int]:
         sample = self.scout.sample(rows)
         gone = {i for i in self.live if not self._holds(sample, i, rows)}
+        for i in gone:
+            self.lost[self.lemmas[i].text] = (states[0], states[-1])
+        self.live -= gone
+        return gone
+
+    def _drop_false(self, model: z3.ModelRef, copy: int, states: list[Any]) -> set[int]:
+        """What is false in a model, where numpy has another value for what an operation leaves undefined."""
+        terms = self.machine.terms(copy)
+        gone = {i for i in self.live if z3.is_false(model.eval(terms(self.lemmas[i].node), model_completion=True))}
+        if not gone:
+            raise RuntimeError("a counterexample refutes nothing: a bug of this program")
         for i in gone:
             self.lost[self.lemmas[i].text] = (states[0], states[-1])
         self.live -= gone

@@ -57,10 +57,13 @@ class Proof:
 
     method: str = "auto"
     depth: int | None = None
+    seed: int = 0
+    """Of Z3; another one may find another proof, never another truth."""
 
     def words(self) -> list[str]:
         """The options that repeat it."""
-        return [f"--method={self.method}", *([f"--depth={self.depth}"] if self.depth is not None else [])]
+        depth = [f"--depth={self.depth}"] if self.depth is not None else []
+        return [f"--method={self.method}", *depth, *([f"--seed={self.seed}"] if self.seed else [])]
 
 
 def seconds(text: str) -> float:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 
 import z3
 
+from checkers.breadth_first import RaisedAt
 from checkers.candidates import Lemma
 from checkers.certificate import Certificate
 from checkers.houdini import Goal, Houdini, Scout, promising
 from checkers.machine import Machine
+from checkers.native import explain
 from checkers.options import Interrupted, Options, Progress, Proof, Walks
 from checkers.spacer import spacer
 from checkers.traces import steps_between, told
@@ -46,6 +48,8 @@ class Prover:
     lemmas: list[Lemma] = field(default_factory=list)
     """What is known to hold in every reachable state."""
     weeding: Houdini | None = None
+    bounded: bool = False
+    """Whether it was settled which bounds a step might leave."""
     _scout: Scout | None = None
 
     @property
@@ -137,6 +141,7 @@ class Prover:
             for name, where in self.over_steps().items()
         }
         weeding.run([*(g for goals in steps.values() for g in goals), *invariants])
+        self.lemmas = weeding.used()
         how = "with lemmas" if templates else "together with the others"
         for goal in invariants:
             self._decided(goal.name, [goal], f"by induction, {how}")
@@ -200,10 +205,17 @@ class Prover:
             for path, condition, declared in outcome.clips:
                 leaves = z3.And(step.enabled, machine.terms(0)(condition))
                 goals[weeding.goal(f"{step.name} leaves {path}", leaves)] = (path, declared)
+        for number, f in [*((-1, f) for f in machine.model.states), *self._formulas()]:
+            for check in f.checks:
+                wrong = z3.Not(machine.terms(0)(check.condition))
+                if number >= 0:
+                    wrong = z3.And(machine.steps(0)[number].taken, wrong)
+                goals[weeding.goal(f"{f.name} raises", wrong)] = ("", False)
         weeding.run(list(goals), steps=False)
+        self.bounded = True
         left = {where: declared for goal, (where, declared) in goals.items() if goal not in weeding.cores}
         if "" in left:
-            self.verdict.stopped_because = "that no step raises was not proved"
+            self.verdict.stopped_because = "that nothing raises was not proved"
         paths = {path: declared for path, declared in left.items() if path}
         if paths:
             for p in self.verdict.properties:
@@ -211,6 +223,10 @@ class Prover:
                     p.status = "holds_within_bounds"
             self.verdict.bounds_open = sorted(paths)
             self.verdict.stats.undeclared += not all(paths.values())
+
+    def _formulas(self) -> list[tuple[int, Formula]]:
+        """Every claim over steps, with its action."""
+        return [(n, f) for n, formulas in enumerate(self.machine.model.steps) for f in formulas]
 
     def covers(self) -> None:
         """Covers, by random walks: what nothing reaches proves nothing."""
@@ -251,6 +267,8 @@ def prove(
     verdict.properties = [_finding(p) for p in bound.properties if options.wants(p.name)]
     if bound.model.deadlock and options.wants("deadlock"):
         verdict.properties.append(Finding("deadlock", "deadlock", "not_checked", note="`check` decides it"))
+    for name in ("sat.random_seed", "smt.random_seed"):
+        z3.set_param(name, proof.seed)
     prover = Prover(bound, Machine(lowered), verdict, proof, say, left, verdict.model_sha256)
     certificate: Certificate | None = None
     verdict.stopped_because = ""
@@ -271,8 +289,15 @@ def prove(
     except z3.Z3Exception as error:
         stopped = any(word in str(error) for word in ("cancel", "interrupt"))
         verdict.stopped_because = "interrupted" if stopped else f"Z3: {error}"
+    except RaisedAt as raised:  # in a reachable state
+        explain(bound, prover.scout.layout.decode(raised.row.reshape(-1).view("uint64")))
     except Interrupted as end:
-        verdict.stopped_because = str(end)
+        verdict.stopped_because = "interrupted" if "keyboard" in str(end) else str(end)
+    if not prover.bounded:
+        for p in verdict.properties:
+            if p.status == "proved":
+                p.status, p.note = "unknown", "proved, but that no step leaves a bound or raises was not settled"
+        certificate = None
     verdict.stats.seconds["search"] = time.monotonic() - began
     return verdict, certificate
 

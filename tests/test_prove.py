@@ -14,7 +14,7 @@ import pytest
 from checkers import certificate
 from checkers.load import bind, load, settings
 from checkers.options import Options, Progress, Proof
-from checkers.run import Asked, run
+from checkers.run import Asked, Failure, run
 from checkers.verdict import Exit, Verdict
 from tests.test_cli import said
 
@@ -261,3 +261,32 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (code, "invalid choice: 'magic'" in err) == (64, True)
     code, _, err = said(capsys, "verify", str(tmp_path / "nothing.json"))
     assert (code, "there is no such file" in err) == (64, True)
+
+
+def test_a_claim_that_raises_is_not_proved(tmp_path: Path) -> None:
+    """An invariant that Python cannot evaluate in some reachable state is no invariant."""
+    path = tmp_path / "raises.py"
+    text = COUNTER.format(guard="require(s.n < 20)", by=1).replace("s.n <= 20", "min(s.there) == Node(0)")
+    text = text.replace("even: bool = True", "even: bool = True\n    there: frozenset[Node] = frozenset()")
+    text = text.replace("class Config: ...", "class Config:\n    nodes: Annotated[int, Range(1, 3)] = 2")
+    node = 'class Node(Id, size="nodes"): ...\n\n@dataclass(frozen=True)\nclass State:'
+    text = text.replace("@dataclass(frozen=True)\nclass State:", node)
+    path.write_text(text.replace("import Model", "import Id, Model"))
+    for method in ("induction", "auto"):
+        with pytest.raises(Failure, match="small raised ValueError") as refused:
+            proved(str(path), [], method)
+        assert refused.value.code is Exit.MODEL
+
+
+def test_another_seed_finds_no_other_truth() -> None:
+    asked = Asked("core", [], "prove:auto", Options(), proof=Proof(seed=7))
+    verdict, _ = run(asked, Progress(quiet=True))
+    assert set(statuses(verdict).values()) == {"proved"}
+    assert verdict.repro.endswith("--method=auto --seed=7")
+
+
+def test_accepted_clipping(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = counter(tmp_path, guard="pass")
+    code, out, _ = said(capsys, "prove", model, "--property=parity", "--accept-clipping")
+    assert code == 0
+    assert "not excluded: steps that leave the bound of n; they count as no steps" in out
