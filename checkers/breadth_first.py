@@ -10,7 +10,7 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -18,7 +18,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.codegen import Kernel
+from checkers.codegen import Flag, Kernel
 from checkers.options import Interrupted
 from checkers.search_text import BATCH
 
@@ -105,7 +105,8 @@ class Worker:
     def of(cls, kernel: Kernel, tally: int) -> Worker:
         words, rows = kernel.layout.words, BATCH + kernel.max_successors
         chunk = np.empty((max(1 << 12, 4 * rows), words), np.int64)
-        return cls(np.zeros((rows, words + 1), np.int64), _apart(rows), _apart(tally), _apart(2), chunk)
+        flags = kernel.claim_words
+        return cls(np.zeros((rows, kernel.row_words), np.int64), _apart(rows), _apart(tally), _apart(flags), chunk)
 
     def close(self) -> list[Rows]:
         """The new states of the level that ends."""
@@ -318,20 +319,27 @@ class Level:
 
 @dataclass
 class Seen:
-    """The first level on which each claim was hit: by bit, for states and for steps."""
+    """The first level on which each claim was hit."""
 
-    states: dict[int, int] = field(default_factory=dict)
-    steps: dict[int, int] = field(default_factory=dict)
+    levels: dict[Flag, int] = field(default_factory=dict)
 
     def note(self, level: int, workers: list[Worker]) -> None:
-        for number, known in ((0, self.states), (1, self.steps)):
+        for number in range(len(workers[0].flags)):
             word = 0
             for w in workers:
                 word |= int(w.flags[number])
                 w.flags[number] = 0
             for bit in range(63):
                 if word >> bit & 1:
-                    known.setdefault(bit, level)
+                    self.levels.setdefault((number, bit), level)
+
+    def fallen(self, kernel: Kernel, claims: Container[str]) -> dict[str, int]:
+        """Of these claims (and "deadlock"), those hit: the states of their shortest traces."""
+        return {
+            name: self.levels[flag] + (flag[0] > 0)
+            for name, flag in kernel.flags().items()
+            if name in claims and flag in self.levels
+        }
 
 
 class Clock:

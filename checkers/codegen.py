@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from checkers.layout import SEQ_LENGTH_AT, Code, Layout, codes, is_index
-from checkers.search_text import search_text
+from checkers.search_text import STATE_CLAIMS, STEP_BITS, search_text
 from checkers.walk_text import walk_text
 from spec.domains import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
 from spec.expressions import Check
 from spec.ir import Graph, Node, items
+from spec.language import LanguageError
 from spec.subset import Elaborated, Formula, Outcome, Parameter
 from spec.symbols import bits_of
 
@@ -34,8 +35,15 @@ ACTIONS = {actions}
 MAX_SUCCESSORS = {successors}
 STATE_FLAGS = {state_flags}
 STEP_FLAGS = {step_flags}
+STEP_WORDS = {step_words}
 CLIPS = {clips}
 '''
+
+
+Flag = tuple[int, int]
+"""Word and bit: word 0 is of the claims over states, the others of those over steps."""
+DEAD: Flag = (0, 62)
+"""A state with nothing enabled that is not terminal."""
 
 
 @dataclass
@@ -53,6 +61,29 @@ class Kernel:
     max_successors: int
     guards: tuple[tuple[str, Check], ...] = ()
     """With switches: every guard with its action; `tally[SWITCH] = i + 1` turns guard i off."""
+
+    @property
+    def row_words(self) -> int:
+        """Words of a successor: the state, its action and the claims over the step."""
+        return self.layout.words + step_words(len(self.step_flags))
+
+    @property
+    def claim_words(self) -> int:
+        """Words for what was hit: claims over states, then over steps."""
+        return 1 + step_words(len(self.step_flags))
+
+    def flags(self) -> dict[str, Flag]:
+        """Where the search notes that a claim was hit."""
+        found = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
+        for number, name in enumerate(self.step_flags):
+            word, bit = divmod(number, STEP_BITS)
+            found[name] = (1 + word, bit)
+        return {**found, "deadlock": DEAD}
+
+
+def step_words(claims: int) -> int:
+    """Words behind a successor: its action and the claims over steps."""
+    return max(1, -(-claims // STEP_BITS))
 
 
 def substitute(graph: Graph, node: Node, given: dict[str, Node], made: dict[Node, Node]) -> Node:
@@ -566,7 +597,8 @@ class ActionWriter:
         flags = self._flags()
         for w, text in enumerate(words):
             e.line(f"out[n, {w}] = {text}")
-        e.line(f"out[n, {kernel.layout.words}] = {flags}")
+        for w, text in enumerate(flags):
+            e.line(f"out[n, {kernel.layout.words + w}] = {text}")
         e.line("n += 1")
 
     def _word(self, w: int) -> str:
@@ -586,9 +618,10 @@ class ActionWriter:
             parts.insert(0, f"(w{w} & {signed})")
         return " | ".join(parts) or "0"
 
-    def _flags(self) -> str:
+    def _flags(self) -> list[str]:
         e, kernel = self.e, self.kernel
-        terms = [str(self.number)]
+        terms: list[list[str]] = [["0"] for _ in range(step_words(len(kernel.step_flags)))]
+        terms[0] = [str(self.number)]
         after = {path + "'": node for path, node in zip(kernel.paths, self.outcome.next, strict=True)}
         made: dict[Node, Node] = {}
         for formula in self.formulas:
@@ -601,9 +634,9 @@ class ActionWriter:
             wanted = condition if formula.claim.kind == "cover" else kernel.graph.not_(condition)
             if wanted is kernel.graph.false:
                 continue
-            bit = 16 + kernel.step_flags.index(formula.name)
-            terms.append(f"(int64({e.ref(wanted)}) << {bit})")
-        return " | ".join(terms)
+            word, bit = divmod(kernel.step_flags.index(formula.name), STEP_BITS)
+            terms[word].append(f"(int64({e.ref(wanted)}) << {16 + bit})")
+        return [" | ".join(words) for words in terms]
 
 
 class KernelWriter:
@@ -645,6 +678,7 @@ class KernelWriter:
             successors=successors,
             state_flags=len(state_flags),
             step_flags=len(self.step_flags),
+            step_words=step_words(len(self.step_flags)),
             clips=len(self.clips),
         )
         error = count + len(self.clips)
@@ -697,6 +731,10 @@ class KernelWriter:
         ending = g.or_(*(f.condition for f in self.model.terminals))
         terms.append(f"(int64({e.ref(ending)}) << {len(names)})")
         names.append("terminal")
+        if len(names) > STATE_CLAIMS + 1:
+            raise LanguageError(
+                f"{len(names) - 1} invariants and covers of states: at most {STATE_CLAIMS} are possible"
+            )
         lines = ["@njit(forceinline=True, **OPTIONS)", "def check(frontier, i, tally):"]
         lines += [f"    w{k} = int64(frontier[i, {k}])" for k in range(self.layout.words)]
         lines += ["    where = i", *e.text(), f"    return {' | '.join(terms)}", ""]

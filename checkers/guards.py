@@ -21,7 +21,6 @@ from checkers.breadth_first import SMALL, Level, OutOfMemory, RaisedAt, Search, 
 from checkers.codegen import Kernel
 from checkers.kernels import compiled
 from checkers.layout import layout_of
-from checkers.native import DEAD
 from checkers.options import Interrupted, Options, Progress
 from checkers.search_text import TAG_BITS
 from spec.binding import Bound, Clipped
@@ -112,16 +111,8 @@ class Guards:
         return Ran(generated, search.distinct, self._fallen(seen), clipped, ended)
 
     def _fallen(self, seen: Seen) -> dict[str, int]:
-        """Properties that fell, with the levels of their shortest traces."""
-        found: dict[str, int] = {}
-        for bit, level in seen.states.items():
-            name = "deadlock" if bit == DEAD else self.kernel.state_flags[bit]
-            if name in self.claims:
-                found[name] = level
-        for bit, level in seen.steps.items():
-            if self.kernel.step_flags[bit] in self.claims:
-                found[self.kernel.step_flags[bit]] = level + 1
-        return found
+        """Properties that fell, with the states of their shortest traces."""
+        return seen.fallen(self.kernel, self.claims)
 
     def baseline(self) -> Ran:
         """The search with every guard, to its end."""

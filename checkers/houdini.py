@@ -85,7 +85,7 @@ class Scout:
     def walks(self, walks: Walks, starts: Rows | None = None) -> tuple[Walked, Rows]:
         """What walks saw, and their states."""
         walker = Walker(self.bound, self.kernel, self.module, walks, self.starts if starts is None else starts)
-        seen, paths = Walked.none(len(self.kernel.actions), walks.depth, self.module.TALLY), []
+        seen, paths = Walked.none(len(self.kernel.actions), walks.depth, self.module.TALLY, self.kernel.claim_words), []
         for number in range(walks.count):
             path = np.zeros((walks.depth, self.layout.words), np.int64)
             found, states = walker.run(number, number + 1, path)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Search, Seen
+from checkers.codegen import DEAD, Flag
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
@@ -24,8 +25,6 @@ from spec.binding import Bound, Clipped, ModelError
 from spec.language import Property
 from spec.subset import Elaborated
 from spec.trace import Trace
-
-DEAD = 62
 
 
 def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
@@ -55,10 +54,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
             seeds.add(layout.encode(state))
     started = stats.generated
 
-    def fallen() -> bool:
-        names = {kernel.state_flags[b] for b in seen.states if b < DEAD} | {kernel.step_flags[b] for b in seen.steps}
-        dead = DEAD in seen.states and bound.model.deadlock
-        return dead or any(p.name in names for p in claims)
+    asked = {p.name for p in claims} | ({"deadlock"} if bound.model.deadlock else set())
 
     def count() -> None:
         total = np.sum([w.tally for w in search.workers], axis=0)
@@ -100,7 +96,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
                     verdict.complete = True
                     stats.frontier = 0
                     break
-                if options.fail_fast and fallen():
+                if options.fail_fast and seen.fallen(kernel, asked):
                     verdict.stopped_because = "a property is violated (--fail-fast)"
                     stats.frontier = sum(len(p) for p in search.levels.pop())
                     break
@@ -138,19 +134,11 @@ def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, option
     paths, kernel = Paths(bound, search), search.kernel
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
 
-    def hit(p: Property) -> tuple[int, int, int] | None:
-        """Level, kind and bit of the first hit."""
-        names, known, kind = (
-            (kernel.step_flags, seen.steps, 1) if p.over_steps else (kernel.state_flags, seen.states, 0)
-        )
-        if p.name not in names:
-            return None
-        bit = names.index(p.name)
-        return (known[bit], kind, bit) if bit in known else None
+    hits = {name: (flag, seen.levels[flag]) for name, flag in kernel.flags().items() if flag in seen.levels}
 
-    def trace(p: Property, level: int, kind: int, bit: int) -> Trace:
-        state = paths.located(level, kind, bit)
-        if kind == 0:
+    def trace(p: Property, flag: Flag, level: int) -> Trace:
+        state = paths.located(level, flag)
+        if not p.over_steps:
             if bound.holds(p, state) != (p.kind == "cover"):
                 raise Disagreement(f"{p.name}: the kernel and plain Python differ on {state}")
             return paths.trace(level, state, None)
@@ -163,23 +151,21 @@ def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, option
 
     for finding in verdict.properties:
         if finding.kind == "deadlock":
-            if DEAD in seen.states:
-                state = paths.located(seen.states[DEAD], 0, DEAD)
+            if DEAD in seen.levels:
+                state = paths.located(seen.levels[DEAD], DEAD)
                 if next(bound.steps(state), None) is not None:
                     raise Disagreement(f"plain Python has a step from {state}")
-                finding.trace = paths.trace(seen.states[DEAD], state, None)
-        else:
-            found = hit(claims[finding.name])
-            if found is not None:
-                finding.trace = trace(claims[finding.name], *found)
+                finding.trace = paths.trace(seen.levels[DEAD], state, None)
+        elif finding.name in hits:
+            finding.trace = trace(claims[finding.name], *hits[finding.name])
         if finding.trace is not None:
             finding.status, finding.depth = "violated", len(finding.trace)
     for cover in verdict.covers:
-        found = hit(claims[cover.name])
-        if found is not None:
-            cover.depth = found[0] + found[1]
+        if cover.name in hits:
+            flag, level = hits[cover.name]
+            cover.depth = level + claims[cover.name].over_steps
             if options.witness:
-                cover.trace = trace(claims[cover.name], *found)
+                cover.trace = trace(claims[cover.name], flag, level)
 
 
 __all__ = ["Disagreement", "ModelError", "Search", "check"]

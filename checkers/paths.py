@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from checkers.breadth_first import CHUNK, LOAD, Rows, Search, Worker, slices
-from checkers.codegen import Kernel
+from checkers.codegen import Flag, Kernel
 from checkers.traces import Disagreement, told
 from spec.binding import Bound, Step
 from spec.trace import Trace
@@ -47,9 +47,10 @@ class Probe:
                 return True
         return False
 
-    def flagged(self, rows: Rows, kind: int, bit: int) -> bool:
-        """Whether one of the rows (kind 0) or of their steps (kind 1) has a flag."""
-        return self.run(rows, lambda _: bool(int(self.worker.flags[kind]) >> bit & 1))
+    def flagged(self, rows: Rows, flag: Flag) -> bool:
+        """Whether one of the rows, or of their steps, has a flag."""
+        word, bit = flag
+        return self.run(rows, lambda _: bool(int(self.worker.flags[word]) >> bit & 1))
 
     def leads_to(self, rows: Rows, target: Rows) -> bool:
         """Whether one of the rows has `target` among its successors."""
@@ -95,9 +96,9 @@ class Paths:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
         return self.kernel.layout.decode(row.view(np.uint64))
 
-    def located(self, level: int, kind: int, bit: int) -> Any:
+    def located(self, level: int, flag: Flag) -> Any:
         """The smallest state of a level with a flag."""
-        return self._smallest(level, lambda rows: self.probe.flagged(rows, kind, bit))
+        return self._smallest(level, lambda rows: self.probe.flagged(rows, flag))
 
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 BATCH = 384
 TAG_BITS = 8
+STEP_BITS = 47
+"""Claims over steps in one word behind a successor: the lower 16 bits are the action's, the sign stays free."""
+STATE_CLAIMS = 61
+"""Claims over states that one word holds, beside `terminal` and the deadlock."""
 
 TEMPLATE = '''
 TAKEN = -(1 << 63)
@@ -81,7 +85,7 @@ def flush(table, size, out, n, found, at, slots):
 
 @njit(**OPTIONS)
 def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags, room):
-    """Expands frontier[low:high]. `flags`: claims over states, claims over steps seen so far (bit sets).
+    """Expands frontier[low:high]. `flags`: claims over states seen so far (a bit set), then those over steps.
 
     Ends early, before a batch that might not fit: returns the next state to expand, and the new end of `found`.
     """
@@ -90,7 +94,6 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
     n = 0
     i = low
     state_flags = flags[0]
-    step_flags = flags[1]
     while i < high:
         verdict = check(frontier, i, tally)
         clips = tally[CLIPS_TOTAL]
@@ -100,7 +103,8 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
         state_flags |= verdict
         if STEP_FLAGS > 0:
             for k in range(n, m):
-                step_flags |= out[k, {W}] >> 16
+                for j in range(STEP_WORDS):
+                    flags[1 + j] |= out[k, {W} + j] >> 16
         tally[GENERATED] += m - n
         n = m
         i += 1
@@ -110,7 +114,6 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
             if at - start > room:
                 break
     flags[0] = state_flags
-    flags[1] = step_flags
     return i, at
 
 

@@ -19,7 +19,7 @@ from checkers.breadth_first import BEAT, Clock, RaisedAt, Rows
 from checkers.codegen import Kernel
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
-from checkers.native import DEAD, explain
+from checkers.native import explain
 from checkers.options import Interrupted, Options, Progress, Walks
 from checkers.search_text import TAG_BITS
 from checkers.traces import Disagreement, shows, steps_between, told
@@ -43,22 +43,22 @@ class Walked:
     lengths: Rows
     """Number of walks by their steps."""
     best: Rows
-    """By kind (0 states, 1 steps) and bit: the fewest steps to a hit, and the walk."""
+    """By flag: the fewest steps to a hit, and the walk."""
     hits: Rows
-    """By kind and bit: walks with a hit."""
+    """By flag: walks with a hit."""
     sketch: Rows
     tally: Rows
     walks: int = 0
 
     @classmethod
-    def none(cls, actions: int, depth: int, tally: int) -> Walked:
+    def none(cls, actions: int, depth: int, tally: int, words: int) -> Walked:
         zeros = np.zeros
-        best = np.full((2, 64, 2), NEVER, np.int64)
+        best = np.full((words, 64, 2), NEVER, np.int64)
         return cls(
             zeros(max(actions, 1), np.int64),
             zeros(depth, np.int64),
             best,
-            zeros((2, 64), np.int64),
+            zeros((words, 64), np.int64),
             zeros(1 << SKETCH, np.int64),
             zeros(tally, np.int64),
         )
@@ -94,7 +94,7 @@ class Walker:
     def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
         """Walks first..last-1; and the number of states of the last one."""
         m, words = self.module, self.kernel.layout.words
-        found = Walked.none(len(self.kernel.actions), self.walks.depth, m.TALLY)
+        found = Walked.none(len(self.kernel.actions), self.walks.depth, m.TALLY, self.kernel.claim_words)
         row = np.zeros((1, words), np.int64)
         states = m.walks(
             first,
@@ -103,13 +103,14 @@ class Walker:
             self.walks.depth - 1,
             self.initials,
             self.weights,
-            np.zeros((self.kernel.max_successors + 1, words + 1), np.int64),
+            np.zeros((self.kernel.max_successors + 1, self.kernel.row_words), np.int64),
             row,
             found.tally,
             found.taken,
             found.lengths,
             found.best,
             found.hits,
+            np.zeros(self.kernel.claim_words, np.int64),
             found.sketch,
             np.zeros((0, words), np.int64) if path is None else path,
         )
@@ -148,12 +149,9 @@ def simulate(
     seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
     stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
 
-    flags = ({**dict(enumerate(kernel.state_flags)), DEAD: "deadlock"}, dict(enumerate(kernel.step_flags)))
-
     def ended() -> bool:
         asked = {p.name for p in verdict.properties}
-        hit = {name for bits, names in zip(seen.hits, flags, strict=True) for bit, name in names.items() if bits[bit]}
-        return bool(asked & hit)
+        return any(name in asked and seen.hits[flag] for name, flag in kernel.flags().items())
 
     def beat() -> None:
         clock.look()
@@ -231,30 +229,29 @@ def _conclude(walker: Walker, seen: Walked, verdict: Verdict, options: Options) 
     bound, kernel = walker.bound, walker.kernel
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
 
-    def hit(p: Property) -> tuple[int, int, int] | None:
+    flags = kernel.flags()
+
+    def hit(name: str) -> tuple[int, int, int] | None:
         """Steps, walk and number of walks with a hit."""
-        names, kind = (kernel.step_flags, 1) if p.over_steps else (kernel.state_flags, 0)
-        if p.name not in names:
+        flag = flags.get(name)
+        if flag is None or not seen.hits[flag]:
             return None
-        bit = names.index(p.name)
-        number = int(seen.hits[kind, bit])
-        return (int(seen.best[kind, bit, 0]), int(seen.best[kind, bit, 1]), number) if number else None
+        return int(seen.best[flag][0]), int(seen.best[flag][1]), int(seen.hits[flag])
 
     for finding in verdict.properties:
         if finding.kind == "deadlock":
-            if seen.hits[0, DEAD]:
-                at, number = (int(n) for n in seen.best[0, DEAD])
-                finding.trace = _trace(walker, number, at + 1, None)
-                finding.note = _share(int(seen.hits[0, DEAD]), seen.walks)
-        elif (found := hit(claims[finding.name])) is not None:
-            finding.trace = _trace(walker, found[1], found[0] + 1, claims[finding.name])
+            found = hit("deadlock")
+        else:
+            found = hit(finding.name)
+        if found is not None:
+            finding.trace = _trace(walker, found[1], found[0] + 1, claims.get(finding.name))
             finding.note = _share(found[2], seen.walks)
         if finding.trace is not None:
             finding.status, finding.depth = "violated", len(finding.trace)
         else:
             finding.note = finding.note or "no walk violates it; that proves nothing"
     for cover in verdict.covers:
-        if (found := hit(claims[cover.name])) is not None:
+        if (found := hit(cover.name)) is not None:
             cover.depth, cover.walks = found[0] + 1, found[2]
             if options.witness:
                 cover.trace = _trace(walker, found[1], found[0] + 1, claims[cover.name])

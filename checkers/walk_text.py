@@ -66,7 +66,7 @@ def note(word, kind, at, number, best):
 
 
 @njit(**OPTIONS)
-def walks(first, last, seed, steps, initials, weights, out, row, tally, taken, lengths, best, hits, sketch, path):
+def walks(first, last, seed, steps, initials, weights, out, row, tally, taken, lengths, best, hits, over, sketch, path):
     """Walks first..last-1. `path`, if it has room, gets the states of the walk. Returns the states of the last one."""
     at = 0
     for number in range(first, last):
@@ -74,8 +74,8 @@ def walks(first, last, seed, steps, initials, weights, out, row, tally, taken, l
         chosen = scaled(shuffled(x ^ GOLDEN), initials.shape[0])
         for k in range({W}):
             row[0, k] = initials[chosen, k]
-        over_states = 0
-        over_steps = 0
+        for j in range(STEP_WORDS + 1):
+            over[j] = 0
         at = 0
         while True:
             if at < path.shape[0]:
@@ -90,28 +90,27 @@ def walks(first, last, seed, steps, initials, weights, out, row, tally, taken, l
                 return at + 1
             if n == 0 and tally[CLIPS_TOTAL] == clips and ((verdict >> (STATE_FLAGS - 1)) & 1) == 0:
                 verdict |= 1 << DEAD
-            note(verdict & ~over_states, 0, at, number, best)
-            over_states |= verdict
+            note(verdict & ~over[0], 0, at, number, best)
+            over[0] |= verdict
             if at == steps or n == 0:
                 break
             x += GOLDEN
             k = pick(out, n, weights, shuffled(x))
             if k < 0:
                 break
-            flags = out[k, {W}] >> 16
-            note(flags & ~over_steps, 1, at + 1, number, best)
-            over_steps |= flags
+            for j in range(STEP_WORDS):
+                flags = out[k, {W} + j] >> 16
+                note(flags & ~over[1 + j], 1 + j, at + 1, number, best)
+                over[1 + j] |= flags
             taken[out[k, {W}] & 65535] += 1
             for j in range({W}):
                 row[0, j] = out[k, j]
             at += 1
         lengths[at] += 1
-        while over_states != 0:
-            hits[0, lowest(over_states)] += 1
-            over_states &= over_states - 1
-        while over_steps != 0:
-            hits[1, lowest(over_steps)] += 1
-            over_steps &= over_steps - 1
+        for j in range(STEP_WORDS + 1):
+            while over[j] != 0:
+                hits[j, lowest(over[j])] += 1
+                over[j] &= over[j] - 1
     return at + 1
 '''
 

@@ -41,6 +41,7 @@ from spec import (
     step_property,
     terminal,
 )
+from spec.promises import PROMISES, Copies, Duties, Part
 from spec.reassignment import (
     NOBODY,
     SHARED,
@@ -100,6 +101,10 @@ class Config:
         """
         return 3 * self.disturbances + (1 + self.brokers) * self.admin_requests + self.replication_factor
 
+    @property
+    def partitions(self) -> int:
+        return 1
+
 
 BrokerEpoch = Annotated[int, Range(0, "shutdowns")]
 """The incarnation of a broker: how often it has shut down uncleanly."""
@@ -146,6 +151,31 @@ class Cluster:
 
 def watched(s: Cluster, c: Config) -> Watched:
     return Watched(s.partition, c.min_isr, s.unclean)
+
+
+def duties(s: Cluster, c: Config) -> Duties:
+    p = s.partition
+    copies = Copies(
+        replicas=p.replicas,
+        isr=p.isr,
+        leader=p.leader,
+        min_isr=c.min_isr,
+        wanted=target_of(p) if reassigning(p) else frozenset(s.original),
+        moving=reassigning(p),
+        whole=s.complete,
+        loss_allowed=s.unclean,
+        leaving=NOBODY,
+        load=len(p.adding - p.isr),
+        limit=64,
+    )
+    return Duties(
+        all=every(Part, c),
+        parts=fill(Part, c, copies),
+        partitions_moving=1 if reassigning(p) else 0,
+        partitions_limit=64,
+        leaders_moving=0,
+        leaders_limit=64,
+    )
 
 
 def first(count: int, c: Config) -> Brokers:
@@ -665,4 +695,4 @@ def follower_falls_behind(before: Cluster, after: Cluster) -> bool:
     return before.complete != after.complete
 
 
-MODEL = Model.of(__name__, state=Cluster, config=Config, views=(watched,), shared=SHARED)
+MODEL = Model.of(__name__, state=Cluster, config=Config, views=(watched, duties), shared=SHARED + PROMISES)

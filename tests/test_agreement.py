@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from checkers.load import load, settings
+from checkers.search_text import STEP_BITS
 from spec import replace
 from spec.binding import Bound, Clipped, ModelError, make_config
 from tests.test_lowering import Native, drawn, plain_steps
@@ -72,7 +73,8 @@ def step_flags(bound: Bound, native: Native, state: Any, count: int) -> None:
         for bit, name in enumerate(native.kernel.step_flags):
             claim = claims[name]
             want = bound.concerns(claim, step.action) and bound.holds_on(claim, state, step) == (claim.kind == "cover")
-            assert bool(row[-1] >> (16 + bit) & 1) == want, (name, step)
+            word, at = divmod(bit, STEP_BITS)
+            assert bool(row[native.layout.words + word] >> (16 + at) & 1) == want, (name, step)
 
 
 @pytest.mark.parametrize(("name", "pairs"), MODELS, ids=[m for m, _ in MODELS])

@@ -195,7 +195,7 @@ class Native:
         self.kernel = generate(elaborate(bound), self.layout)
         source = self.kernel.source.replace('"cache": True', '"cache": False')
         self.module = module(source, folder, prelude="")
-        self.out = np.zeros((self.kernel.max_successors, self.layout.words + 1), np.int64)
+        self.out = np.zeros((self.kernel.max_successors, self.kernel.row_words), np.int64)
         self.frontier = np.zeros((1, self.layout.words), np.uint64)
 
     def steps(self, state: Any) -> tuple[list[tuple[str, Any]], int, bool]:
@@ -204,7 +204,8 @@ class Native:
         self.frontier[0] = self.layout.encode(state)
         n = self.module.expand(self.frontier, 0, self.out, 0, tally)
         found = [
-            (self.kernel.actions[int(row[-1]) & 0xFFFF], self.layout.decode(row[:-1])) for row in self.out[:n].tolist()
+            (self.kernel.actions[int(row[self.layout.words]) & 0xFFFF], self.layout.decode(row[: self.layout.words]))
+            for row in self.out[:n].tolist()
         ]
         return found, int(tally[self.module.CLIP_AT : self.module.ERROR].sum()), bool(tally[self.module.ERROR])
 
