@@ -30,7 +30,7 @@ FULL = 0.9
 START = 1 << 16
 """Slots of the first table."""
 GROWTH = ((1 << 22, 4.0), (1 << 24, 2.0), (1 << 62, 1.5))
-"""Tables of up to so many slots grow by this factor: moving all takes time, while it lasts both take memory."""
+"""Tables of up to so many slots grow by this factor: a step up moves all that is in it, a large table takes memory."""
 KEPT = 1 << 16
 """Slots at the start of the table that are kept aside while it grows."""
 CHUNK = 1 << 19

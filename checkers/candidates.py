@@ -26,7 +26,7 @@ from spec.domains import (
     Type,
 )
 from spec.ir import Graph, Node
-from spec.subset import Elaborated
+from spec.subset import Elaborated, Leaf
 from spec.symbols import bits_of
 
 MOST = 150_000
@@ -67,7 +67,7 @@ class Fields:
         leaves = iter(model.leaves)
         self._take(model.bound.type, leaves, None, "")
 
-    def _take(self, kind: Type, leaves: Iterator[object], given: Node | None, given_text: str) -> None:
+    def _take(self, kind: Type, leaves: Iterator[Leaf], given: Node | None, given_text: str) -> None:
         g = self.graph
         if isinstance(kind, RecordType):
             for _, inner in kind.fields:
@@ -77,22 +77,22 @@ class Fields:
                 self._take(kind.value, leaves, given, given_text)
         elif isinstance(kind, OptionType):
             leaf = next(leaves)
-            there = g.var(leaf.path, leaf.type)  # type: ignore[attr-defined]
-            name = _name(leaf.path)  # type: ignore[attr-defined]
+            there = g.var(leaf.path, leaf.type)
+            name = _name(leaf.path)
             self.present.append(Part(name, there, given, given_text))
             self._take(kind.inner, leaves, there, f"{name} is not None")
         elif isinstance(kind, BagType):
             for i in range(kind.size):
                 leaf = next(leaves)
-                slot = g.var(leaf.path, leaf.type)  # type: ignore[attr-defined]
+                slot = g.var(leaf.path, leaf.type)
                 there = g.not_(g.eq(slot, g.num(0)))
-                name = _name(leaf.path)  # type: ignore[attr-defined]
+                name = _name(leaf.path)
                 self.present.append(Part(f"{name}#{i}", there))
                 self._message(kind.item, slot, there, f"{name}#{i}")
         else:
             leaf = next(leaves)
-            node = g.var(leaf.path, leaf.type)  # type: ignore[attr-defined]
-            self._scalar(_name(leaf.path), node, kind, given, given_text)  # type: ignore[attr-defined]
+            node = g.var(leaf.path, leaf.type)
+            self._scalar(_name(leaf.path), node, kind, given, given_text)
 
     def _message(self, kind: RecordType, slot: Node, there: Node, name: str) -> None:
         g = self.graph

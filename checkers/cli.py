@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import signal
 import sys
 import tempfile
@@ -15,11 +16,11 @@ from typing import Any, NoReturn
 import rich.console
 
 from checkers import gate, story, why
-from checkers.load import load, names
+from checkers.load import config_values, load, names
 from checkers.options import METHODS, Options, Progress, Proof, Walks, seconds
-from checkers.report import report, report_guards
+from checkers.report import guards_record, report, report_guards
 from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
-from checkers.verdict import Exit, error_record, write_record
+from checkers.verdict import Exit, error_record, write_atomically, write_record
 from spec.language import LanguageError
 from spec.trace import ReplayRefused, Trace, TraceError, from_itf, read_itf, replay, to_itf
 
@@ -70,7 +71,7 @@ def weight(text: str) -> tuple[str, int]:
 
 
 def _common(command: argparse.ArgumentParser) -> None:
-    """What `check` and `simulate` both take."""
+    """What every command takes that asks something of a model."""
     command.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
     command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
     command.add_argument(
@@ -80,13 +81,21 @@ def _common(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only these properties or covers; repeatable, * allowed",
     )
-    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, metavar="N", help="threads")
     command.add_argument("--budget", type=duration, metavar="60s", help="stop after this time")
     command.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
     command.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
+    command.add_argument("--quiet", action="store_true", help="no progress, no stories")
+
+
+def _threads(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, metavar="N", help="threads")
+
+
+def _running(command: argparse.ArgumentParser) -> None:
+    """What a command takes that runs a model."""
+    _threads(command)
     command.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
     command.add_argument("--witness", action="store_true", help="show how covers are reached")
-    command.add_argument("--quiet", action="store_true", help="no progress, no stories")
 
 
 def parser() -> Parser:
@@ -99,6 +108,7 @@ def parser() -> Parser:
 
     check = commands.add_parser("check", help="search every reachable state of a model")
     _common(check)
+    _running(check)
     check.add_argument("--engine", choices=list(ENGINES), default=DEFAULT_ENGINE)
     check.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
     check.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
@@ -106,6 +116,7 @@ def parser() -> Parser:
 
     walking = commands.add_parser("simulate", help="take random walks through a model: finds flaws, proves nothing")
     _common(walking)
+    _running(walking)
     walking.add_argument("--walks", type=positive, default=Walks.count, metavar="N", help="how many")
     walking.add_argument("--depth", type=positive, default=Walks.depth, metavar="N", help="states of a walk, at most")
     walking.add_argument("--seed", type=seed, default=Walks.seed, metavar="N", help="the same seed, the same walks")
@@ -128,11 +139,12 @@ def parser() -> Parser:
 
     weighing = commands.add_parser("guards", help="leave out each guard in turn: which property falls?")
     _common(weighing)
+    _threads(weighing)
     weighing.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
 
     checking = commands.add_parser("verify", help="check a certificate with a fresh solver")
     checking.add_argument("certificate", type=Path, metavar="FILE")
-    checking.add_argument("--model", metavar="MODEL", help="another model than the certificate names")
+    checking.add_argument("--model", metavar="MODEL", help="where the model is now")
 
     again = commands.add_parser("replay", help="execute a trace in plain Python")
     again.add_argument("trace", type=Path, metavar="TRACE")
@@ -221,7 +233,8 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
     from checkers.guards import guards
     from checkers.kernels import roomy
 
-    _writable(args.json, "--json")
+    for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
+        _writable(path, what)
     bound, lowered, sha = prepare(args.model, args.set)
     options = Options(args.property, None, args.budget, args.memory, args.workers)
     progress = Progress(quiet=args.quiet)
@@ -233,10 +246,17 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no guards")
     code = Exit.INCONCLUSIVE if early or any(g.verdict == "undecided" for g in found) else Exit.OK
     report_guards(bound, found, base, early, console)
+    written = {}
+    for number, guard in enumerate(found):
+        if args.trace_dir and guard.trace is not None:
+            path = args.trace_dir / f"{bound.model.name}--{guard.action}-{guard.line}-{number}.itf.json"
+            write_atomically(path, to_itf(guard.trace, bound))
+            written[number] = str(path)
+            console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
     if args.json:
-        config = {k: str(v) for k, v in vars(bound.config).items()}
-        data = {"model": bound.model.name, "model_sha256": sha, "config": config, "exit_code": code.value}
-        write_record(args.json, {**data, "stopped_because": early, "guards": [vars(g) for g in found]})
+        repro = shlex.join(["reassure", "guards", args.model, *(f"--set={s}" for s in args.set)])
+        about = (bound.model.name, sha, config_values(bound.config), repro)
+        write_record(args.json, guards_record(code, early, about, found, written))
     return code
 
 
@@ -414,6 +434,8 @@ def main(argv: list[str] | None = None) -> int:
         return found.value
     except OSError as error:
         return _failed(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), args, words)
+    except LanguageError as error:
+        return _failed(Exit.MODEL, str(error), args, words)
     except RecursionError:
         return _failed(Exit.INTERNAL, "a model nests too deeply", args, words)
     except MemoryError:

@@ -9,8 +9,9 @@ One module, since the loop a value is computed in depends on its expression and 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from checkers.layout import SEQ_LENGTH_AT, Code, Layout, codes, is_index
 from checkers.search_text import STATE_CLAIMS, STEP_BITS, search_text
@@ -119,15 +120,31 @@ def rebuild(g: Graph, node: Node, args: tuple[Node, ...]) -> Node:
     return g.op(node.op, node.type, args, node.data)
 
 
-def conjuncts(checks: tuple[Check, ...]) -> list[Check]:
-    """Guards split at `and`, in order."""
+def conjuncts(checks: tuple[Check, ...], as_written: bool) -> list[Check]:
+    """Guards split at `and`, in order. as_written: only where the source has an `and` too."""
     found: list[Check] = []
     for check in checks:
-        if check.kind == "require" and check.condition.op == "and":
-            found += [Check("require", c, check.text, check.file, check.line) for c in check.condition.args]
-        else:
+        parts = check.condition.args if check.kind == "require" and check.condition.op == "and" else ()
+        if as_written and len(parts) != len(written(check.text)):
+            parts = ()
+        for i, condition in enumerate(parts):
+            found.append(replace(check, condition=condition, part=(i, len(parts))))
+        if not parts:
             found.append(check)
     return found
+
+
+def written(text: str) -> list[str]:
+    """The conjuncts of a guard as they stand in the source."""
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return [text]
+    if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name) and node.func.id == "require":
+        node = node.args[0]
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return [ast.unparse(value) for value in node.values]
+    return [ast.unparse(node)]
 
 
 class Emitter:
@@ -423,7 +440,7 @@ class ActionWriter:
 
     def write(self) -> list[str]:
         e, outcome = self.e, self.outcome
-        left = conjuncts(outcome.checks)
+        left = conjuncts(outcome.checks, as_written=self.kernel.switches)
         pending: set[str] = set()
         for p in outcome.params:
             pending |= {p.name}

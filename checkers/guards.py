@@ -7,24 +7,29 @@ against it although it does forbid something may be the sign of a property that 
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
 from checkers.breadth_first import SMALL, Level, OutOfMemory, RaisedAt, Search, Seen
-from checkers.codegen import Kernel
+from checkers.codegen import Kernel, written
 from checkers.kernels import compiled
 from checkers.layout import layout_of
+from checkers.load import config_values
 from checkers.options import Interrupted, Options, Progress
+from checkers.paths import Paths
 from checkers.search_text import TAG_BITS
+from checkers.traces import Disagreement
+from checkers.without import Unguarded
 from spec.binding import Bound, Clipped
+from spec.ir import Node
 from spec.subset import Elaborated
+from spec.trace import Trace
 
 MOST = 20
 """A search without a guard is given up at so many times the states of the model (and a million)."""
@@ -45,6 +50,8 @@ class Guard:
     falls: tuple[str, ...] = ()
     depth: int | None = None
     """Levels of the shortest violation."""
+    trace: Trace | None = None
+    """How it comes about: the run of plain Python without the guard."""
     note: str = ""
 
 
@@ -57,6 +64,8 @@ class Ran:
     fallen: dict[str, int]
     clipped: int
     ended: str
+    search: Search | None = None
+    seen: Seen = field(default_factory=Seen)
 
 
 class Guards:
@@ -64,6 +73,7 @@ class Guards:
 
     def __init__(self, bound: Bound, lowered: Elaborated, digest: str, options: Options, say: Callable[[str], None]):
         self.bound, self.options, self.say = bound, options, say
+        self.digest = digest
         self.layout = layout_of(bound.type, tag=TAG_BITS)
         self.kernel: Kernel
         self.module: ModuleType
@@ -108,7 +118,7 @@ class Guards:
                 ended = str(error)
         tally = np.sum([w.tally for w in search.workers], axis=0)
         generated, clipped = int(tally[self.module.GENERATED]), int(tally[self.module.CLIPS_TOTAL])
-        return Ran(generated, search.distinct, self._fallen(seen), clipped, ended)
+        return Ran(generated, search.distinct, self._fallen(seen), clipped, ended, search, seen)
 
     def _fallen(self, seen: Seen) -> dict[str, int]:
         """Properties that fell, with the states of their shortest traces."""
@@ -125,20 +135,19 @@ class Guards:
 
     def listed(self) -> list[Guard]:
         """Every guard, in the kernel's order, with its own part of the `require` it is from."""
-        groups: dict[tuple[str, str, int], list[int]] = {}
-        for i, (action, check) in enumerate(self.kernel.guards):
-            groups.setdefault((action, check.text, check.line), []).append(i)
         found = []
-        for i, (action, check) in enumerate(self.kernel.guards):
-            group = groups[action, check.text, check.line]
-            text = part(check.text, group.index(i), len(group))
+        for action, check in self.kernel.guards:
+            number, count = check.part
+            parts = written(check.text)
+            text = parts[number] if count == len(parts) else check.text
             found.append(Guard(action, text, Path(check.file).name, check.line))
         return found
 
     def judge(self, guard: Guard, number: int, base: Ran) -> None:
         """Leaves a guard out, and says what comes of it."""
-        if guard.text.startswith("some("):
-            guard.verdict, guard.note = "raises", "without it there is no value to act on"
+        _, check = self.kernel.guards[number]
+        if check.text.startswith("some(") or makes_sure(check.condition):
+            guard.verdict, guard.note = "raises", "without it there may be no value to act on"
             return
         ran = self.run(number + 1, max(1_000_000, MOST * base.distinct), set(base.fallen))
         new = {name: level for name, level in ran.fallen.items() if name not in base.fallen}
@@ -146,6 +155,7 @@ class Guards:
             first = min(new.values())
             guard.verdict, guard.depth = "load-bearing", first
             guard.falls = tuple(sorted(name for name, level in new.items() if level == first))
+            self._tell(guard, number, ran)
         elif ran.ended == "raises":
             guard.verdict, guard.note = "raises", "without it the action is not defined: Python raises"
         elif ran.ended:
@@ -161,20 +171,41 @@ class Guards:
                     "without it steps leave a bound; within the bounds nothing falls",
                 )
 
+    def _tell(self, guard: Guard, number: int, ran: Ran) -> None:
+        """The story of the first property that falls, in plain Python without the guard."""
+        _, check = self.kernel.guards[number]
+        try:
+            without = Unguarded(self.bound, guard.action, check.file, check.line, check.part)
+        except LookupError as error:
+            guard.note = f"no story: {error}"
+            return
+        assert ran.search is not None
+        name = guard.falls[0]
+        claim = next((p for p in self.bound.properties if p.name == name), None)
+        flag = self.kernel.flags()[name]
+        guard.trace = Paths(without, ran.search, number + 1).shown(claim, flag, ran.seen.levels[flag])
+        if len(guard.trace) != guard.depth:
+            raise Disagreement(f"{guard.text}: {len(guard.trace)} states instead of {guard.depth}")
+        guard.trace.meta = {
+            "model": self.bound.model.name,
+            "model_sha256": self.digest,
+            "config": config_values(self.bound.config),
+            "property": name,
+            "property_kind": claim.kind if claim else "deadlock",
+            "engine": "guards",
+            "without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}",
+        }
 
-def part(text: str, number: int, count: int) -> str:
-    """The n-th of the conjuncts of a guard's text; the whole text where they are not those of the source."""
-    if count == 1:
-        return text
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        return f"{text} (part {number + 1} of {count})"
-    if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name) and node.func.id == "require":
-        node = node.args[0]
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and len(node.values) == count:
-        return ast.unparse(node.values[number])
-    return f"{text} (part {number + 1} of {count})"
+
+def makes_sure(condition: Node) -> set[Node]:
+    """The optional fields that are there if the condition holds: what follows may read them."""
+    if condition.op in ("var", "param") and str(condition.data[-1]).endswith("?"):
+        return {condition}
+    if condition.op == "and":
+        return set().union(*(makes_sure(a) for a in condition.args))
+    if condition.op == "or":
+        return set.intersection(*(makes_sure(a) for a in condition.args))
+    return set()
 
 
 def guards(

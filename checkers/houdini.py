@@ -1,15 +1,16 @@
-"""An inductive part of a set of candidate lemmas, as large as the goals need.
+"""Proofs by induction from as many candidate lemmas as the goals need.
 
-Candidates that fail in a sample of reachable states go first. Then Z3 looks for a state that satisfies all that is left
-and has a successor that does not; what that successor refutes goes, and so does what the states beyond it refute, which
-the native kernel walks to. What stays holds initially and is preserved by every step: so it holds in every reachable
-state, however long the run.
+Candidates that fail in a sample of reachable states go first. Then Z3 is asked for each goal, and for each lemma that a
+goal turns out to need, whether a step from a state that satisfies every lemma left can break it. A lemma that can be
+broken goes, and so does what the successor refutes and what the states beyond it do, which the native kernel walks to.
+What the proved goals need holds initially and is preserved by every step: so in every reachable state of any run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from checkers.kernels import compiled
 from checkers.layout import Layout, layout_of
 from checkers.machine import Machine
 from checkers.options import Interrupted, Walks
+from checkers.paths import Probe
 from checkers.sample import Sample, Unsupported, columns
 from checkers.search_text import TAG_BITS
 from checkers.simulate import Walked, Walker
+from checkers.traces import Disagreement
 from spec.binding import Bound, Clipped
 from spec.domains import BoolType, IntType, SeqType, Type
 from spec.ir import Node
+from spec.language import Property
 from spec.subset import Elaborated
 from spec.symbols import bits_of
 
@@ -93,6 +97,16 @@ class Scout:
             paths.append(path[:states])
         return seen, np.unique(np.concatenate(paths), axis=0)
 
+    def confirm(self, claim: Property, states: list[Any]) -> None:
+        """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
+        probe = Probe(Search.of(self.kernel, self.module, 1, None))
+        for before, after in pairwise(states):
+            if not probe.leads_to(self.row(before), self.row(after)):
+                raise Disagreement(f"the kernel has no step from {before} to {after}")
+        last = states[-2] if claim.over_steps else states[-1]
+        if not probe.flagged(self.row(last), self.kernel.flags()[claim.name]):
+            raise Disagreement(f"{claim.name}: the kernel finds no fault with {last}")
+
     def sample(self, rows: Rows) -> Sample:
         return Sample(columns(rows, self.layout, self.paths))
 
@@ -153,6 +167,7 @@ class Houdini:
         self.lemmas = lemmas
         self.live = set(range(len(lemmas)))
         self.rounds = 0
+        self.numbers = count()
         self.lost: dict[str, tuple[Any, Any]] = {}
         """For goals that are possible: the state that satisfied all lemmas, and its successor."""
         self.cores: dict[Goal, set[int]] = {}
@@ -170,12 +185,12 @@ class Houdini:
 
     def goal(self, name: str, condition: z3.BoolRef) -> Goal:
         """A goal of one's own: a condition over a state, a step from it and the next state."""
-        flag = z3.Bool(f"goal!{name}!{len(self.cores)}!{self.solver.num_scopes()}!{id(condition)}")
+        flag = z3.Bool(f"goal!{next(self.numbers)}")
         self.solver.add(z3.Implies(flag, condition))
         return Goal(name, flag)
 
-    def run(self, goals: list[Goal], steps: bool = True) -> set[str]:
-        """Names of the goals (and of the lemmas they need) that are impossible; call again for more goals.
+    def run(self, goals: list[Goal], steps: bool = True) -> None:
+        """Finds which goals (and which of the lemmas that they need) are impossible; call again for more goals.
 
         steps: whether the goals are about steps that are taken (and not about leaving a bound, or raising).
         """
@@ -203,7 +218,6 @@ class Houdini:
                     todo += self._without(self._refuted(states, model))
             else:
                 raise Interrupted(f"Z3 gave no answer: {self.solver.reason_unknown()}")
-        return {g.name for g in self.cores}
 
     def _without(self, gone: set[int]) -> list[Goal]:
         """Goals that had relied on lemmas that went."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Search, Seen
-from checkers.codegen import DEAD, Flag
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
@@ -22,9 +21,7 @@ from checkers.search_text import TAG_BITS
 from checkers.traces import Disagreement
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from spec.binding import Bound, Clipped, ModelError
-from spec.language import Property
 from spec.subset import Elaborated
-from spec.trace import Trace
 
 
 def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
@@ -136,28 +133,9 @@ def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, option
 
     hits = {name: (flag, seen.levels[flag]) for name, flag in kernel.flags().items() if flag in seen.levels}
 
-    def trace(p: Property, flag: Flag, level: int) -> Trace:
-        state = paths.located(level, flag)
-        if not p.over_steps:
-            if bound.holds(p, state) != (p.kind == "cover"):
-                raise Disagreement(f"{p.name}: the kernel and plain Python differ on {state}")
-            return paths.trace(level, state, None)
-        for step in bound.steps(state):
-            if isinstance(step.after, Clipped) or not bound.concerns(p, step.action):
-                continue
-            if bound.holds_on(p, state, step) == (p.kind == "cover"):
-                return paths.trace(level, state, step)
-        raise Disagreement(f"{p.name}: the kernel and plain Python differ on the steps of {state}")
-
     for finding in verdict.properties:
-        if finding.kind == "deadlock":
-            if DEAD in seen.levels:
-                state = paths.located(seen.levels[DEAD], DEAD)
-                if next(bound.steps(state), None) is not None:
-                    raise Disagreement(f"plain Python has a step from {state}")
-                finding.trace = paths.trace(seen.levels[DEAD], state, None)
-        elif finding.name in hits:
-            finding.trace = trace(claims[finding.name], *hits[finding.name])
+        if finding.name in hits:
+            finding.trace = paths.shown(claims.get(finding.name), *hits[finding.name])
         if finding.trace is not None:
             finding.status, finding.depth = "violated", len(finding.trace)
     for cover in verdict.covers:
@@ -165,7 +143,7 @@ def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, option
             flag, level = hits[cover.name]
             cover.depth = level + claims[cover.name].over_steps
             if options.witness:
-                cover.trace = trace(claims[cover.name], flag, level)
+                cover.trace = paths.shown(claims[cover.name], flag, level)
 
 
 __all__ = ["Disagreement", "ModelError", "Search", "check"]

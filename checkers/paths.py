@@ -15,8 +15,9 @@ import numpy as np
 
 from checkers.breadth_first import CHUNK, LOAD, Rows, Search, Worker, slices
 from checkers.codegen import Flag, Kernel
-from checkers.traces import Disagreement, told
-from spec.binding import Bound, Step
+from checkers.traces import Disagreement, shows, told
+from spec.binding import Bound, Clipped, Step
+from spec.language import Property
 from spec.trace import Trace
 
 PIECE = 1 << 13
@@ -86,8 +87,11 @@ def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
 class Paths:
     """Canonical states and paths of one search."""
 
-    def __init__(self, bound: Bound, search: Search) -> None:
+    def __init__(self, bound: Bound, search: Search, switch: int = 0) -> None:
+        """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
         self.bound, self.levels, self.probe = bound, search.levels, Probe(search)
+        if switch:
+            self.probe.worker.tally[search.module.SWITCH] = switch
         self.kernel: Kernel = search.kernel
 
     def _smallest(self, level: int, hit: Callable[[Rows], bool]) -> Any:
@@ -96,16 +100,30 @@ class Paths:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
         return self.kernel.layout.decode(row.view(np.uint64))
 
-    def located(self, level: int, flag: Flag) -> Any:
+    def _located(self, level: int, flag: Flag) -> Any:
         """The smallest state of a level with a flag."""
         return self._smallest(level, lambda rows: self.probe.flagged(rows, flag))
+
+    def shown(self, claim: Property | None, flag: Flag, level: int) -> Trace:
+        """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
+        state = self._located(level, flag)
+        if claim is None or not claim.over_steps:
+            if not shows(self.bound, claim, None, None, state):
+                raise Disagreement(
+                    f"{claim.name if claim else 'deadlock'}: plain Python and the kernel differ on {state}"
+                )
+            return self._trace(level, state, None)
+        for step in self.bound.steps(state):
+            if not isinstance(step.after, Clipped) and shows(self.bound, claim, state, step, step.after):
+                return self._trace(level, state, step)
+        raise Disagreement(f"{claim.name}: plain Python and the kernel differ on the steps of {state}")
 
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
         target = np.array(self.kernel.layout.encode(state), np.uint64).view(np.int64)
         return self._smallest(level, lambda rows: self.probe.leads_to(rows, target))
 
-    def trace(self, level: int, state: Any, last: Step | None) -> Trace:
+    def _trace(self, level: int, state: Any, last: Step | None) -> Trace:
         """The canonical shortest path, replayed in plain Python."""
         bound, path = self.bound, [state]
         steps: list[Step] = []

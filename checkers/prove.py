@@ -29,6 +29,8 @@ from spec.language import Property
 from spec.subset import Elaborated, Formula
 
 COVER_WALKS = Walks(4_000, 100, 1)
+DEEPEST = 200
+"""How deep a run is looked for that Spacer says is there."""
 QUICK_DEPTH = 6
 """How deep `auto` looks for a counterexample before it tries to prove."""
 
@@ -41,12 +43,15 @@ class Prover:
     machine: Machine
     verdict: Verdict
     proof: Proof
+    options: Options
     say: Callable[[str], None]
     """Reports progress, and raises when the budget is over."""
     left: Callable[[], float | None]
     digest: str
     lemmas: list[Lemma] = field(default_factory=list)
     """What is known to hold in every reachable state."""
+    known: list[Formula] = field(default_factory=list)
+    """Invariants that are proved."""
     weeding: Houdini | None = None
     bounded: bool = False
     """Whether it was settled which bounds a step might leave."""
@@ -108,8 +113,12 @@ class Prover:
                     self._violated(name, solver.model(), k + 2)
 
     def _sat(self, solver: z3.Solver, condition: z3.BoolRef) -> bool:
+        rest = self.left()
+        if rest is not None:
+            solver.set(timeout=max(1, int(1000 * rest)))
         answer = solver.check(condition)
         if answer == z3.unknown:
+            self.say("Z3 gave no answer")  # raises when the budget is over
             raise Interrupted(f"Z3 gave no answer: {solver.reason_unknown()}")
         return bool(answer == z3.sat)
 
@@ -118,6 +127,7 @@ class Prover:
         states = [self.machine.decoded(k, model) for k in range(count)]
         finding = self.finding(name)
         finding.trace = told(self.bound, states, steps_between(self.bound, claim, states))
+        self.scout.confirm(claim, states)
         finding.status, finding.depth = "violated", count
 
     # -- induction ------------------------------------------------------------------------------------
@@ -159,25 +169,52 @@ class Prover:
             finding.status, finding.note = "proved", how
         elif open_[0].name in self.weeding.lost:
             before, after = self.weeding.lost[open_[0].name]
-            finding.note = f"not inductive: perhaps not reachable, {before} leads to {after}"
+            finding.note, finding.astray = "not inductive", [before, after]
 
     def k_induction(self, depth: int) -> None:
-        """Each invariant from `depth` states without a violation, all different, to the next."""
-        self.bmc(depth)
-        machine = self.machine
+        """Each property from `depth` states without a violation, all different, to the next."""
+        self.bmc(depth + 1)  # the base, also for claims over the step that follows
         for name, f in self.over_states().items():
-            solver = z3.SolverFor("QF_FD")
-            for k in range(depth):
-                self.say(f"{name}: {k + 1} states")
-                solver.add(machine.well_formed(k), machine.holds(f, k), machine.step(k))
+            if self._k_inductive(name, depth, [], f):
+                self.known.append(f)
+        for name, where in self.over_steps().items():
+            self._k_inductive(name, depth, where, None)
+
+    def _k_inductive(
+        self,
+        name: str,
+        depth: int,
+        where: list[tuple[int, Formula]],
+        invariant: Formula | None,
+    ) -> bool:
+        """Whether so many states and steps that satisfy it are followed by one that does.
+
+        where: of a step property, the actions that it is about.
+        """
+        machine, solver = self.machine, z3.SolverFor("QF_FD")
+
+        def broken(k: int) -> z3.BoolRef:
+            """By the step from copy k."""
+            if invariant is not None:
+                return z3.Not(machine.holds(invariant, k + 1))
+            return z3.Or(*(z3.And(machine.steps(k)[n].taken, z3.Not(machine.holds(f, k))) for n, f in where))
+
+        for k in range(depth):
+            self.say(f"{name}: {k + 1} states")
+            solver.add(machine.well_formed(k), *(machine.holds(f, k) for f in self.known), machine.step(k))
+            if invariant is not None:
+                solver.add(machine.holds(invariant, k))
                 solver.add(*(machine.differ(j, k + 1) for j in range(k + 1)))
-                if not self._sat(solver, z3.Not(machine.holds(f, k + 1))):
-                    self.finding(name).status, self.finding(name).note = "proved", f"by {k + 1}-induction"
-                    break
             else:
-                states = [machine.decoded(k, solver.model()) for k in range(depth + 1)]
-                said = f"perhaps not reachable, from {states[0]} to {states[-1]}"
-                self.finding(name).note = f"not {depth}-inductive: {said}"
+                solver.add(*(machine.differ(j, k) for j in range(k)))
+            if not self._sat(solver, broken(k)):
+                self.finding(name).status, self.finding(name).note = "proved", f"by {k + 1}-induction"
+                return True
+            found = solver.model()
+            solver.add(z3.Not(broken(k)))
+        states = [machine.decoded(k, found) for k in range(depth + 1)]
+        self.finding(name).note, self.finding(name).astray = f"not {depth}-inductive", states
+        return False
 
     def pdr(self) -> None:
         """What is left, by Spacer, the lemmas known."""
@@ -188,8 +225,8 @@ class Prover:
                 self.finding(name).status, self.finding(name).note = "proved", "by property-directed reachability"
                 self.lemmas += [Lemma(name, f.condition)]
             elif answer == z3.sat:
-                self.finding(name).note = "Spacer: it can be violated"
-                self.bmc(1_000)
+                self.finding(name).note = "Spacer: it can be violated, by a run that bounded search has yet to find"
+                self.bmc(DEEPEST)
             else:
                 self.finding(name).note = f"Spacer gave no answer ({why})"
 
@@ -230,14 +267,15 @@ class Prover:
 
     def covers(self) -> None:
         """Covers, by random walks: what nothing reaches proves nothing."""
-        wanted = [p for p in self.bound.covers if self.verdict.wanted(p.name)]
+        wanted = [p for p in self.bound.covers if self.options.wants(p.name)]
         seen, _ = self.scout.walks(COVER_WALKS)
-        kernel = self.scout.kernel
+        flags = self.scout.kernel.flags()
         for p in wanted:
-            names, kind = (kernel.step_flags, 1) if p.over_steps else (kernel.state_flags, 0)
-            hits = int(seen.hits[kind, names.index(p.name)]) if p.name in names else 0
-            depth = int(seen.best[kind, names.index(p.name), 0]) + 1 if hits else None
+            flag = flags.get(p.name)
+            hits = int(seen.hits[flag]) if flag else 0
+            depth = int(seen.best[flag][0]) + 1 if flag and hits else None
             self.verdict.covers.append(Reached(p.name, depth, walks=hits or None))
+        self.verdict.exhaustive = False
 
     def certificate(self) -> Certificate | None:
         """The lemmas that what was proved needs."""
@@ -269,7 +307,7 @@ def prove(
         verdict.properties.append(Finding("deadlock", "deadlock", "not_checked", note="`check` decides it"))
     for name in ("sat.random_seed", "smt.random_seed"):
         z3.set_param(name, proof.seed)
-    prover = Prover(bound, Machine(lowered), verdict, proof, say, left, verdict.model_sha256)
+    prover = Prover(bound, Machine(lowered), verdict, proof, options, say, left, verdict.model_sha256)
     certificate: Certificate | None = None
     verdict.stopped_because = ""
     verdict.stats.workers = 1
@@ -308,7 +346,7 @@ def _by_method(prover: Prover) -> None:
         prover.bmc(depth or 20)
         for p in prover.open():
             p.status, p.note = "holds_to_depth", f"no violation of up to {depth or 20} states"
-        prover.verdict.stopped_because = f"depth {depth or 20} was reached"
+            prover.verdict.stopped_because = f"depth {depth or 20} was reached"
     elif method == "induction":
         prover.houdini(templates=False)
     elif method == "k-induction":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from checkers.story import tell
-from checkers.verdict import VERDICTS, Exit, Verdict
+from checkers.story import call, tell, tell_astray
+from checkers.verdict import VERDICTS, Exit, Verdict, error_record
 from spec.binding import Bound
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = Tru
             if finding.trace is not None:
                 console.print()
                 tell(finding.trace, bound, console)
+            elif finding.astray:
+                console.print()
+                tell_astray(finding.name, finding.astray, console)
         for cover in verdict.covers:
             if cover.trace is not None:
                 console.print()
@@ -84,7 +87,9 @@ def _covers(verdict: Verdict, console: Console) -> None:
                 of = f" of {verdict.walks['walks']:,}" if verdict.walks else ""
                 row.append(f", in {c.walks:,}{of} walks")
         else:
-            row.append("never reached" if verdict.complete else "not reached so far", style="bold red")
+            row.append(
+                "never reached" if verdict.complete and verdict.exhaustive else "not reached so far", style="bold red"
+            )
         console.print(row, soft_wrap=True)
 
 
@@ -182,13 +187,15 @@ def report_guards(bound: Bound, guards: list[Guard], base: Ran, early: str, cons
         if g.action != last:
             console.print(Text(f"\n{g.action}", style="bold"))
             last = g.action
-        row = Text(
-            f"  {g.text.removeprefix('require(').removesuffix(')') if g.text.startswith('require(') else g.text}"
-        )
+        row = Text(f"  {g.text}")
         row.append("\n    ")
         row.append(g.verdict, style="green" if g.verdict == "load-bearing" else "yellow")
         if g.falls:
             row.append(f": {', '.join(g.falls)}, trace of {g.depth} states")
+            if g.trace is not None:
+                row.append("\n      " + " > ".join(call(step) for step in g.trace.steps[1:]), style="dim")
+            elif g.note:
+                row.append(f"; {g.note}")
         elif g.note:
             row.append(f": {g.note}")
         console.print(row, soft_wrap=True)
@@ -198,3 +205,31 @@ def report_guards(bound: Bound, guards: list[Guard], base: Ran, early: str, cons
         console.print("not needed: it forbids something that no property minds; a property may be missing")
     if early:
         console.print(Text(f"stopped because {early}"), soft_wrap=True)
+
+
+def guards_record(
+    code: Exit, early: str, about: tuple[str, str, dict[str, Any], str], guards: list[Guard], traces: dict[int, str]
+) -> dict[str, Any]:
+    """The run record of `guards`. about: model, its digest, configuration, command; traces: files by guard."""
+    model, sha, config, repro = about
+    return {
+        **error_record(code, early or "every guard was left out", model, repro),
+        "model_sha256": sha,
+        "config": config,
+        "engine": "guards",
+        "complete": not early,
+        "guards": [
+            {
+                "action": g.action,
+                "text": g.text,
+                "file": g.file,
+                "line": g.line,
+                "verdict": g.verdict,
+                "falls": list(g.falls),
+                "depth": g.depth,
+                "note": g.note,
+                "trace": traces.get(number),
+            }
+            for number, g in enumerate(guards)
+        ],
+    }

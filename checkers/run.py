@@ -12,7 +12,7 @@ from typing import Any
 
 from checkers import reference
 from checkers.load import bind, config_values, digest, load, own_file, settings
-from checkers.options import Options, Progress, Walks
+from checkers.options import Options, Progress, Proof, Walks
 from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
 from spec.binding import Bound, ConfigError, ModelError
 from spec.domains import DomainError
@@ -28,14 +28,21 @@ def _reference(bound: Bound, lowered: Elaborated, options: Options, verdict: Ver
     return reference.check(bound, options, verdict, progress)
 
 
-def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
-    from checkers import native  # Numba takes a while to import, and only this engine needs it
+def _compiled(work: Callable[[], Verdict]) -> Verdict:
+    """Runs an engine that generates code; a disagreement with plain Python is a failure of this program."""
     from checkers.kernels import roomy
+    from checkers.traces import Disagreement
 
     try:
-        return roomy(lambda: native.check(bound, lowered, options, verdict, progress))
-    except native.Disagreement as error:
+        return roomy(work)
+    except Disagreement as error:
         raise Failure(Exit.DISAGREE, str(error)) from None
+
+
+def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+    from checkers import native  # Numba takes a while to import, and only some engines need it
+
+    return _compiled(lambda: native.check(bound, lowered, options, verdict, progress))
 
 
 ENGINES: dict[str, Engine] = {"native": _native, "reference": _reference}
@@ -44,40 +51,34 @@ DEFAULT_ENGINE = "native"
 
 def _engine(asked: Asked) -> Engine:
     if asked.proof is not None:
-        return _prover(asked)
-    if asked.walks is None:
-        return ENGINES[asked.engine]
-    walks = asked.walks
+        return _prover(asked, asked.proof)
+    if asked.walks is not None:
+        return _walker(asked.walks)
+    return ENGINES[asked.engine]
 
-    def walk(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
-        from checkers import native, simulate
-        from checkers.kernels import roomy
+
+def _walker(walks: Walks) -> Engine:
+    def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+        from checkers import simulate
 
         unknown = set(walks.weights) - {a.name for a in bound.model.actions}
         if unknown:
             has = ", ".join(a.name for a in bound.model.actions)
             raise Failure(Exit.USAGE, f"{bound.model.name} has no action {min(unknown)!r}; it has {has}")
-        try:
-            return roomy(lambda: simulate.simulate(bound, lowered, options, verdict, progress, walks))
-        except native.Disagreement as error:
-            raise Failure(Exit.DISAGREE, str(error)) from None
+        return _compiled(lambda: simulate.simulate(bound, lowered, options, verdict, progress, walks))
 
-    return walk
+    return engine
 
 
-def _prover(asked: Asked) -> Engine:
+def _prover(asked: Asked, proof: Proof) -> Engine:
     def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
         from checkers import prove
-        from checkers.kernels import roomy
-        from checkers.traces import Disagreement
 
-        verdict.wanted = options.wants
-        try:
-            made = roomy(lambda: prove.prove(bound, lowered, options, verdict, progress, asked.proof))
-        except Disagreement as error:
-            raise Failure(Exit.DISAGREE, str(error)) from None
-        verdict, asked.certificate = made
-        return verdict
+        def work() -> Verdict:
+            found, asked.certificate = prove.prove(bound, lowered, options, verdict, progress, proof)
+            return found
+
+        return _compiled(work)
 
     return engine
 
@@ -101,9 +102,10 @@ class Asked:
     accept_clipping: bool = False
     walks: Walks | None = None
     """Random walks instead of a search."""
-    proof: Any = None
+    proof: Proof | None = None
+    """A proof instead of a search."""
     certificate: Any = None
-    """A `prove.Proof` instead of a search."""
+    """What was proved, afterwards: a `certificate.Certificate`."""
 
     def repro(self) -> str:
         """The command that repeats it."""
@@ -157,7 +159,7 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
         verdict = _engine(asked)(bound, lowered, asked.options, verdict, progress)
-    except ModelError as error:
+    except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except reference.Nondeterminism as error:
         raise Failure(Exit.INTERNAL, str(error)) from None

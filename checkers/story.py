@@ -94,6 +94,17 @@ def tell(trace: Trace, bound: Bound, console: Console) -> None:
         console.print(Text("  " + line, style="bold red"), soft_wrap=True)
 
 
+def tell_astray(name: str, states: list[Any], console: Console) -> None:
+    """A counterexample to induction, its first state in full and then what changes."""
+    console.print(Text(f"{name} is not carried on from here (perhaps not reachable)", style="bold"))
+    for field, value in flat(states[0]).items():
+        console.print(Text(f"       {field} = {plain(value)}", style="dim"), soft_wrap=True)
+    for k in range(1, len(states)):
+        console.print(Text(f"  step {k}", style="cyan"))
+        for field, old, new in changes(states[k - 1], states[k]):
+            console.print(Text(f"       {field}: {old} -> {new}"), soft_wrap=True)
+
+
 def markdown(trace: Trace, bound: Bound) -> str:
     """The story as Markdown."""
     lines = [f"# {heading(trace)}", ""]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -75,6 +74,8 @@ class Finding:
     trace: Trace | None = None
     depth: int | None = None
     note: str = ""
+    astray: list[Any] = field(default_factory=list)
+    """A counterexample to induction: states, perhaps not reachable, that satisfy everything but the last of them."""
 
 
 @dataclass
@@ -137,14 +138,14 @@ class Verdict:
     stopped_because: str = ""
     accept_clipping: bool = False
     repro: str = ""
+    exhaustive: bool = True
+    """Whether a complete run has tried every way to reach a cover."""
     walks: dict[str, Any] = field(default_factory=dict)
     """Of a simulation: number, bounds, seed, and how long the walks were."""
     bounds_open: list[str] = field(default_factory=list)
     """Of a proof: bounds that it does not exclude that a step leaves."""
     lemmas: list[str] = field(default_factory=list)
     """Of a proof: the lemmas that it uses."""
-    wanted: Callable[[str], bool] = lambda name: True
-    """Whether a property or cover is asked for."""
     asked: set[str] = field(default_factory=set)
     """Properties that were asked for by name."""
 
@@ -175,7 +176,8 @@ class Verdict:
             elif p.status == "unknown" or (p.status == "not_checked" and p.name in self.asked):
                 codes.append(Exit.INCONCLUSIVE)
         if self.complete:
-            codes += [Exit.VACUOUS for c in self.covers if not c.reached]
+            short = Exit.VACUOUS if self.exhaustive else Exit.INCONCLUSIVE
+            codes += [short for c in self.covers if not c.reached]
         if self.stats.undeclared and not self.accept_clipping:
             codes.append(Exit.INCONCLUSIVE)
         if not self.complete and not self.stopped_because.startswith("depth"):

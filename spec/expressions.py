@@ -64,6 +64,8 @@ class Check:
     text: str
     file: str
     line: int
+    part: tuple[int, int] = (0, 1)
+    """Which of how many conjuncts of what is written there."""
 
 
 @dataclass

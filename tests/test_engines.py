@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkers.options import Options, Progress
+from checkers.options import Options, Progress, Walks
 from checkers.run import Asked, Failure, run
 from checkers.verdict import Exit, Verdict
 from spec.binding import Bound
@@ -92,7 +92,7 @@ from spec import *
 
 @dataclass(frozen=True)
 class Config:
-    top: Annotated[int, Range(0, 9)] = 9
+    top: Annotated[int, Range(0, 200)] = 9
 
 @dataclass(frozen=True)
 class State:
@@ -214,6 +214,37 @@ def it_ends(s: State) -> bool:
         assert (verdict.complete, verdict.exit()) == (False, Exit.INCONCLUSIVE)
         assert "budget" in verdict.stopped_because
         assert {p.status for p in verdict.properties} == {"unknown"}
+
+
+def many_claims(folder: Path, steps: int, states: int) -> str:
+    """Claims that fall one after the other: the n-th step property at the n-th step, and likewise the invariants."""
+    more = "".join(
+        f"@step_property\ndef step_{k}(before: State, after: State) -> bool:\n    return before.n != {k}\n"
+        for k in range(steps)
+    ) + "".join(f"@invariant\ndef state_{k}(s: State) -> bool:\n    return s.n != {k}\n" for k in range(states))
+    return graph(folder, f"s.n < {max(steps, states) - 1}", more=more, options=", deadlock=False")
+
+
+def test_more_claims_than_a_word_has_bits(tmp_path: Path) -> None:
+    """Of 130 step properties and 61 invariants each falls at its own depth, in a search as in walks."""
+    path = many_claims(tmp_path, 130, 61)
+    pairs = ["top=130"]
+    native, _ = checked(path, pairs, "native")
+    by_reference, _ = checked(path, pairs, "reference")
+    # Repeated loading makes another class of the state.
+    assert repr(everything(native)) == repr(everything(by_reference))
+    found = {p.name: p.depth for p in native.properties}
+    assert found == {f"step_{k}": k + 2 for k in range(129)} | {f"state_{k}": k + 1 for k in range(61)} | {
+        "step_129": None
+    }
+    walked, _ = run(Asked(path, pairs, "simulate", Options(), walks=Walks(1, 200)), Progress(quiet=True))
+    assert {p.name: p.depth for p in walked.properties} == found
+
+
+def test_too_many_claims_over_states(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="62 invariants and covers of states: at most 61 are possible") as refused:
+        checked(many_claims(tmp_path, 1, 62), [], "native")
+    assert refused.value.code is Exit.MODEL
 
 
 def test_memory_limit() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.guards import part
+from checkers.codegen import written
 from checkers.options import Options, Progress
 from checkers.run import Asked, run
 from tests.test_cli import said
@@ -47,19 +47,19 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], di
 def test_every_guard_has_a_verdict(judged: dict[tuple[str, str], dict[str, object]]) -> None:
     found = {key: g["verdict"] for key, g in judged.items()}
     assert found == {
-        ("fence", "require(broker in p.unfenced)"): "not needed",
-        ("unfence", "require(broker not in p.unfenced)"): "not needed",
-        ("propose", "p.leader is not None"): "load-bearing",
+        ("fence", "broker in p.unfenced"): "not needed",
+        ("unfence", "broker not in p.unfenced"): "not needed",
+        ("propose", "p.leader is not None"): "raises",
         ("propose", "p.proposed is None"): "not needed",
-        ("propose", "require(isr <= p.replicas & p.unfenced)"): "load-bearing",
+        ("propose", "isr <= p.replicas & p.unfenced"): "load-bearing",
         ("propose", "p.leader in isr"): "load-bearing",
         ("propose", "isr != p.isr"): "not needed",
         ("alter", "some(p.proposed)"): "raises",
-        ("reassign", "require(not reassigning(p))"): "not needed",
+        ("reassign", "not reassigning(p)"): "not needed",
         ("reassign", "target != p.replicas"): "not needed",
         ("reassign", "len(target) >= c.min_isr"): "not needed",
-        ("cancel", "require(reassigning(p))"): "not needed",
-        ("cancel", "require(len(isr) >= c.min_isr)"): "load-bearing",
+        ("cancel", "reassigning(p)"): "not needed",
+        ("cancel", "len(isr) >= c.min_isr"): "load-bearing",
     }
 
 
@@ -72,7 +72,7 @@ def written_out(folder: Path, guard: str, other: str) -> dict[str, int | None]:
 
 def test_load_bearing(judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path) -> None:
     """The model without that line falls to the same property, by a trace of the same length."""
-    guard = judged["cancel", "require(len(isr) >= c.min_isr)"]
+    guard = judged["cancel", "len(isr) >= c.min_isr"]
     fallen = written_out(tmp_path, "require(reassigning(p))", "pass")
     first = min(depth for depth in fallen.values() if depth is not None)
     assert (guard["falls"], guard["depth"]) == (["isr_never_empty"], first)
@@ -80,7 +80,7 @@ def test_load_bearing(judged: dict[tuple[str, str], dict[str, object]], tmp_path
 
 
 def test_not_needed(judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path) -> None:
-    assert judged["cancel", "require(reassigning(p))"]["note"] == "+0 states, +84 steps"
+    assert judged["cancel", "reassigning(p)"]["note"] == "+0 states, +84 steps"
     path = tmp_path / "without.py"
     action = CANCEL.format(guard="pass", other="require(len(isr) >= c.min_isr)")
     path.write_text(WITHOUT.format(action=action, name="cancel"))
@@ -109,8 +109,23 @@ def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     assert "stopped because the budget of 0.01 s ended" in out
 
 
-def test_parts() -> None:
-    assert part("require(a and (b or c))", 1, 2) == "b or c"
-    assert part("a and b", 0, 2) == "a"
-    assert part("require(f(x))", 1, 3) == "require(f(x)) (part 2 of 3)"
-    assert part("whole", 0, 1) == "whole"
+def test_the_story_is_plain_python_without_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Written as a trace, it is no run of the model; of the model without that line it is."""
+    code, out, _ = said(capsys, "guards", "core", f"--trace-dir={tmp_path}")
+    assert code == 0
+    assert "reassign(target={0, 1}) > reassign(target={1, 2}) > " in out and " > cancel()\n" in out
+    (path,) = tmp_path.glob("core--cancel-*.itf.json")
+    assert json.loads(path.read_text())["#meta"]["without"].startswith("len(isr) >= c.min_isr in cancel, core.py:")
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "core does not accept" in err) == (18, True)
+    model = tmp_path / "without.py"
+    model.write_text(WITHOUT.format(action=CANCEL.format(guard="require(reassigning(p))", other="pass"), name="cancel"))
+    code, out, _ = said(capsys, "replay", str(path), f"--model={model}")
+    assert (code, "isr_never_empty is violated at its end" in out) == (0, True)
+
+
+def test_written() -> None:
+    assert written("require(a and (b or c))") == ["a", "b or c"]
+    assert written("a and b") == ["a", "b"]
+    assert written("require(f(x))") == ["f(x)"]
+    assert written("unfinished(") == ["unfinished("]

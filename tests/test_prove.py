@@ -92,8 +92,10 @@ def test_core_is_not_inductive_by_itself() -> None:
     verdict = proved("core", [], "induction")
     assert verdict.exit() is Exit.INCONCLUSIVE
     assert statuses(verdict)["leader_in_isr"] == "unknown"
-    note = next(p.note for p in verdict.properties if p.name == "leader_in_isr")
-    assert note.startswith("not inductive: perhaps not reachable, Partition(")
+    found = next(p for p in verdict.properties if p.name == "leader_in_isr")
+    assert found.note == "not inductive"
+    before, after = found.astray
+    assert before.leader in before.isr and after.leader not in after.isr
     assert "not decided: " in verdict.stopped_because
 
 
@@ -141,7 +143,39 @@ def test_k_induction(tmp_path: Path) -> None:
     """`small` is inductive; so is `parity`; two steps do no harm."""
     verdict = proved(counter(tmp_path), [], "k-induction", depth=2)
     assert statuses(verdict)["small"] == "proved"
-    assert next(p.note for p in verdict.properties if p.name == "small") == "by 1-induction"
+    assert {p.name: p.note for p in verdict.properties} == dict.fromkeys(("small", "parity", "grows"), "by 1-induction")
+
+
+def test_k_induction_refutes_and_gives_up(tmp_path: Path) -> None:
+    """A step that falls is found; what is not inductive is shown, and called what it is."""
+    verdict = proved(counter(tmp_path, guard="require(s.n > 0 or s.even)", by=0), [], "k-induction", depth=2)
+    assert statuses(verdict) == {"small": "proved", "parity": "violated", "grows": "violated"}
+    verdict = proved("core", [], "k-induction", depth=2, properties=["leader_in_isr"])
+    assert statuses(verdict) == {"leader_in_isr": "unknown"}
+    assert (verdict.properties[0].note, len(verdict.properties[0].astray)) == ("not 2-inductive", 3)
+
+
+def test_decided_within_the_depth(tmp_path: Path) -> None:
+    """Bounded search that decides everything does not say that its depth was the end of it."""
+    verdict = proved(counter(tmp_path, guard="require(s.n < 2)"), [], "bmc", depth=8)
+    assert set(statuses(verdict).values()) == {"proved"}
+    assert verdict.stopped_because == "no run has more than 3 states"
+    verdict = proved(counter(tmp_path, guard="require(s.n < 29)", by=5), [], "bmc", depth=12, properties=["small"])
+    assert statuses(verdict) == {"small": "violated"}
+    assert verdict.stopped_because == "everything asked for is decided"
+
+
+def test_a_cover_that_walks_miss_is_not_vacuous(tmp_path: Path) -> None:
+    """Walks that do not reach a cover do not show that nothing does."""
+    path = tmp_path / "covered.py"
+    text = COUNTER.format(guard="require(s.n < 20)", by=1).replace(
+        "MODEL =", "@cover\ndef never(s: State) -> bool:\n    return s.n == 25\n\nMODEL ="
+    )
+    path.write_text(text.replace("import Model", "import Model, cover"))
+    verdict = proved(str(path), [])
+    assert verdict.exit() is Exit.INCONCLUSIVE
+    searched, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    assert searched.exit() is Exit.VACUOUS
 
 
 def test_budget() -> None:

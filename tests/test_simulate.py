@@ -194,7 +194,7 @@ def test_estimate_of_distinct_states() -> None:
     exact = {s for number in range(600) for s in them.states(number, 60)}
     assert len(exact) > 3_000
     assert abs(found.distinct() / len(exact) - 1) < 0.05
-    many = Walked.none(1, 1, 1)
+    many = Walked.none(1, 1, 1, 2)
     many.sketch[:] = 10
     assert many.distinct() == pytest.approx(0.7213 * 2**14 * 2**10, rel=1e-3)
 

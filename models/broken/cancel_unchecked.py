@@ -27,5 +27,12 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
 
 
 MODEL = kraft.MODEL.replacing(cancel)
-BREAKS = {"reassignment_keeps_min_isr": 6, "leader_has_a_successor": 7, "cancel_below_min_isr_is_refused": 3}
+BREAKS = {
+    "reassignment_keeps_min_isr": 6,
+    "leader_has_a_successor": 7,
+    "cancel_below_min_isr_is_refused": 3,
+    "own_steps_keep_min_isr": 6,
+    "own_steps_keep_a_leader": 7,
+    "own_steps_keep_an_in_sync_copy": 7,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

@@ -19,5 +19,9 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-BREAKS = {"completion_needs_min_isr": 5, "reassignment_keeps_min_isr": 8}
+BREAKS = {
+    "completion_needs_min_isr": 5,
+    "reassignment_keeps_min_isr": 8,
+    "own_steps_keep_min_isr": 8,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

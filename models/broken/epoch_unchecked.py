@@ -13,5 +13,10 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-BREAKS = {"leader_holds_everything_committed": 12, "stale_request_changes_nothing": 5, "deadlock": 8}
+BREAKS = {
+    "leader_holds_everything_committed": 12,
+    "stale_request_changes_nothing": 5,
+    "deadlock": 8,
+    "leaders_hold_what_was_committed": 12,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

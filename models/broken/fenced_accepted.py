@@ -13,5 +13,9 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-BREAKS = {"leader_holds_everything_committed": 11, "isr_is_unfenced": 5}
+BREAKS = {
+    "leader_holds_everything_committed": 11,
+    "isr_is_unfenced": 5,
+    "leaders_hold_what_was_committed": 11,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

@@ -25,5 +25,6 @@ BREAKS = {
     "pure_removal_commits_if_enough_is_left": 10,
     "completion_trims_isr_and_elr": 9,
     "deadlock": 12,
+    "leaders_hold_what_was_committed": 10,
 }
 """The properties that fall, and the number of states in the shortest trace of each."""

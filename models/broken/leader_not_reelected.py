@@ -18,5 +18,9 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-BREAKS = {"leader_holds_everything_committed": 9, "leader_is_in_sync": 9}
+BREAKS = {
+    "leader_holds_everything_committed": 9,
+    "leader_is_in_sync": 9,
+    "leaders_hold_what_was_committed": 9,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

@@ -13,5 +13,8 @@ def commit(s: Cluster, c: Config) -> Cluster:
 
 
 MODEL = kraft.MODEL.replacing(commit)
-BREAKS = {"leader_holds_everything_committed": 10}
+BREAKS = {
+    "leader_holds_everything_committed": 10,
+    "leaders_hold_what_was_committed": 10,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

@@ -19,5 +19,8 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-BREAKS = {"leader_holds_everything_committed": 11}
+BREAKS = {
+    "leader_holds_everything_committed": 11,
+    "leaders_hold_what_was_committed": 11,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

@@ -25,5 +25,11 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
 
 
 MODEL = kraft.MODEL.replacing(retarget)
-BREAKS = {"reassignment_keeps_min_isr": 6, "leader_has_a_successor": 7}
+BREAKS = {
+    "reassignment_keeps_min_isr": 6,
+    "leader_has_a_successor": 7,
+    "own_steps_keep_min_isr": 6,
+    "own_steps_keep_a_leader": 7,
+    "own_steps_keep_an_in_sync_copy": 7,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

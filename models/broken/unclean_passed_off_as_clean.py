@@ -17,5 +17,8 @@ def elect_from_elr(s: Cluster, c: Config, broker: Broker) -> Cluster:
 
 
 MODEL = kraft.MODEL.replacing(elect_from_elr)
-BREAKS = {"leader_holds_everything_committed": 3}
+BREAKS = {
+    "leader_holds_everything_committed": 3,
+    "leaders_hold_what_was_committed": 3,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""
