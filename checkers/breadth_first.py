@@ -324,11 +324,13 @@ class Seen:
     levels: dict[Flag, int] = field(default_factory=dict)
 
     def note(self, level: int, workers: list[Worker]) -> None:
-        for number in range(len(workers[0].flags)):
-            word = 0
-            for w in workers:
-                word |= int(w.flags[number])
-                w.flags[number] = 0
+        """Takes over what the workers saw on a level."""
+        for w in workers:
+            self.note_words(level, w.flags)
+            w.flags[:] = 0
+
+    def note_words(self, level: int, flags: Rows) -> None:
+        for number, word in enumerate(flags.tolist()):
             for bit in range(63):
                 if word >> bit & 1:
                     self.levels.setdefault((number, bit), level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import re
 import shlex
@@ -16,11 +17,12 @@ from typing import Any, NoReturn
 import rich.console
 
 from checkers import gate, story, why
-from checkers.load import config_values, load, names
-from checkers.options import METHODS, Options, Progress, Proof, Walks, seconds
+from checkers.load import UnknownModel, config_values, load, names
+from checkers.options import METHODS, Cluster, Options, Progress, Proof, Walks, seconds
 from checkers.report import guards_record, report, report_guards
-from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
+from checkers.run import DEFAULT_ENGINE, ENGINE_NAMES, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_atomically, write_record
+from spec.binding import ConfigError
 from spec.language import LanguageError
 from spec.trace import ReplayRefused, Trace, TraceError, from_itf, read_itf, replay, to_itf
 
@@ -98,6 +100,41 @@ def _running(command: argparse.ArgumentParser) -> None:
     command.add_argument("--witness", action="store_true", help="show how covers are reached")
 
 
+def setting(text: str) -> tuple[str, str]:
+    """`KEY=VALUE` of Spark's."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.startswith("spark."):
+        raise argparse.ArgumentTypeError(f"{text!r} is no setting of Spark; write spark.KEY=VALUE")
+    return key, value
+
+
+def _spark_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--master", metavar="URL", help="Spark: local[2] (the default), spark://..., yarn, k8s://...")
+    command.add_argument(
+        "--conf", action="append", type=setting, default=[], metavar="spark.KEY=VALUE", help="Spark: repeatable"
+    )
+
+
+def _cluster(args: argparse.Namespace) -> Cluster:
+    """What the options say of Spark; `Failure` where they do not go together."""
+    out, resume = getattr(args, "out", None), getattr(args, "resume", None)
+    if args.command == "check" and args.engine != "spark":
+        for option in ("master", "partitions", "out", "resume", "no_data", "conf"):
+            if getattr(args, option):
+                raise Failure(Exit.USAGE, f"--{option.replace('_', '-')} is for --engine spark")
+    if out and resume:
+        raise Failure(Exit.USAGE, "--out begins a run and --resume continues one: give one of them")
+    master = args.master or os.environ.get("MASTER") or Cluster.master
+    return Cluster(
+        master,
+        getattr(args, "partitions", None),
+        out=out or resume,
+        resume=bool(resume),
+        data=not getattr(args, "no_data", False),
+        conf=dict(args.conf),
+    )
+
+
 def parser() -> Parser:
     """The whole command line."""
     top = Parser(prog="reassure", description="Model checking of Kafka partition reassignment protocols.")
@@ -109,10 +146,15 @@ def parser() -> Parser:
     check = commands.add_parser("check", help="search every reachable state of a model")
     _common(check)
     _running(check)
-    check.add_argument("--engine", choices=list(ENGINES), default=DEFAULT_ENGINE)
+    check.add_argument("--engine", choices=ENGINE_NAMES, default=DEFAULT_ENGINE)
     check.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
     check.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
     check.add_argument("--accept-clipping", action="store_true", help="leaving a bound is meant; do not exit with 5")
+    _spark_options(check)
+    check.add_argument("--partitions", type=positive, metavar="N", help="Spark: owners of the visited states")
+    check.add_argument("--out", metavar="DIR", help="Spark: keep the run here; the state space as data for `query`")
+    check.add_argument("--no-data", action="store_true", help="Spark: with --out, only what --resume needs")
+    check.add_argument("--resume", metavar="DIR", help="Spark: continue the run that was begun there")
 
     walking = commands.add_parser("simulate", help="take random walks through a model: finds flaws, proves nothing")
     _common(walking)
@@ -141,6 +183,22 @@ def parser() -> Parser:
     _common(weighing)
     _threads(weighing)
     weighing.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
+
+    asking = commands.add_parser("query", help="ask SQL of the state space that a distributed search has kept")
+    asking.add_argument("dir", metavar="DIR", help="as given to check --engine spark --out DIR")
+    asking.add_argument("sql", metavar="SQL", help="over the tables states, edges, levels, properties")
+    asking.add_argument("--format", choices=["table", "csv", "json"], default="table")
+    asking.add_argument("--limit", type=int, default=1000, metavar="N", help="rows, at most (0: all)")
+    _spark_options(asking)
+
+    sweeping = commands.add_parser("sweep", help="check every configuration of a grid as one Spark job")
+    _common(sweeping)
+    sweeping.add_argument("--pairwise", action="store_true", help="only so many that any two values meet")
+    sweeping.add_argument("--depth", type=positive, metavar="N", help="stop each after this many levels")
+    sweeping.add_argument("--memory", type=size, metavar="2G", help="stop each before it uses more memory")
+    sweeping.add_argument("--fail-fast", action="store_true", help="stop each at its first violation")
+    sweeping.add_argument("--accept-clipping", action="store_true", help="leaving a bound is meant")
+    _spark_options(sweeping)
 
     checking = commands.add_parser("verify", help="check a certificate with a fresh solver")
     checking.add_argument("certificate", type=Path, metavar="FILE")
@@ -202,7 +260,8 @@ def do_models(args: argparse.Namespace, console: Console) -> Exit:
 
 def do_check(args: argparse.Namespace, console: Console) -> Exit:
     options = Options(args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness)
-    return _run(Asked(args.model, args.set, args.engine, options, args.accept_clipping), args, console)
+    asked = Asked(args.model, args.set, args.engine, options, args.accept_clipping, cluster=_cluster(args))
+    return _run(asked, args, console)
 
 
 def do_simulate(args: argparse.Namespace, console: Console) -> Exit:
@@ -257,6 +316,74 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
         repro = shlex.join(["reassure", "guards", args.model, *(f"--set={s}" for s in args.set)])
         about = (bound.model.name, sha, config_values(bound.config), repro)
         write_record(args.json, guards_record(code, early, about, found, written))
+    return code
+
+
+def do_query(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers.query import QueryError, query, show
+    from checkers.run_directory import RunDirectoryError
+    from checkers.spark_session import NoSpark
+
+    if args.limit < 0:
+        raise Failure(Exit.USAGE, f"--limit {args.limit} is less than nothing")
+    try:
+        names, rows, more = query(args.dir, args.sql, _cluster(args), args.limit)
+    except (QueryError, RunDirectoryError) as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    except NoSpark as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+    show(names, rows, args.format, console)
+    if more:
+        print(f"note: only the first {args.limit:,} rows; --limit 0 gives all", file=sys.stderr)
+    return Exit.OK
+
+
+def do_sweep(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers.report import report_sweep
+    from checkers.spark_session import NoSpark
+    from checkers.sweep import Grid, sweep, task_of, worst_of
+
+    for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
+        _writable(path, what)
+    try:
+        grid = Grid.of(args.set)
+    except ValueError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    points = grid.pairwise() if args.pairwise else grid.every()
+    keys = list(dict.fromkeys(key for key, _ in grid.axes))
+    fields = [f.name for f in dataclasses.fields(load(args.model).config)]
+    if unknown := set(keys) - set(fields):  # said once, and before Spark starts
+        has = ", ".join(fields)
+        raise Failure(Exit.CONFIG, f"{args.model} has no configuration field {min(unknown)!r}; it has {has}")
+    options = Options(args.property, args.depth, args.budget, args.memory, 1, args.fail_fast)
+    progress = Progress(quiet=args.quiet)
+    try:
+        task = task_of(args.model, options, args.accept_clipping, args.trace_dir is not None)
+        records = sweep(
+            args.model, points, task, _cluster(args), lambda n, of: progress.proof(f"{n} of {of} configurations")
+        )
+    except NoSpark as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+    finally:
+        progress.done()
+    for record in records:
+        texts, traces = record.pop("texts"), {}
+        for name, text in texts.items():
+            place = "-".join(f"{key}={value}" for key, value in record["point"])
+            path = args.trace_dir / f"{record['model']}--{name}--{place}.itf.json"
+            write_atomically(path, text)
+            traces[name] = str(path)
+        for p in record["properties"]:
+            p["trace"] = traces.get(p["name"])
+    code = worst_of(records)
+    report_sweep(args.model, keys, records, len(grid.every()), code, console)
+    if args.json:
+        repro = shlex.join(["reassure", "sweep", args.model, *(f"--set={s}" for s in args.set)])
+        repro += " --pairwise" if args.pairwise else ""
+        about = error_record(code, "every configuration was checked", args.model, repro)
+        for record in records:
+            record["point"] = dict(record["point"])
+        write_record(args.json, {**about, "complete": True, "engine": "sweep", "configurations": records})
     return code
 
 
@@ -406,6 +533,8 @@ COMMANDS = {
     "simulate": do_simulate,
     "prove": do_prove,
     "guards": do_guards,
+    "query": do_query,
+    "sweep": do_sweep,
     "verify": do_verify,
     "replay": do_replay,
     "show": do_show,
@@ -434,6 +563,10 @@ def main(argv: list[str] | None = None) -> int:
         return found.value
     except OSError as error:
         return _failed(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), args, words)
+    except UnknownModel as error:
+        return _failed(Exit.USAGE, str(error), args, words)
+    except ConfigError as error:
+        return _failed(Exit.CONFIG, str(error), args, words)
     except LanguageError as error:
         return _failed(Exit.MODEL, str(error), args, words)
     except RecursionError:

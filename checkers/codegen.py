@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from checkers.layout import SEQ_LENGTH_AT, Code, Layout, codes, is_index
+from checkers.owner_text import owner_text
 from checkers.search_text import STATE_CLAIMS, STEP_BITS, search_text
 from checkers.walk_text import walk_text
 from spec.domains import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
@@ -709,7 +710,7 @@ class KernelWriter:
             "",
         ]
         parts = [header, *constants, OPTIONS, *body, *check, *self._expand(count)]
-        parts += [search_text(layout.words), walk_text(layout.words)]
+        parts += [search_text(layout.words), walk_text(layout.words), owner_text(layout.words)]
         source = "\n".join(parts)
         return Kernel(
             source, layout, state_flags, self.step_flags, tuple(self.clips),

@@ -183,7 +183,7 @@ class Guards:
         name = guard.falls[0]
         claim = next((p for p in self.bound.properties if p.name == name), None)
         flag = self.kernel.flags()[name]
-        guard.trace = Paths(without, ran.search, number + 1).shown(claim, flag, ran.seen.levels[flag])
+        guard.trace = Paths.of(without, ran.search, number + 1).shown(claim, flag, ran.seen.levels[flag])
         if len(guard.trace) != guard.depth:
             raise Disagreement(f"{guard.text}: {len(guard.trace)} states instead of {guard.depth}")
         guard.trace.meta = {

@@ -99,7 +99,7 @@ class Scout:
 
     def confirm(self, claim: Property, states: list[Any]) -> None:
         """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
-        probe = Probe(Search.of(self.kernel, self.module, 1, None))
+        probe = Probe(self.kernel, self.module)
         for before, after in pairwise(states):
             if not probe.leads_to(self.row(before), self.row(after)):
                 raise Disagreement(f"the kernel has no step from {before} to {after}")

@@ -23,12 +23,14 @@ import llvmlite
 import llvmlite.binding
 import numba
 
-from checkers import bits, codegen, search_text, walk_text
+from checkers import bits, codegen, owner_text, search_text, walk_text
 from checkers.codegen import Kernel, generate
 from checkers.layout import Layout
 from spec.subset import Elaborated
 
 T = TypeVar("T")
+TEXTS = (bits, codegen, owner_text, search_text, walk_text)
+"""The modules that make up a kernel."""
 KEEP = 60
 """Kernels kept; the ones longest unused go."""
 
@@ -57,7 +59,10 @@ def _identity(source: str) -> str:
     whole = hashlib.sha256()
     for text in (
         source,
-        *(Path(m.__file__ or "").read_text(encoding="utf-8") for m in (bits, codegen, search_text, walk_text)),
+        *(
+            Path(m.__file__ or "").read_text(encoding="utf-8")
+            for m in (bits, codegen, owner_text, search_text, walk_text)
+        ),
         numba.__version__,
         llvmlite.__version__,
         sys.version,
@@ -74,10 +79,15 @@ def compiled(model: Elaborated, layout: Layout, digest: str, switches: bool = Fa
     digest: of the model's text, written into the module. If the folder cannot be written, a temporary one is used.
     """
     kernel = generate(model, layout, switches)
-    source = f"{kernel.source}\nMODEL = {digest!r}\n"
+    kernel.source += f"\nMODEL = {digest!r}\n"
+    return kernel, loaded(kernel.source)
+
+
+def loaded(source: str) -> ModuleType:
+    """The module of a kernel's text, its machine code taken from disk where it is there."""
     name = f"reassure_kernel_{_identity(source)}"
     if name in sys.modules:
-        return kernel, sys.modules[name]
+        return sys.modules[name]
     try:
         path = _placed(folder(), name, source)
     except OSError:
@@ -91,7 +101,7 @@ def compiled(model: Elaborated, layout: Layout, digest: str, switches: bool = Fa
     except BaseException:
         del sys.modules[name]
         raise
-    return kernel, module
+    return module
 
 
 def _placed(base: Path, name: str, source: str) -> Path:

@@ -7,8 +7,8 @@ words for each state), so that counterexamples are rebuilt backwards without sto
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from checkers.breadth_first import SMALL, Clock, Level, RaisedAt, Search, Seen
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
+from checkers.outcome import Start, conclude, count, explain, open_findings
 from checkers.paths import Paths
 from checkers.search_text import TAG_BITS
-from checkers.traces import Disagreement
-from checkers.verdict import ActionCount, Finding, Reached, Verdict
-from spec.binding import Bound, Clipped, ModelError
+from checkers.verdict import Verdict
+from spec.binding import Bound
 from spec.subset import Elaborated
 
 
@@ -35,54 +35,56 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     stats.seconds["compile"] = time.monotonic() - began
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
     clock = Clock(options.budget)
-    claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
-    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
-    if bound.model.deadlock and options.wants("deadlock"):
-        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
-    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
-    seen, seeds, clipped_at_start = Seen(), set(), 0
-    for _, _, state in bound.initial_states():
-        stats.generated += 1
-        if isinstance(state, Clipped):
-            clipped_at_start += 1
-            stats.clipped_at[state.path] = stats.clipped_at.get(state.path, 0) + 1
-            stats.undeclared += not state.declared
-        else:
-            seeds.add(layout.encode(state))
-    started = stats.generated
-
-    asked = {p.name for p in claims} | ({"deadlock"} if bound.model.deadlock else set())
-
-    def count() -> None:
-        total = np.sum([w.tally for w in search.workers], axis=0)
-        clips = int(total[module.CLIPS_TOTAL])
-        stats.generated = started + int(total[module.GENERATED]) + clips
-        stats.distinct, stats.depth = search.distinct, len(search.levels)
-        stats.memory = search.memory
-        verdict.actions = {
-            name: ActionCount(int(total[i]), int(search.new[i])) for i, name in enumerate(kernel.actions)
-        }
-        stats.clipped = clipped_at_start + clips
-        for (path, declared), n in zip(kernel.clips, total[module.CLIP_AT : module.ERROR].tolist(), strict=True):
-            if n:
-                stats.clipped_at[path] = n
-                stats.undeclared += 0 if declared else n
+    claims = open_findings(bound, options, verdict)
+    seen, start = Seen(), Start.of(bound, layout)
 
     def stop(left: int) -> None:
         clock.look()
-        generated = started + sum(int(w.tally[module.GENERATED]) for w in search.workers)
+        generated = start.generated + sum(int(w.tally[module.GENERATED]) for w in search.workers)
         stats.frontier = left + sum(w.fresh for w in search.workers)
         progress.report(len(search.levels), generated, search.distinct, left, search.memory)
 
+    try:
+        search.seed(start.rows)
+        explore(search, seen, options, claims, stop, verdict)
+    except KeyboardInterrupt:
+        verdict.stopped_because = "interrupted"
+    except RaisedAt as raised:
+        explain(bound, layout.decode(raised.row.view(np.uint64)))
+    except (Interrupted, MemoryError) as end:
+        verdict.stopped_because = str(end) or "no more memory was to be had"
+    count(verdict, start, kernel, module, np.sum([w.tally for w in search.workers], axis=0), search.new)
+    stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
+    stats.seconds["search"] = clock.seconds
+    began = time.monotonic()
+    conclude(bound, kernel, seen, Paths.of(bound, search), verdict, options)
+    stats.seconds["report"] = time.monotonic() - began
+    return verdict
+
+
+def explore(
+    search: Search,
+    seen: Seen,
+    options: Options,
+    claims: set[str],
+    stop: Callable[[int], None],
+    verdict: Verdict,
+    enough: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Searches on from the last level, to the end or to what the options say; the verdict says why it ended.
+
+    enough: asked after each level; True ends the search for another engine to go on, and is why False is returned.
+    """
+    stats, verdict.stopped_because = verdict.stats, "every reachable state was visited"
     with ThreadPoolExecutor(max(1, options.workers)) as pool:
         try:
-            search.seed(sorted(seeds))
-            verdict.stopped_because = "every reachable state was visited"
             while True:
                 if options.depth is not None and len(search.levels) > options.depth:
                     stats.frontier = sum(len(p) for p in search.levels.pop())
                     verdict.stopped_because = f"depth {options.depth} was reached"
-                    break
+                    return True
+                if enough():
+                    return False
                 level = Level(search, stop)
                 several = pool if options.workers > 1 and level.left >= SMALL else None
                 before = len(search.levels)
@@ -92,58 +94,11 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
                 if len(search.levels) == before:
                     verdict.complete = True
                     stats.frontier = 0
-                    break
-                if options.fail_fast and seen.fallen(kernel, asked):
+                    return True
+                if options.fail_fast and seen.fallen(search.kernel, claims):
                     verdict.stopped_because = "a property is violated (--fail-fast)"
                     stats.frontier = sum(len(p) for p in search.levels.pop())
-                    break
-        except KeyboardInterrupt:
-            verdict.stopped_because = "interrupted"
+                    return True
+        except (KeyboardInterrupt, Interrupted, MemoryError):
             seen.note(len(search.levels), search.workers)
-        except RaisedAt as raised:
-            explain(bound, layout.decode(raised.row.view(np.uint64)))
-        except (Interrupted, MemoryError) as end:
-            verdict.stopped_because = str(end) or "no more memory was to be had"
-            seen.note(len(search.levels), search.workers)
-    count()
-    stats.seconds["search"] = clock.seconds
-    began = time.monotonic()
-    _conclude(bound, search, seen, verdict, options)
-    verdict.conclude()
-    stats.seconds["report"] = time.monotonic() - began
-    return verdict
-
-
-def explain(bound: Bound, state: Any) -> None:
-    """Re-executes a state in plain Python, which raises with an explanation."""
-    list(bound.steps(state))
-    for p in [*bound.properties, *bound.covers]:
-        if not p.over_steps:
-            bound.holds(p, state)
-    for step in bound.steps(state):
-        for p in [*bound.properties, *bound.covers]:
-            if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
-                bound.holds_on(p, state, step)
-    raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")
-
-
-def _conclude(bound: Bound, search: Search, seen: Seen, verdict: Verdict, options: Options) -> None:
-    paths, kernel = Paths(bound, search), search.kernel
-    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
-
-    hits = {name: (flag, seen.levels[flag]) for name, flag in kernel.flags().items() if flag in seen.levels}
-
-    for finding in verdict.properties:
-        if finding.name in hits:
-            finding.trace = paths.shown(claims.get(finding.name), *hits[finding.name])
-        if finding.trace is not None:
-            finding.status, finding.depth = "violated", len(finding.trace)
-    for cover in verdict.covers:
-        if cover.name in hits:
-            flag, level = hits[cover.name]
-            cover.depth = level + claims[cover.name].over_steps
-            if options.witness:
-                cover.trace = paths.shown(claims[cover.name], flag, level)
-
-
-__all__ = ["Disagreement", "ModelError", "Search", "check"]
+            raise

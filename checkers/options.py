@@ -48,6 +48,31 @@ class Walks:
         return [f"--walks={self.count}", f"--depth={self.depth}", f"--seed={self.seed}", *weights]
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """Where and how to search with Spark.
+
+    partitions: owners of the visited states (none: two for each core). small: a level of so many states goes to the
+    cluster, smaller ones before it are searched in the driver. out: the run directory (none: a temporary one).
+    """
+
+    master: str = "local[2]"
+    partitions: int | None = None
+    small: int = 50_000
+    out: str | None = None
+    resume: bool = False
+    data: bool = True
+    """Whether a run that is kept leaves its state space as data."""
+    conf: dict[str, str] = field(default_factory=dict)
+    """Further settings of Spark."""
+
+    def words(self) -> list[str]:
+        """The options that repeat it."""
+        found = [f"--master={self.master}"] if self.master != Cluster.master else []
+        found += [f"--partitions={self.partitions}"] if self.partitions is not None else []
+        return found + [f"--conf={key}={value}" for key, value in self.conf.items()]
+
+
 METHODS = ("auto", "bmc", "induction", "k-induction", "pdr")
 
 
@@ -87,7 +112,7 @@ class Progress:
         self.last = (self.began, 0, 0)
         self.shown = False
 
-    def report(self, depth: int, generated: int, distinct: int, frontier: int, memory: int) -> None:
+    def report(self, depth: int, generated: int, distinct: int, frontier: int, memory: int, more: str = "") -> None:
         """Called often; prints seldom. memory: bytes, 0 if unknown."""
         if not self._due():
             return
@@ -100,6 +125,8 @@ class Progress:
         )
         if memory:
             text += f" | {memory / 2**20:,.0f} MiB"
+        if more:
+            text += f" | {more}"
         self.last = (now, generated, distinct)
         self._say(text)
 

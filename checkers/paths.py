@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,9 +29,9 @@ PIECE = 1 << 13
 class Probe:
     """Runs states through the kernel and looks at what comes out, apart from the search's own table and counts."""
 
-    def __init__(self, search: Search) -> None:
-        self.module, self.words = search.module, search.words
-        self.worker = Worker.of(search.kernel, search.module.TALLY)
+    def __init__(self, kernel: Kernel, module: ModuleType) -> None:
+        self.module, self.words = module, kernel.layout.words
+        self.worker = Worker.of(kernel, module.TALLY)
         self.room = min(CHUNK // self.words, 8 * len(self.worker.out))
         rows = self.room + 2 * len(self.worker.out)
         self.worker.chunk = np.empty((rows, self.words), np.int64)
@@ -84,29 +86,53 @@ def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
     return best
 
 
+def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Rows | None:
+    """The smallest row that is wanted."""
+    return smallest(level, lambda rows: wanted.among(probe, rows))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for on a level: a state (or one with a step) that has a flag, or one with a successor."""
+
+    flag: Flag = (0, 0)
+    successor: tuple[int, ...] = ()
+    """Its words, signed; none: the flag is looked for."""
+
+    def among(self, probe: Probe, rows: Rows) -> bool:
+        """Whether one of the rows is wanted."""
+        if self.successor:
+            return probe.leads_to(rows, np.array(self.successor, np.int64))
+        return probe.flagged(rows, self.flag)
+
+
+Finder = Callable[[int, Wanted], Rows | None]
+"""The smallest state of a level (from 1) that is wanted."""
+
+
 class Paths:
     """Canonical states and paths of one search."""
 
-    def __init__(self, bound: Bound, search: Search, switch: int = 0) -> None:
-        """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
-        self.bound, self.levels, self.probe = bound, search.levels, Probe(search)
-        if switch:
-            self.probe.worker.tally[search.module.SWITCH] = switch
-        self.kernel: Kernel = search.kernel
+    def __init__(self, bound: Bound, kernel: Kernel, find: Finder) -> None:
+        self.bound, self.kernel, self.find = bound, kernel, find
 
-    def _smallest(self, level: int, hit: Callable[[Rows], bool]) -> Any:
-        row = smallest(self.levels[level - 1], hit)
+    @classmethod
+    def of(cls, bound: Bound, search: Search, switch: int = 0) -> Paths:
+        """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
+        probe = Probe(search.kernel, search.module)
+        if switch:
+            probe.worker.tally[search.module.SWITCH] = switch
+        return cls(bound, search.kernel, lambda level, wanted: found_in(search.levels[level - 1], wanted, probe))
+
+    def _smallest(self, level: int, wanted: Wanted) -> Any:
+        row = self.find(level, wanted)
         if row is None:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
         return self.kernel.layout.decode(row.view(np.uint64))
 
-    def _located(self, level: int, flag: Flag) -> Any:
-        """The smallest state of a level with a flag."""
-        return self._smallest(level, lambda rows: self.probe.flagged(rows, flag))
-
     def shown(self, claim: Property | None, flag: Flag, level: int) -> Trace:
         """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
-        state = self._located(level, flag)
+        state = self._smallest(level, Wanted(flag))
         if claim is None or not claim.over_steps:
             if not shows(self.bound, claim, None, None, state):
                 raise Disagreement(
@@ -121,7 +147,7 @@ class Paths:
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
         target = np.array(self.kernel.layout.encode(state), np.uint64).view(np.int64)
-        return self._smallest(level, lambda rows: self.probe.leads_to(rows, target))
+        return self._smallest(level, Wanted(successor=tuple(target.tolist())))
 
     def _trace(self, level: int, state: Any, last: Step | None) -> Trace:
         """The canonical shortest path, replayed in plain Python."""

@@ -19,8 +19,8 @@ from checkers.candidates import Lemma
 from checkers.certificate import Certificate
 from checkers.houdini import Goal, Houdini, Scout, promising
 from checkers.machine import Machine
-from checkers.native import explain
 from checkers.options import Interrupted, Options, Progress, Proof, Walks
+from checkers.outcome import explain
 from checkers.spacer import spacer
 from checkers.traces import steps_between, told
 from checkers.verdict import Finding, Reached, Verdict

@@ -207,6 +207,35 @@ def report_guards(bound: Bound, guards: list[Guard], base: Ran, early: str, cons
         console.print(Text(f"stopped because {early}"), soft_wrap=True)
 
 
+def report_sweep(
+    model: str, keys: list[str], records: list[dict[str, Any]], every: int, code: Exit, console: Console
+) -> None:
+    """One row for each configuration; then which properties fall where."""
+    few = f"{len(records)} of {every}" if len(records) < every else f"{every}"
+    console.print(Text(f"{model}: {few} configurations", style="bold"))
+    rows = []
+    for record in records:
+        point = dict(record["point"])
+        fallen = [f"{p['name']} ({p['depth']})" for p in record["properties"] if p["status"] == "violated"]
+        fallen += [f"{c['name']} never reached" for c in record["covers"] if not c["reached"] and record["complete"]]
+        what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]
+        counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"
+        rows.append([*(point[k] for k in keys), record["verdict"], counts, f"{record['took']:.1f} s", what])
+    head = [*keys, "verdict", "distinct", "took", "what falls, by a trace of so many states"]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
+    for number, row in enumerate([head, *rows]):
+        line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + "  ")
+        line.append(row[-1])
+        style = "bold" if number == 0 else ("" if records[number - 1]["exit_code"] == 0 else "red")
+        line.stylize(style)
+        console.print(line, soft_wrap=True)
+    verdicts: dict[str, int] = {}
+    for record in records:
+        verdicts[record["verdict"]] = verdicts.get(record["verdict"], 0) + 1
+    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items())))
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"))
+
+
 def guards_record(
     code: Exit, early: str, about: tuple[str, str, dict[str, Any], str], guards: list[Guard], traces: dict[int, str]
 ) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from checkers import reference
 from checkers.load import bind, config_values, digest, load, own_file, settings
-from checkers.options import Options, Progress, Proof, Walks
+from checkers.options import Cluster, Options, Progress, Proof, Walks
 from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
 from spec.binding import Bound, ConfigError, ModelError
 from spec.domains import DomainError
@@ -45,7 +45,24 @@ def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdic
     return _compiled(lambda: native.check(bound, lowered, options, verdict, progress))
 
 
+def _spark(asked: Asked) -> Engine:
+    def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+        from checkers import spark
+        from checkers.run_directory import RunDirectoryError
+        from checkers.spark_session import NoSpark
+
+        try:
+            return _compiled(lambda: spark.check(bound, lowered, options, verdict, progress, asked.cluster))
+        except NoSpark as error:
+            raise Failure(Exit.SYSTEM, str(error)) from None
+        except RunDirectoryError as error:
+            raise Failure(Exit.USAGE, str(error)) from None
+
+    return engine
+
+
 ENGINES: dict[str, Engine] = {"native": _native, "reference": _reference}
+ENGINE_NAMES = ("native", "reference", "spark")
 DEFAULT_ENGINE = "native"
 
 
@@ -54,7 +71,7 @@ def _engine(asked: Asked) -> Engine:
         return _prover(asked, asked.proof)
     if asked.walks is not None:
         return _walker(asked.walks)
-    return ENGINES[asked.engine]
+    return _spark(asked) if asked.engine == "spark" else ENGINES[asked.engine]
 
 
 def _walker(walks: Walks) -> Engine:
@@ -104,6 +121,8 @@ class Asked:
     """Random walks instead of a search."""
     proof: Proof | None = None
     """A proof instead of a search."""
+    cluster: Cluster = field(default_factory=Cluster)
+    """For the distributed engine."""
     certificate: Any = None
     """What was proved, afterwards: a `certificate.Certificate`."""
 
@@ -117,6 +136,7 @@ class Asked:
         words += ["--fail-fast"] if self.options.fail_fast else []
         how = self.walks or self.proof
         words += how.words() if how else [f"--engine={self.engine}"]
+        words += self.cluster.words() if self.engine == "spark" else []
         return shlex.join(words)
 
 

@@ -19,8 +19,8 @@ from checkers.breadth_first import BEAT, Clock, RaisedAt, Rows
 from checkers.codegen import Kernel
 from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
-from checkers.native import explain
 from checkers.options import Interrupted, Options, Progress, Walks
+from checkers.outcome import explain
 from checkers.search_text import TAG_BITS
 from checkers.traces import Disagreement, shows, steps_between, told
 from checkers.verdict import ActionCount, Finding, Reached, Verdict

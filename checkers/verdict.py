@@ -142,6 +142,8 @@ class Verdict:
     """Whether a complete run has tried every way to reach a cover."""
     walks: dict[str, Any] = field(default_factory=dict)
     """Of a simulation: number, bounds, seed, and how long the walks were."""
+    spark: dict[str, Any] = field(default_factory=dict)
+    """Of a distributed search: the master, the partitions, and what each level took."""
     bounds_open: list[str] = field(default_factory=list)
     """Of a proof: bounds that it does not exclude that a step leaves."""
     lemmas: list[str] = field(default_factory=list)
@@ -205,6 +207,7 @@ class Verdict:
             ],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
+            **({"spark": self.spark} if self.spark else {}),
             **({"simulation": self.walks} if self.walks else {}),
             **({"lemmas": self.lemmas, "bounds_open": self.bounds_open} if self.engine.startswith("prove") else {}),
             "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.actions.items()},

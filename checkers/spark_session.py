@@ -1,0 +1,217 @@
+"""A Spark context for a run: found or started, quiet, with this program shipped to where it is not installed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers.options import Cluster
+
+JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+PATIENCE = 90.0
+"""Seconds for a master to answer."""
+
+
+class NoSpark(Exception):
+    """There is no Spark to be had; the message is one line."""
+
+
+def java_home() -> str | None:
+    """The java command that Spark would start."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        command = Path(home) / "bin" / "java"
+        return str(command) if command.is_file() else None
+    return shutil.which("java")
+
+
+def java_version(command: str) -> int | None:
+    """The major version of a java command; None if it does not say."""
+    try:
+        said = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr + said.stdout)
+    if not found:
+        return None
+    return int(found[2] or 0) if found[1] == "1" else int(found[1])
+
+
+def why_not() -> str | None:
+    """What Spark lacks here, in one line; None if it can start."""
+    if os.environ.get("PYSPARK_GATEWAY_PORT"):  # under spark-submit there is a JVM already
+        return None
+    command = java_home()
+    if command is None:
+        where = f" in JAVA_HOME={os.environ['JAVA_HOME']}" if os.environ.get("JAVA_HOME") else ""
+        return f"Spark needs Java {JAVA} or later, and there is none{where}"
+    version = java_version(command)
+    if version is None:
+        return f"Spark needs Java {JAVA} or later, and {command} does not say what it is"
+    if version < JAVA:
+        return f"Spark needs Java {JAVA} or later; {command} is Java {version}"
+    return None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A Spark context, and whether it is ours to stop."""
+
+    context: Any
+    ours: bool = True
+
+    def stop(self) -> None:
+        if self.ours:
+            self.context.stop()
+
+
+def start(name: str, cluster: Cluster) -> Session:
+    """The context of this process, as in a notebook, or one that is started. Raises `NoSpark`."""
+    if "pyspark" in sys.modules:
+        from pyspark import SparkContext
+
+        active = SparkContext._active_spark_context
+        if active is not None and active.master == _retrying(cluster.master):
+            return Session(active, ours=False)
+    return Session(_context(name, cluster))
+
+
+def _context(name: str, cluster: Cluster) -> Any:
+    lacking = why_not()
+    if lacking:
+        raise NoSpark(lacking)
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    local = cluster.master.startswith("local")
+    if local:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    conf = SparkConf().setAppName(name).setMaster(_retrying(cluster.master))
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.python.worker.reuse": "true",
+        "spark.driver.host": "localhost" if local else "",
+        **cluster.conf,
+    }.items():
+        if value:
+            conf.set(key, value)
+    log = tempfile.NamedTemporaryFile(prefix="reassure-spark-", suffix=".log", delete=False)  # noqa: SIM115
+    try:
+        with contextlib.suppress(KeyError):
+            os.environ.pop("SPARK_HOME")  # another Spark than the package's
+        gateway = None
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]
+                conf, popen_kwargs={"stderr": log, "stdout": log}
+            )
+        context = SparkContext(conf=conf, gateway=gateway)
+        context.setLogLevel("ERROR")
+    except Exception as error:  # Py4J's and PySpark's are of no common class
+        raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(log.name)
+    if not local or cluster.master.startswith("local-cluster"):
+        context.addPyFile(str(_shipped()))
+    return context
+
+
+def _retrying(master: str) -> str:
+    """A local master that tries a failed task again, as clusters do."""
+    found = re.fullmatch(r"local\[(\d+|\*)\]", master)
+    if found:
+        return f"local[{found[1]},4]"
+    return "local[1,4]" if master == "local" else master
+
+
+def _reason(error: BaseException, log: str) -> str:
+    """The line that says why: from Spark's log if it is there."""
+    text = str(error)
+    with contextlib.suppress(OSError):
+        text += "\n" + Path(log).read_text(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if re.search(r"(Exception|Error|cannot|Could not|refused)", line)]
+    telling = next((line for line in told if "Caused by" in line), None) or (told[0] if told else "")
+    said = re.sub(r"\s+", " ", telling or (lines[0] if lines else type(error).__name__))
+    return re.sub(r'^Exception in thread "\w+" |^Caused by: |[\w.]+\.(?=\w+(Exception|Error))', "", said)[:300]
+
+
+def _shipped() -> Path:
+    """This program as a zip for the executors' path."""
+    root = Path(__file__).parent.parent
+    made = Path(tempfile.mkdtemp(prefix="reassure-ship-")) / "reassure.zip"
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in ("spec", "models", "checkers"):
+            for path in sorted((root / package).rglob("*")):
+                if path.is_file() and path.suffix in (".py", ".toml", ".json"):
+                    archive.write(path, path.relative_to(root))
+    return made
+
+
+@contextlib.contextmanager
+def stopping(session: Future[Session]) -> Iterator[None]:
+    """Stops the session in the end, also one that is still starting."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):
+            session.result(timeout=PATIENCE).stop()
+
+
+class Job:
+    """One Spark job in a thread of its own, so that it can be watched and cancelled."""
+
+    def __init__(self, context: Any, group: str, run: Any) -> None:
+        from pyspark import InheritableThread
+
+        self.context, self.group = context, group
+        self.future: Future[Any] = Future()
+
+        def work() -> None:
+            try:
+                context.setJobGroup(group, group, True)
+                self.future.set_result(run())
+            except BaseException as error:
+                self.future.set_exception(error)
+
+        self.thread = InheritableThread(target=work, daemon=True)
+        self.thread.start()
+
+    def result(self, beat: Any) -> Any:
+        """Waits; `beat` is called now and then, and the job is cancelled if it raises."""
+        try:
+            while not self.future.done():
+                self.thread.join(0.05)
+                beat()
+            return self.future.result()
+        except BaseException:
+            if not self.future.done():
+                self.context.cancelJobGroup(self.group)
+                self.thread.join(20)
+            raise
+
+    def shuffled(self) -> int:
+        """Bytes that the job's stages wrote for the shuffle, by Spark's own count."""
+        tracker, store = self.context.statusTracker(), self.context._jsc.sc().statusStore()
+        total = 0
+        for job in tracker.getJobIdsForGroup(self.group):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info else ():
+                with contextlib.suppress(Exception):  # a stage that was skipped has no attempt
+                    total += int(store.lastStageAttempt(stage).shuffleWriteBytes())
+        return total

@@ -1,0 +1,314 @@
+"""What runs inside Spark's tasks: expanding slices of a level, and taking in what a partition owns.
+
+The states that a partition has visited lie in a table in memory that all Python workers of a host share (a mapped file
+that says what it holds), so that it does not matter which worker gets a task. The table is a cache: where it is
+missing, behind or ahead, or was left half-way, it is made anew from the run directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from checkers.breadth_first import FULL, GROWTH, KEPT, LOAD, Rows, Worker
+from checkers.codegen import Kernel
+from checkers.kernels import loaded, roomy
+from checkers.paths import Probe, Wanted, found_in
+from checkers.run_directory import RunDirectory
+
+LOCAL = 1 << 20
+"""Distinct successors that a task gathers before it sends them to their owners."""
+PARCEL = 1 << 22
+"""Bytes of one parcel, at the most."""
+HEAD = 8
+"""Words before a table: files taken in, whether it is being changed, slots, states."""
+FIRST = 1 << 12
+SLICE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every task has to know; shipped with it."""
+
+    run: str
+    """Names the caches of this run."""
+    place: str
+    """The run directory."""
+    kernel: Kernel
+    parts: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows low..high-1 of a file of a level."""
+
+    file: str
+    low: int
+    high: int
+
+
+@dataclass
+class Sent:
+    """What a task that expands has to say beside its states."""
+
+    tally: Rows
+    flags: Rows
+    raised: Rows | None = None
+
+
+@dataclass
+class Owned:
+    """What a partition says of a new level."""
+
+    part: int
+    file: str | None
+    rows: int
+    new: Rows
+
+
+def shared_folder(run: str) -> Path:
+    """Where this host keeps the caches of a run: in memory, if there is a place for that."""
+    memory = Path("/dev/shm")
+    base = memory if memory.is_dir() and os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+    return base / f"reassure-{os.getuid()}-{run}"
+
+
+def tidy_dead() -> None:
+    """Removes the caches of runs of this host whose driver was killed."""
+    for folder in shared_folder("x").parent.glob(f"reassure-{os.getuid()}-*-*"):
+        pid = folder.name.split("-")[2]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def tidy_host(run: str) -> None:
+    """Removes a run's caches from this host."""
+    shutil.rmtree(shared_folder(run), ignore_errors=True)
+
+
+_modules: dict[str, ModuleType] = {}
+
+
+def warm(_: int) -> None:
+    """Imports everything, and gives another task the time to start on another worker."""
+    time.sleep(0.2)
+
+
+def module_of(work: Work) -> ModuleType:
+    source = work.kernel.source
+    if source not in _modules:
+        _modules[source] = loaded(source)
+    return _modules[source]
+
+
+# -- expanding -------------------------------------------------------------------------------------------------
+
+
+def expand(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
+    """The distinct successors of some pieces of a level, in parcels by owner; last, what was counted."""
+    yield from roomy(lambda: _expand(work, level, pieces))
+
+
+def _expand(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
+    m, kernel = module_of(work), work.kernel
+    words, worker = kernel.layout.words, Worker.of(kernel, module_of(work).TALLY)
+    pieces = list(pieces)
+    spare = len(worker.out)
+    room = min(LOCAL, max(1 << 10, 16 * sum(p.high - p.low for p in pieces)))
+    worker.chunk = np.empty((room + 2 * spare, words), np.int64)
+    table = np.zeros(int((room + 2 * spare) / LOAD) * words, np.int64)
+    slots = np.zeros(spare, np.int64)
+    at, raised = 0, None
+    directory, open_file, rows = RunDirectory.at(work.place), "", worker.chunk
+    for piece in pieces:
+        if piece.file != open_file:
+            rows, open_file = states_of(work, directory, piece.file), piece.file
+        low = piece.low
+        while low < piece.high:
+            low, at = m.search_slice(
+                rows, low, piece.high, table, worker.chunk, at, worker.out, worker.slots, worker.tally, worker.flags,
+                max(0, room - at),
+            )  # fmt: skip
+            if worker.tally[m.ERROR]:
+                raised = rows[worker.tally[m.ERROR] - 1].copy()
+                break
+            if at >= room:
+                yield from _parcels(m, table, worker.chunk, at, work.parts, slots)
+                table.fill(0)
+                at = 0
+    yield from _parcels(m, table, worker.chunk, at, work.parts, slots)
+    worker.tally[m.ERROR] = 0
+    yield 0, Sent(worker.tally, worker.flags, raised)
+
+
+def _parcels(m: ModuleType, table: Rows, found: Rows, n: int, parts: int, slots: Rows) -> Iterator[tuple[int, bytes]]:
+    out, counts = np.empty((n, found.shape[1]), np.int64), np.zeros(parts, np.int64)
+    m.parcel(table, found, n, parts, slots, counts, out)
+    low = 0
+    for part, count in enumerate(counts.tolist()):
+        step = max(1, PARCEL // (8 * found.shape[1]))
+        for first in range(low, low + count, step):
+            yield part, out[first : min(first + step, low + count)].tobytes()
+        low += count
+
+
+def states_of(work: Work, directory: RunDirectory, file: str) -> Rows:
+    """A file of states, from this host's cache if it is there."""
+    cached = shared_folder(work.run) / f"{file.replace('/', '-')}.npy"
+    with contextlib.suppress(OSError, ValueError):
+        rows: Rows = np.asarray(np.load(cached, mmap_mode="c"))
+        return rows
+    return directory.read_states(file)
+
+
+# -- owning ----------------------------------------------------------------------------------------------------
+
+
+class Table:
+    """The table of one partition on this host, mapped from a file that grows."""
+
+    def __init__(self, work: Work, part: int) -> None:
+        folder = shared_folder(work.run)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.words, self.module = work.kernel.layout.words, module_of(work)
+        self.file = open(folder / f"table-{part}", "a+b")  # noqa: SIM115 (kept open as long as it is mapped)
+        fcntl.flock(self.file, fcntl.LOCK_EX)  # a doubled task waits for its other
+        self.room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
+        if os.fstat(self.file.fileno()).st_size == 0:
+            self.file.truncate(8 * self.room)  # takes memory only where it is written
+        self.all = np.memmap(self.file, np.int64, "r+", shape=(self.room,))
+
+    def close(self) -> None:
+        del self.all
+        fcntl.flock(self.file, fcntl.LOCK_UN)
+        self.file.close()
+
+    def has(self, files: int) -> bool:
+        """Whether it holds the states of so many committed files, and nothing else."""
+        return not self.all[1] and int(self.all[0]) == files and int(self.all[2]) > 0
+
+    @property
+    def states(self) -> int:
+        return int(self.all[3])
+
+    @property
+    def slots(self) -> Rows:
+        found: Rows = np.asarray(self.all[HEAD : HEAD + int(self.all[2]) * self.words])
+        return found
+
+    def clear(self) -> None:
+        self.all[1] = 1
+        self.file.truncate(0)
+        self.file.truncate(8 * self.room)
+        self.all[:HEAD] = (0, 1, FIRST, 0, 0, 0, 0, 0)
+
+    def reserve(self, extra: int) -> None:
+        """Makes room for so many more states. Raises `MemoryError`."""
+        old = slots = int(self.all[2])
+        while self.states + extra > slots * LOAD:
+            slots = int(slots * next(factor for limit, factor in GROWTH if slots <= limit))
+        if slots == old:
+            return
+        folder = os.fstatvfs(self.file.fileno())
+        if 8 * self.words * (slots - old) > folder.f_bavail * folder.f_frsize or slots * self.words + HEAD > self.room:
+            if self.states + extra <= old * FULL:
+                return
+            raise MemoryError("no more memory for the states visited")
+        self.all[2] = slots
+        if not self.module.spread(self.slots, old, np.empty((KEPT, self.words), np.int64)):
+            raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
+
+    def rebuild(self, directory: RunDirectory, files: list[str]) -> None:
+        """The table of committed files."""
+        self.clear()
+        for file in files:
+            rows = directory.read_states(file)
+            self.reserve(len(rows))
+            self.module.put_back(rows, self.slots)
+            self.all[3] += len(rows)
+
+    def take_in(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows]:
+        """New states, and their number by action."""
+        m, words = self.module, self.words
+        width = m.STEP_WORDS + words
+        out, slots = np.zeros((384, width), np.int64), np.zeros(384, np.int64)
+        kept: list[Rows] = []
+        for parcel in parcels:
+            rows = np.frombuffer(parcel, np.int64).reshape(-1, words)
+            self.reserve(len(rows))
+            found = np.empty((len(rows), words), np.int64)
+            n = int(m.absorb(rows, self.slots, out, found, 0, slots))
+            self.all[3] += n
+            kept.append(found[:n])
+        new = np.zeros(128, np.int64)
+        for rows in kept:
+            m.settle(self.slots, rows, 0, len(rows), slots, new)
+        return np.concatenate(kept) if kept else np.empty((0, words), np.int64), new
+
+
+def own(
+    work: Work, level: int, history: dict[int, list[str]], arrived: Iterable[tuple[int, bytes | Sent]]
+) -> Iterator[Owned | Sent]:
+    """Takes in what arrived for the partitions of a task; writes the states of level + 1.
+
+    history: each partition's committed files, for a table that has to be made anew.
+    """
+    yield from roomy(lambda: _own(work, level, history, arrived))
+
+
+def _own(
+    work: Work, level: int, history: dict[int, list[str]], arrived: Iterable[tuple[int, bytes | Sent]]
+) -> Iterator[Owned | Sent]:
+    directory = RunDirectory.at(work.place)
+    by_part: dict[int, list[bytes]] = {}
+    for part, what in arrived:
+        if isinstance(what, Sent):
+            yield what
+        else:
+            by_part.setdefault(part, []).append(what)
+    for part in sorted(by_part):
+        table = Table(work, part)
+        try:
+            files = history.get(part, [])
+            if not table.has(len(files)):
+                table.rebuild(directory, files)
+            table.all[1] = 1
+            rows, new = table.take_in(by_part.pop(part))
+            file = None
+            if len(rows):
+                file = directory.write_states(level + 1, part, rows)
+                with contextlib.suppress(OSError):
+                    np.save(shared_folder(work.run) / f"{file.replace('/', '-')}.npy", rows)
+            table.all[0], table.all[1] = len(files) + (file is not None), 0
+        finally:
+            table.close()
+        yield Owned(part, file, len(rows), new)
+
+
+# -- looking again ---------------------------------------------------------------------------------------------
+
+
+def find(work: Work, level: int, wanted: Wanted, pieces: Iterable[Piece]) -> Iterator[tuple[int, ...]]:
+    """The smallest wanted state among some pieces of a level, if there is one."""
+    yield from roomy(lambda: _find(work, level, wanted, pieces))
+
+
+def _find(work: Work, level: int, wanted: Wanted, pieces: Iterable[Piece]) -> Iterator[tuple[int, ...]]:
+    directory, probe = RunDirectory.at(work.place), Probe(work.kernel, module_of(work))
+    parts = [np.ascontiguousarray(states_of(work, directory, p.file)[p.low : p.high]) for p in pieces]
+    found = found_in([p for p in parts if len(p)], wanted, probe)
+    if found is not None:
+        yield tuple(int(w) for w in found)
+
+
+__all__ = ["Owned", "Piece", "Sent", "Table", "Work", "expand", "find", "own", "states_of", "tidy_dead", "tidy_host"]
