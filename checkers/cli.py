@@ -322,7 +322,7 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
 def do_query(args: argparse.Namespace, console: Console) -> Exit:
     from checkers.query import QueryError, query, show
     from checkers.run_directory import RunDirectoryError
-    from checkers.spark_session import NoSpark
+    from checkers.spark_session import JobFailed, NoSpark
 
     if args.limit < 0:
         raise Failure(Exit.USAGE, f"--limit {args.limit} is less than nothing")
@@ -330,7 +330,7 @@ def do_query(args: argparse.Namespace, console: Console) -> Exit:
         names, rows, more = query(args.dir, args.sql, _cluster(args), args.limit)
     except (QueryError, RunDirectoryError) as error:
         raise Failure(Exit.USAGE, str(error)) from None
-    except NoSpark as error:
+    except (NoSpark, JobFailed) as error:
         raise Failure(Exit.SYSTEM, str(error)) from None
     show(names, rows, args.format, console)
     if more:
@@ -340,7 +340,7 @@ def do_query(args: argparse.Namespace, console: Console) -> Exit:
 
 def do_sweep(args: argparse.Namespace, console: Console) -> Exit:
     from checkers.report import report_sweep
-    from checkers.spark_session import NoSpark
+    from checkers.spark_session import JobFailed, NoSpark
     from checkers.sweep import Grid, sweep, task_of, worst_of
 
     for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
@@ -362,7 +362,7 @@ def do_sweep(args: argparse.Namespace, console: Console) -> Exit:
         records = sweep(
             args.model, points, task, _cluster(args), lambda n, of: progress.proof(f"{n} of {of} configurations")
         )
-    except NoSpark as error:
+    except (NoSpark, JobFailed) as error:
         raise Failure(Exit.SYSTEM, str(error)) from None
     finally:
         progress.done()

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import llvmlite
 import llvmlite.binding
@@ -59,10 +59,7 @@ def _identity(source: str) -> str:
     whole = hashlib.sha256()
     for text in (
         source,
-        *(
-            Path(m.__file__ or "").read_text(encoding="utf-8")
-            for m in (bits, codegen, owner_text, search_text, walk_text)
-        ),
+        *(_text_of(m) for m in TEXTS),
         numba.__version__,
         llvmlite.__version__,
         sys.version,
@@ -71,6 +68,12 @@ def _identity(source: str) -> str:
     ):
         whole.update(text.encode() + b"\0")
     return whole.hexdigest()[:32]
+
+
+def _text_of(module: ModuleType) -> str:
+    """A module's source, also from the zip that Spark's executors import from."""
+    loader: Any = module.__loader__
+    return str(loader.get_source(module.__name__))
 
 
 def compiled(model: Elaborated, layout: Layout, digest: str, switches: bool = False) -> tuple[Kernel, ModuleType]:

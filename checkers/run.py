@@ -49,11 +49,11 @@ def _spark(asked: Asked) -> Engine:
     def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
         from checkers import spark
         from checkers.run_directory import RunDirectoryError
-        from checkers.spark_session import NoSpark
+        from checkers.spark_session import JobFailed, NoSpark
 
         try:
             return _compiled(lambda: spark.check(bound, lowered, options, verdict, progress, asked.cluster))
-        except NoSpark as error:
+        except (NoSpark, JobFailed) as error:
             raise Failure(Exit.SYSTEM, str(error)) from None
         except RunDirectoryError as error:
             raise Failure(Exit.USAGE, str(error)) from None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 import uuid
@@ -83,6 +84,7 @@ class Run:
     def connect(self, context: Any) -> None:
         """Uses this context from now on."""
         self.context, self.shipped = context, context.broadcast(self.work)
+        self.cores = max(self.cores, context.defaultParallelism)
 
     @property
     def distinct(self) -> int:
@@ -214,18 +216,21 @@ def check(
         raise NoSpark(lacking)
     clock = Clock(options.budget)
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
-    partitions = cluster.partitions or 2 * cores_of(cluster.master)
-    identity = Identity(verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, layout.words)
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
     directory = RunDirectory.at(place if "://" in place else os.path.abspath(place))
-    if cluster.resume:
-        directory.must_be(identity)
-    else:
-        directory.begin(identity)
     with ThreadPoolExecutor(1) as pool:
         session = pool.submit(_started, f"reassure check {verdict.model}", cluster)
         with stopping(session):
             try:
+                partitions = cluster.partitions or _usual(cluster, directory, session)
+                words = layout.words
+                identity = Identity(
+                    verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, words
+                )
+                if cluster.resume:
+                    directory.must_be(identity)
+                else:
+                    directory.begin(identity)
                 checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session)
                 verdict = checking.run(lowered, directory, partitions)
                 session.result()  # a cluster that cannot be reached is said also where it was not needed
@@ -235,9 +240,20 @@ def check(
                     shutil.rmtree(place, ignore_errors=True)
 
 
+def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) -> int:
+    """Partitions where none are asked for: those of the run that goes on, or two for each core."""
+    if cluster.resume:
+        return directory.identity().partitions
+    if cluster.master.startswith("local"):
+        return 2 * cores_of(cluster.master)
+    return 2 * int(session.result().context.defaultParallelism)
+
+
 def _started(name: str, cluster: Cluster) -> Session:
     """A session whose workers load what they need while the driver searches the small levels."""
     session, cores = start_spark(name, cluster), cores_of(cluster.master)
+    if session.ours and session.context.uiWebUrl:
+        print(f"Spark UI: {session.context.uiWebUrl}", file=sys.stderr, flush=True)
     context = session.context
     if session.ours:
         Job(context, "reassure-warm", lambda: context.parallelize(range(cores), cores).foreach(warm))

@@ -28,6 +28,10 @@ class NoSpark(Exception):
     """There is no Spark to be had; the message is one line."""
 
 
+class JobFailed(Exception):
+    """A job failed, also when it was tried again; the message is one line."""
+
+
 def java_home() -> str | None:
     """The java command that Spark would start."""
     home = os.environ.get("JAVA_HOME")
@@ -173,6 +177,14 @@ def stopping(session: Future[Session]) -> Iterator[None]:
             session.result(timeout=PATIENCE).stop()
 
 
+def cause(text: str) -> str:
+    """The line of a failed job's report that says what is wrong: of Python's traceback, or of Java's."""
+    before = text.split("\n\tat ")[0]
+    lines = [line.strip() for line in before.splitlines() if line.strip() and "SQLSTATE" not in line]
+    told = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Failure)\b", line)]
+    return re.sub(r"\s+", " ", told[-1] if told else lines[-1] if lines else "no reason given")[:300]
+
+
 class Job:
     """One Spark job in a thread of its own, so that it can be watched and cancelled."""
 
@@ -199,10 +211,12 @@ class Job:
                 self.thread.join(0.05)
                 beat()
             return self.future.result()
-        except BaseException:
+        except BaseException as error:
             if not self.future.done():
                 self.context.cancelJobGroup(self.group)
                 self.thread.join(20)
+            if type(error).__name__ == "Py4JJavaError":
+                raise JobFailed(f"a task failed: {cause(str(error))}") from None
             raise
 
     def shuffled(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -147,7 +148,9 @@ def changed(kept: Path, folder: Path, **fields: Any) -> str:
 def test_another_run_is_refused(
     fields: dict[str, Any], message: str, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = said(capsys, "check", "core", "--engine=spark", f"--resume={changed(kept, tmp_path, **fields)}")
+    code, out, err = said(
+        capsys, "check", "core", "--engine=spark", f"--resume={changed(kept, tmp_path, **fields)}", "--partitions=4"
+    )
     assert (code, out, len(err.splitlines())) == (64, "", 1)
     assert message in err
 
@@ -233,6 +236,47 @@ def test_killed_workers(context: Any) -> None:
         thread.join()
     assert killed
     assert everything(verdict) == everything(checked("core", ["brokers=5"]))
+
+
+ON_A_CLUSTER = """
+import json, sys
+from checkers.options import Cluster, Options, Progress
+from checkers.run import Asked, run
+
+conf = {
+    "spark.speculation": "true", "spark.speculation.interval": "20ms", "spark.speculation.multiplier": "1",
+    "spark.speculation.quantile": "0.1", "spark.speculation.minTaskRuntime": "1ms",
+}
+cluster = Cluster("local-cluster[2,1,1024]", small=2_000, out=sys.argv[1], data=False, conf=conf)
+verdict, _ = run(Asked("core", ["brokers=4"], "spark", Options(), cluster=cluster), Progress(quiet=True))
+print(json.dumps(verdict.record({})))
+"""
+
+
+def test_a_lost_executor_and_doubled_tasks(tmp_path: Path) -> None:
+    """Two executors in processes of their own, to which this program is shipped; one is killed; tasks are doubled."""
+    place = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, "-c", ON_A_CLUSTER, str(place)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    until, killed = time.monotonic() + 200, False
+    while process.poll() is None and time.monotonic() < until and not killed:
+        time.sleep(0.02)
+        if (place / "commits" / "0009.json").exists():
+            found = subprocess.run(
+                ["pgrep", "-g", str(process.pid), "-f", "CoarseGrainedExecutor"], capture_output=True
+            )
+            executors = [int(pid) for pid in found.stdout.split()]
+            if executors:
+                os.kill(executors[-1], signal.SIGKILL)
+                killed = True
+    out, _ = process.communicate(timeout=200)
+    assert killed
+    found, wanted = json.loads(out), checked("core", ["brokers=4"]).record({})
+    for key in ("verdict", "complete", "properties", "covers", "actions"):
+        assert found[key] == wanted[key]
+    for key in ("generated", "distinct", "depth", "clipped"):
+        assert found["stats"][key] == wanted["stats"][key]
 
 
 def test_nothing_is_left_behind(context: Any) -> None:
@@ -420,6 +464,19 @@ def test_states_and_edges(model: str, pairs: list[str], tmp_path: Path, context:
 class TestQuery:
     def ask(self, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
         return said(capsys, "query", *words)
+
+    def test_the_questions_of_the_documentation(self, tmp_path: Path, context: Any) -> None:
+        """They are legal SQL, and each has an answer."""
+        from checkers.query import query
+
+        page = (Path(__file__).parent.parent / "checkers" / "SPARK.md").read_text(encoding="utf-8")
+        asked = re.findall(r'reassure query /tmp/kraft "([^"]+)"', page)
+        checked("kraft", ["unclean=off"], Cluster(MASTER, out=str(tmp_path / "kraft")))
+        found = [query(str(tmp_path / "kraft"), sql, Cluster(MASTER), 20)[1] for sql in asked]
+        assert len(found) == 4
+        assert found[0] == [(5_369,)]
+        assert dict(found[1])["hear"] == 2_505
+        assert all(rows and rows[0][0] is not None for rows in found)
 
     def test_sql(self, kept: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
         sql = "select action, count(*) n from edges group by action order by n desc limit 2"
