@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import itertools
 import json
 import os
 import subprocess
@@ -68,7 +69,7 @@ def main() -> None:
         levels.append("| level | frontier | visited before | generated | MiB shuffled | bytes for each step | s |")
         levels.append("|---|---|---|---|---|---|---|")
         made = found[1][4]["spark"]["levels"]
-        for before, level in zip(made, made[1:], strict=False):
+        for before, level in itertools.pairwise(made):
             if level["shuffled_bytes"]:
                 levels.append(
                     f"| {level['level']} | {before['states']:,} | {before['visited']:,} | {level['generated']:,} | "
