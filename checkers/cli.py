@@ -54,6 +54,21 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def whole(text: str) -> int:
+    """A whole number of at least 0."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)
+
+
+def ids(text: str) -> list[int]:
+    """Different whole numbers with commas between them."""
+    found = [whole(part) for part in text.split(",")]
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"{text!r} names one twice")
+    return found
+
+
 def seed(text: str) -> int:
     """A whole number of 63 bits."""
     if not text.isdigit() or int(text) >= 1 << 63:
@@ -142,6 +157,25 @@ def parser() -> Parser:
     show.add_argument("trace", type=Path, metavar="TRACE")
     show.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     show.add_argument("--format", choices=["text", "md", "mermaid", "json"], default="text")
+
+    planning = commands.add_parser("plan", help="check a reassignment of a real cluster, or propose one")
+    planning.add_argument("--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks, MinISR: JSON")
+    planning.add_argument("--current", type=Path, required=True, metavar="FILE", help="in Kafka's reassignment JSON")
+    what = planning.add_mutually_exclusive_group(required=True)
+    what.add_argument("--proposed", type=Path, metavar="FILE", help="what to check, in Kafka's reassignment JSON")
+    what.add_argument("--generate", action="store_true", help="print a rack-aware proposal in Kafka's JSON")
+    planning.add_argument("--protocol", choices=["kraft", "batching", "classic"], help="default: kraft")
+    planning.add_argument("--replicas", type=positive, metavar="R", help="of a partition at once (batching)")
+    planning.add_argument("--partitions", type=positive, metavar="P", help="at once (batching)")
+    planning.add_argument("--leaders", type=positive, metavar="L", help="that move at once (batching)")
+    planning.add_argument("--size", type=size, metavar="10G", help="of a partition: for the time it takes")
+    planning.add_argument("--throttle", type=size, metavar="50M", help="bytes a second, of a broker and direction")
+    planning.add_argument("--show", type=whole, metavar="N", help="partitions whose stages are printed (3)")
+    planning.add_argument("--json", type=Path, metavar="FILE", help="write the run record, with all that was found")
+    planning.add_argument("--replication-factor", type=positive, metavar="N", help="to propose; default: the topic's")
+    planning.add_argument("--brokers", type=ids, metavar="1,2,3", help="to propose targets on; default: all")
+    planning.add_argument("--ignore-racks", action="store_true", help="to propose without regard to racks")
+    planning.add_argument("--start-index", type=whole, metavar="N", help="where a proposal begins (0)")
 
     gating = commands.add_parser("gate", help="run the checks of a file and exit by the worst")
     gating.add_argument("file", type=Path, nargs="?", default=Path("gate.toml"), metavar="FILE")
@@ -380,6 +414,13 @@ def do_gate(args: argparse.Namespace, console: Console) -> Exit:
     return gate.run_file(args.file, console, engine=args.engine, json_to=args.json, junit_to=args.junit)
 
 
+def do_plan(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers import plan_command
+
+    _writable(args.json, "--json")
+    return plan_command.run(args, console)
+
+
 COMMANDS = {
     "models": do_models,
     "check": do_check,
@@ -390,6 +431,7 @@ COMMANDS = {
     "replay": do_replay,
     "show": do_show,
     "gate": do_gate,
+    "plan": do_plan,
 }
 
 
