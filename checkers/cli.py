@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -14,9 +13,10 @@ from typing import Any, NoReturn
 
 import rich.console
 
-from checkers import gate, story, why
+from checkers import gate, plan_command, story, why
+from checkers.arguments import duration, positive, seed, size, weight
 from checkers.load import load, names
-from checkers.options import METHODS, Options, Progress, Proof, Walks, seconds
+from checkers.options import METHODS, Options, Progress, Proof, Walks
 from checkers.report import report, report_guards
 from checkers.run import DEFAULT_ENGINE, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_record
@@ -29,59 +29,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
-
-
-def duration(text: str) -> float:
-    """As `seconds`, for the command line."""
-    try:
-        return seconds(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def size(text: str) -> int:
-    """A size such as `2G` or `512M`, in bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
-    if not found or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
-
-
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
-    return int(text)
-
-
-def whole(text: str) -> int:
-    """A whole number of at least 0."""
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
-    return int(text)
-
-
-def ids(text: str) -> list[int]:
-    """Different whole numbers with commas between them."""
-    found = [whole(part) for part in text.split(",")]
-    if len(set(found)) < len(found):
-        raise argparse.ArgumentTypeError(f"{text!r} names one twice")
-    return found
-
-
-def seed(text: str) -> int:
-    """A whole number of 63 bits."""
-    if not text.isdigit() or int(text) >= 1 << 63:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63 - 1")
-    return int(text)
-
-
-def weight(text: str) -> tuple[str, int]:
-    """`ACTION=N`, N from 0 to a million."""
-    name, _, number = text.partition("=")
-    if not name or not number.isdigit() or int(number) > 10**6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no weight; write ACTION=N, N from 0 to 1000000")
-    return name, int(number)
 
 
 def _common(command: argparse.ArgumentParser) -> None:
@@ -158,24 +105,7 @@ def parser() -> Parser:
     show.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     show.add_argument("--format", choices=["text", "md", "mermaid", "json"], default="text")
 
-    planning = commands.add_parser("plan", help="check a reassignment of a real cluster, or propose one")
-    planning.add_argument("--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks, MinISR: JSON")
-    planning.add_argument("--current", type=Path, required=True, metavar="FILE", help="in Kafka's reassignment JSON")
-    what = planning.add_mutually_exclusive_group(required=True)
-    what.add_argument("--proposed", type=Path, metavar="FILE", help="what to check, in Kafka's reassignment JSON")
-    what.add_argument("--generate", action="store_true", help="print a rack-aware proposal in Kafka's JSON")
-    planning.add_argument("--protocol", choices=["kraft", "batching", "classic"], help="default: kraft")
-    planning.add_argument("--replicas", type=positive, metavar="R", help="of a partition at once (batching)")
-    planning.add_argument("--partitions", type=positive, metavar="P", help="at once (batching)")
-    planning.add_argument("--leaders", type=positive, metavar="L", help="that move at once (batching)")
-    planning.add_argument("--size", type=size, metavar="10G", help="of a partition: for the time it takes")
-    planning.add_argument("--throttle", type=size, metavar="50M", help="bytes a second, of a broker and direction")
-    planning.add_argument("--show", type=whole, metavar="N", help="partitions whose stages are printed (3)")
-    planning.add_argument("--json", type=Path, metavar="FILE", help="write the run record, with all that was found")
-    planning.add_argument("--replication-factor", type=positive, metavar="N", help="to propose; default: the topic's")
-    planning.add_argument("--brokers", type=ids, metavar="1,2,3", help="to propose targets on; default: all")
-    planning.add_argument("--ignore-racks", action="store_true", help="to propose without regard to racks")
-    planning.add_argument("--start-index", type=whole, metavar="N", help="where a proposal begins (0)")
+    plan_command.options(commands.add_parser("plan", help="check a reassignment of a real cluster, or propose one"))
 
     gating = commands.add_parser("gate", help="run the checks of a file and exit by the worst")
     gating.add_argument("file", type=Path, nargs="?", default=Path("gate.toml"), metavar="FILE")
@@ -415,8 +345,6 @@ def do_gate(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def do_plan(args: argparse.Namespace, console: Console) -> Exit:
-    from checkers import plan_command
-
     _writable(args.json, "--json")
     return plan_command.run(args, console)
 

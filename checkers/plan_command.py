@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from checkers.plan import UNLIMITED, Limits, judge, propose
+from checkers.arguments import ids, positive, size, whole
+from checkers.plan import PROTOCOLS, UNLIMITED, Limits, judge, propose
 from checkers.plan_files import read_assignment, read_cluster, write_assignment
 from checkers.plan_report import plan_record, report_plan
 from checkers.run import Failure
@@ -20,8 +21,29 @@ CHECKING = ("protocol", *BATCHING, "size", "throttle", "show")
 PROPOSING = ("replication_factor", "brokers", "ignore_racks", "start_index")
 
 
+def options(command: argparse.ArgumentParser) -> None:
+    """What `plan` takes."""
+    command.add_argument("--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks, MinISR: JSON")
+    command.add_argument("--current", type=Path, required=True, metavar="FILE", help="in Kafka's reassignment JSON")
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--proposed", type=Path, metavar="FILE", help="what to check, in Kafka's reassignment JSON")
+    what.add_argument("--generate", action="store_true", help="print a rack-aware proposal in Kafka's JSON")
+    command.add_argument("--protocol", choices=list(PROTOCOLS), help="default: kraft")
+    command.add_argument("--replicas", type=positive, metavar="R", help="of a partition at once (batching)")
+    command.add_argument("--partitions", type=positive, metavar="P", help="at once (batching)")
+    command.add_argument("--leaders", type=positive, metavar="L", help="that move at once (batching)")
+    command.add_argument("--size", type=size, metavar="10G", help="of a partition: for the time it takes")
+    command.add_argument("--throttle", type=size, metavar="50M", help="bytes a second, of a broker and direction")
+    command.add_argument("--show", type=whole, metavar="N", help="partitions whose stages are printed (3)")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the run record, with all that was found")
+    command.add_argument("--replication-factor", type=positive, metavar="N", help="to propose; default: the topic's")
+    command.add_argument("--brokers", type=ids, metavar="1,2,3", help="to propose targets on; default: all")
+    command.add_argument("--ignore-racks", action="store_true", help="to propose without regard to racks")
+    command.add_argument("--start-index", type=whole, metavar="N", help="where a proposal begins (0)")
+
+
 def _given(args: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
-    return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n) not in (None, False)]
+    return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n) is not None and getattr(args, n) is not False]
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -69,7 +91,7 @@ def _repro(args: argparse.Namespace) -> str:
         value = getattr(args, n)
         if isinstance(value, list):
             value = ",".join(str(b) for b in value)
-        if value not in (None, False, True):
+        if value is not None and not isinstance(value, bool):
             words.append(f"--{n.replace('_', '-')}={value}")
     words += [w for w, on in (("--generate", args.generate), ("--ignore-racks", args.ignore_racks)) if on]
     return shlex.join(words)
