@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from checkers.plan_files import Assignment, ClusterFile, Partition
@@ -61,41 +61,80 @@ def _union(current: tuple[int, ...], target: tuple[int, ...], grown: tuple[int, 
     return (start, Stage(grown, frozenset(current), current[0], adding, leader != current[0]), end)
 
 
-def kraft(current: tuple[int, ...], target: tuple[int, ...], limits: Limits, min_isr: int) -> Path:
+@dataclass(frozen=True)
+class Rules:
+    """What a protocol goes by for a partition."""
+
+    limits: Limits = Limits()
+    min_isr: int = 1
+    racks: Mapping[int, str | None] = field(default_factory=dict)
+
+
+def kraft(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
     """KRaft (K1 to K3): the target and what is to be removed, then the target. The leader stays if it can."""
     removing = sorted(set(current) - set(target))
     leader = current[0] if current[0] in target else target[0]
     return _union(current, target, (*target, *removing), leader)
 
 
-def classic(current: tuple[int, ...], target: tuple[int, ...], limits: Limits, min_isr: int) -> Path:
+def classic(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
     """The 12 steps (B8, B9): the original replicas and what is to be added, then the target."""
     leader = current[0] if current[0] in target else target[0]
     return _union(current, target, (*current, *(b for b in target if b not in current)), leader)
 
 
-def batching(current: tuple[int, ...], target: tuple[int, ...], limits: Limits, min_isr: int) -> Path:
+def batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
     """KIP-435 repaired (B2 to B5): the new leader first, and as many dropped as were added and have come in sync.
 
     So there are never fewer in sync than before the move or in the target. The first step may exceed R to reach
     MinISR; what is left over when all is added goes R at a time.
     """
+    return _batching(current, target, rules, in_order)
+
+
+def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
+    """As `batching`, but no rack is given up before all is added: our answer to X1, in no document.
+
+    The price: where the target is in other racks, the old replicas stay until all new ones are in sync.
+    """
+    return _batching(current, target, rules, sharing_racks)
+
+
+def in_order(have: tuple[int, ...], excess: list[int], count: int, rules: Rules) -> list[int]:
+    """KIP-435's choice of what to drop while others are added (2c): the first ones."""
+    return excess[:count]
+
+
+def sharing_racks(have: tuple[int, ...], excess: list[int], count: int, rules: Rules) -> list[int]:
+    """Only those whose racks others in sync are in too."""
+    there = Counter(rules.racks.get(b) for b in have)
+    dropping: list[int] = []
+    for b in excess:
+        if len(dropping) < count and there[rules.racks.get(b)] > 1:
+            dropping.append(b)
+            there[rules.racks.get(b)] -= 1
+    return dropping
+
+
+Choice = Callable[[tuple[int, ...], list[int], int, Rules], list[int]]
+
+
+def _batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules, choose: Choice) -> Path:
     stages = [beginning(current)]
-    have, leader, gained = current, current[0], 0
+    have, leader, gained, most = current, current[0], 0, rules.limits.replicas
     while have != target:
         first = len(stages) == 1
         missing = [b for b in target if b not in have]
         excess = [b for b in have if b not in target]
-        count = 1 if first and target[0] in missing else limits.replicas
-        adding = missing[: max(count, min_isr - len(have) if first else 0)]
-        dropping = excess[: min(limits.replicas, gained)] if adding else excess[: limits.replicas]
+        count = 1 if first and target[0] in missing else most
+        adding = missing[: max(count, rules.min_isr - len(have) if first else 0)]
+        dropping = choose(have, excess, min(most, gained), rules) if adding else excess[:most]
         kept = [b for b in have if b not in target and b not in dropping]
         after = (*(b for b in target if b in have or b in adding), *kept)
-        certain = frozenset(have) - frozenset(dropping)
         moves = first and target[0] != leader
-        if moves and target[0] in certain:
+        if moves and target[0] in have:
             leader = target[0]
-        stages.append(Stage(after, certain, leader, tuple(adding), moves))
+        stages.append(Stage(after, frozenset(have) - frozenset(dropping), leader, tuple(adding), moves))
         have, leader = after, target[0]
         gained += len(adding) - len(dropping)
     if stages[-1].adding:  # nothing is left to drop: the target, all of it in sync
@@ -103,9 +142,10 @@ def batching(current: tuple[int, ...], target: tuple[int, ...], limits: Limits, 
     return tuple(stages)
 
 
-PROTOCOLS: dict[str, Callable[[tuple[int, ...], tuple[int, ...], Limits, int], Path]] = {
+PROTOCOLS: dict[str, Callable[[tuple[int, ...], tuple[int, ...], Rules], Path]] = {
     "kraft": kraft,
     "batching": batching,
+    "batching-by-rack": batching_by_rack,
     "classic": classic,
 }
 
@@ -226,7 +266,7 @@ def judge(cluster: ClusterFile, current: Assignment, proposed: Assignment, proto
         raise Failure(Exit.CONFIG, f"{strange[0][0]}-{strange[0][1]} is proposed, and not among the current partitions")
     calculate = PROTOCOLS[protocol]
     paths = {
-        p: calculate(current[p], target, limits, cluster.enough(p[0]))
+        p: calculate(current[p], target, Rules(limits, cluster.enough(p[0]), cluster.racks))
         for p, target in proposed.items()
         if current[p] != target
     }

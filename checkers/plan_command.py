@@ -28,7 +28,7 @@ def options(command: argparse.ArgumentParser) -> None:
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--proposed", type=Path, metavar="FILE", help="what to check, in Kafka's reassignment JSON")
     what.add_argument("--generate", action="store_true", help="print a rack-aware proposal in Kafka's JSON")
-    command.add_argument("--protocol", choices=list(PROTOCOLS), help="default: kraft")
+    command.add_argument("--protocol", choices=list(PROTOCOLS), help="default: kraft; -by-rack: drops spare the racks")
     command.add_argument("--replicas", type=positive, metavar="R", help="of a partition at once (batching)")
     command.add_argument("--partitions", type=positive, metavar="P", help="at once (batching)")
     command.add_argument("--leaders", type=positive, metavar="L", help="that move at once (batching)")
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if stray:
         raise Failure(Exit.USAGE, f"{stray[0]} does not go with {'--generate' if args.generate else '--proposed'}")
     protocol = args.protocol or "kraft"
-    if protocol != "batching" and _given(args, BATCHING):
+    if not protocol.startswith("batching") and _given(args, BATCHING):
         raise Failure(Exit.USAGE, f"{_given(args, BATCHING)[0]} is a limit of --protocol batching")
     if (args.size is None) != (args.throttle is None):
         raise Failure(Exit.USAGE, "--size and --throttle go together")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import time
@@ -15,12 +16,15 @@ from hypothesis import strategies as st
 
 from checkers import plan
 from checkers.cli import main
-from checkers.plan import Batch, Judged, Limits, Stage, batches, batching, classic, copies, judge, kraft, propose
+from checkers.plan import Batch, Judged, Limits, Rules, Stage, batches, batching, classic, copies, judge, kraft, propose
 from checkers.plan_files import Assignment, ClusterFile, read_assignment, read_cluster, write_assignment
 from checkers.plan_report import lasting
 from checkers.run import Failure
 from checkers.verdict import Exit
+from spec.language import GuardRefused
+from spec.reassignment import Broker
 from tests.test_kafka_vectors import vectors
+from tests.test_kraft import Story, b, partition, seq
 
 SIX = ClusterFile({1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}, 1, {"orders": 2})
 ONE = ("orders", 0)
@@ -34,18 +38,18 @@ def lists(path: plan.Path) -> list[tuple[int, ...]]:
 
 
 def test_kraft_grows_then_is_the_target() -> None:
-    path = kraft((1, 2, 3), (5, 4, 3), Limits(), 2)
+    path = kraft((1, 2, 3), (5, 4, 3), Rules(min_isr=2))
     assert path == (
         Stage((1, 2, 3), frozenset({1, 2, 3}), 1),
         Stage((5, 4, 3, 1, 2), frozenset({1, 2, 3}), 1, (5, 4), True),
         Stage((5, 4, 3), frozenset({3, 4, 5}), 5),
     )
-    assert [s.leader for s in kraft((3, 1), (5, 3), Limits(), 1)] == [3, 3, 3]  # it stays if it can
-    assert lists(kraft((1, 2, 3), (2, 1), Limits(), 1)) == [(1, 2, 3), (2, 1)]
+    assert [s.leader for s in kraft((3, 1), (5, 3), Rules(min_isr=1))] == [3, 3, 3]  # it stays if it can
+    assert lists(kraft((1, 2, 3), (2, 1), Rules(min_isr=1))) == [(1, 2, 3), (2, 1)]
 
 
 def test_classic_keeps_the_order_while_it_grows() -> None:
-    path = classic((1, 2, 3), (5, 4, 3), Limits(), 2)
+    path = classic((1, 2, 3), (5, 4, 3), Rules(min_isr=2))
     assert lists(path) == [(1, 2, 3), (1, 2, 3, 5, 4), (5, 4, 3)]
     assert [sorted(s.certain) for s in path] == [[1, 2, 3], [1, 2, 3], [3, 4, 5]]
 
@@ -54,7 +58,7 @@ def test_classic_keeps_the_order_while_it_grows() -> None:
 def test_kafka_merges_as_kraft_grows(v: dict[str, Any]) -> None:
     """Kafka's own list while a reassignment goes on (with none going on before)."""
     current, target = tuple(v["current"]["replicas"] if isinstance(v["current"], dict) else v["current"]), v["target"]
-    path = kraft(current, tuple(target), Limits(), 1)
+    path = kraft(current, tuple(target), Rules(min_isr=1))
     if v["expect"]["adding"]:
         assert list(path[1].replicas) == v["expect"]["merged"]
         assert sorted(path[1].adding) == sorted(v["expect"]["adding"])
@@ -62,9 +66,49 @@ def test_kafka_merges_as_kraft_grows(v: dict[str, Any]) -> None:
         assert len(path) <= 2
 
 
+SETS = [frozenset(c) for n in range(1, 5) for c in itertools.combinations(range(1, 5), n)]
+
+
+def passed_through(current: frozenset[int], target: frozenset[int]) -> list[tuple[frozenset[int], frozenset[int]]]:
+    """Replicas and ISR whenever the replicas of `models.kraft` change, nothing failing."""
+    story = Story(4, partition(seq(*sorted(current)), b(*current), min(current)), min_isr=1)
+    passed = [(current, current)]
+
+    def take(name: str, **parameters: Any) -> None:
+        chosen = [{"successor": Broker(x)} for x in range(1, 5)] if name in ("start", "alter_partition") else [{}]
+        for more in chosen:
+            with contextlib.suppress(GuardRefused):
+                p = story.take(name, **parameters, **more)
+                if frozenset(p.replicas) != passed[-1][0]:
+                    passed.append((frozenset(map(int, p.replicas)), frozenset(map(int, p.isr))))
+                return
+        assert name == "hear", name
+
+    take("start", target=b(*target))
+    for follower in sorted(target - current):
+        take("catch_up", follower=Broker(follower))
+        take("propose_expansion", follower=Broker(follower))
+        (request,) = story.s.requests
+        take("alter_partition", request=request)
+        take("hear")
+    return passed
+
+
+@pytest.mark.parametrize("current", SETS, ids=lambda c: "".join(str(x) for x in sorted(c)))
+def test_the_model_of_kraft_passes_through_what_is_calculated(current: frozenset[int]) -> None:
+    """From each replica set of four brokers to each other, step by step in plain Python."""
+    for target in SETS:
+        if target != current:
+            path = kraft(tuple(sorted(current)), tuple(sorted(target)), Rules(min_isr=1))
+            stages = [(frozenset(s.replicas), s.certain) for s in path]
+            if stages[-1][0] == stages[-2][0]:  # only grown: being the target changes no replica
+                stages.pop()
+            assert passed_through(current, target) == stages
+
+
 def test_batching_one_by_one() -> None:
     """KIP-435's own example, repaired: five in sync at every moment, where the printed one has four."""
-    path = batching((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), Limits(replicas=1), 2)
+    path = batching((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), Rules(Limits(replicas=1), 2))
     assert lists(path) == [
         (0, 1, 2, 3, 4),
         (5, 0, 1, 2, 3, 4),
@@ -80,7 +124,7 @@ def test_batching_one_by_one() -> None:
 
 
 def test_batching_two_by_two() -> None:
-    path = batching((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), Limits(replicas=2), 2)
+    path = batching((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), Rules(Limits(replicas=2), 2))
     assert lists(path) == [
         (0, 1, 2, 3, 4),
         (5, 0, 1, 2, 3, 4),
@@ -93,20 +137,25 @@ def test_batching_two_by_two() -> None:
 
 def test_batching_without_limits_is_almost_the_existing_algorithm() -> None:
     """B8: but for the new leader, which comes first."""
-    path = batching((0, 1, 2), (3, 4, 5), Limits(), 2)
+    path = batching((0, 1, 2), (3, 4, 5), Rules(min_isr=2))
     assert lists(path) == [(0, 1, 2), (3, 0, 1, 2), (3, 4, 5, 1, 2), (3, 4, 5)]
-    assert lists(batching((0, 1, 2), (0, 4, 5), Limits(), 2)) == [(0, 1, 2), (0, 4, 5, 1, 2), (0, 4, 5)]
+    assert lists(batching((0, 1, 2), (0, 4, 5), Rules(min_isr=2))) == [(0, 1, 2), (0, 4, 5, 1, 2), (0, 4, 5)]
 
 
 def test_batching_may_exceed_its_limit_at_first_to_reach_min_isr() -> None:
-    assert lists(batching((1,), (1, 2, 3, 4), Limits(replicas=1), 3)) == [(1,), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4)]
+    assert lists(batching((1,), (1, 2, 3, 4), Rules(Limits(replicas=1), 3))) == [
+        (1,),
+        (1, 2, 3),
+        (1, 2, 3, 4),
+        (1, 2, 3, 4),
+    ]
 
 
 def test_batching_shrinks_and_reorders() -> None:
-    path = batching((1, 2, 3, 4), (4, 3), Limits(replicas=1), 1)
+    path = batching((1, 2, 3, 4), (4, 3), Rules(Limits(replicas=1), 1))
     assert lists(path) == [(1, 2, 3, 4), (4, 3, 2), (4, 3)]
     assert [s.leader for s in path] == [1, 4, 4]
-    assert [(s.replicas, s.moves_leader) for s in batching((1, 2), (2, 1), Limits(replicas=1), 1)[1:]] == [
+    assert [(s.replicas, s.moves_leader) for s in batching((1, 2), (2, 1), Rules(Limits(replicas=1), 1))[1:]] == [
         ((2, 1), True)
     ]
 
@@ -119,8 +168,9 @@ BROKERS = st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True).map(t
 def test_every_path(current: Any, target: Any, replicas: int, min_isr: int, protocol: str) -> None:
     if current == target:
         return
-    limits = Limits(replicas=replicas) if protocol == "batching" else Limits()
-    path = plan.PROTOCOLS[protocol](current, target, limits, min_isr)
+    limits = Limits(replicas=replicas) if protocol.startswith("batching") else Limits()
+    racks = {x: "abc"[x % 3] for x in range(10)}
+    path = plan.PROTOCOLS[protocol](current, target, Rules(limits, min_isr, racks))
     assert path[0] == Stage(current, frozenset(current), current[0])
     assert path[-1].replicas == target
     for before, after in itertools.pairwise(path):
@@ -134,7 +184,7 @@ def test_every_path(current: Any, target: Any, replicas: int, min_isr: int, prot
     for number, stage in enumerate(path[1:], 1):
         short = min_isr - len(current) if number == 1 else 0
         assert len(stage.adding) <= max(limits.replicas, short)
-    assert path[-1].leader == target[0] or (protocol != "batching" and path[-1].leader == current[0])
+    assert path[-1].leader == target[0] or (protocol in ("kraft", "classic") and path[-1].leader == current[0])
 
 
 # -- batches ------------------------------------------------------------------------------------------------------
@@ -148,7 +198,7 @@ def test_batches_take_leader_movements_first_and_no_more_than_are_allowed() -> N
     """Partitions 0 to 2 move their leaders in their first stage, 3 and 4 never do."""
     targets: list[tuple[int, ...]] = [(4, 2), (4, 3), (5, 1), (1, 4), (1, 5)]
     limits = Limits(1, 3, 1)
-    paths = {("t", i): batching((1, 2), t, limits, 1) for i, t in enumerate(targets)}
+    paths = {("t", i): batching((1, 2), t, Rules(limits)) for i, t in enumerate(targets)}
     assert [len(p) for p in paths.values()] == [3, 4, 3, 3, 3]
     made = named(batches(paths, limits))
     assert made == [[(0, 1), (3, 1), (4, 1)], [(1, 1)], [(2, 1), (1, 2)]]
@@ -182,7 +232,7 @@ def found(
     cluster: ClusterFile = SIX,
     replicas: int = 1,
 ) -> Judged:
-    limits = Limits(replicas=replicas) if protocol == "batching" else Limits()
+    limits = Limits(replicas=replicas) if protocol.startswith("batching") else Limits()
     return judge(cluster, {ONE: tuple(current)}, {ONE: tuple(target)}, protocol, limits)
 
 
@@ -203,6 +253,26 @@ def test_batches_leave_the_racks_between_spread_sets() -> None:
     assert broken(judged) == {"producers_survive_a_rack": [(2, "rack b fails")], "stays_spread": [(2, "")]}
     assert judged.promises["stays_spread"].breaks[0].text == "3 certainly in sync (2, 3, 5), in 2 of 3 racks"
     assert (judged.fewest_racks, judged.exit()) == (2, Exit.SAFETY)
+
+
+def test_dropping_by_rack_keeps_them() -> None:
+    judged = found([1, 2, 3], [5, 4, 6], "batching-by-rack")
+    assert lists(judged.paths[ONE]) == [(1, 2, 3), (5, 1, 2, 3), (5, 4, 1, 3), (5, 4, 6, 3), (5, 4, 6)]
+    assert broken(judged) == {}
+
+
+@given(st.data())
+@settings(max_examples=500, deadline=None)
+def test_dropping_by_rack_keeps_the_spread_there_was(data: st.DataObject) -> None:
+    """Racks in sync are never fewer than before or in the target, whatever the layout, order and R."""
+    racks = dict(enumerate(data.draw(st.lists(st.sampled_from("abcd"), min_size=2, max_size=9))))
+    some = st.lists(st.sampled_from(sorted(racks)), min_size=1, max_size=5, unique=True)
+    current, target = tuple(data.draw(some)), tuple(data.draw(some))
+    if current == target:
+        return
+    cluster = ClusterFile(dict(racks.items()))
+    judged = judge(cluster, {ONE: current}, {ONE: target}, "batching-by-rack", Limits(data.draw(st.integers(1, 4))))
+    assert judged.promises["stays_spread"].breaks == []
 
 
 @pytest.mark.parametrize(
@@ -243,12 +313,12 @@ def test_without_racks_nothing_is_said_about_them() -> None:
     assert judged.fewest_racks is None
 
 
-def literal(current: tuple[int, ...], target: tuple[int, ...], limits: Limits, min_isr: int) -> plan.Path:
+def literal(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> plan.Path:
     """KIP-435's step as printed (B2, B4): the first R of the excess are dropped at once, nothing is waited for."""
     stages, have, in_sync = [plan.beginning(current)], list(current), set(current)
     while have != list(target):
-        dropping = [b for b in have if b not in target][: limits.replicas]
-        adding = [b for b in target if b not in have][: limits.replicas]
+        dropping = [b for b in have if b not in target][: rules.limits.replicas]
+        adding = [b for b in target if b not in have][: rules.limits.replicas]
         have = [b for b in target if b in have or b in adding] + [
             b for b in have if b not in target and b not in dropping
         ]
@@ -267,7 +337,7 @@ def test_the_step_as_printed_breaks_what_the_repaired_one_keeps(monkeypatch: pyt
 
 
 def test_a_protocol_that_ends_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plan.PROTOCOLS, "kraft", lambda c, t, limits, m: kraft(c, tuple(sorted(t)), limits, m))
+    monkeypatch.setitem(plan.PROTOCOLS, "kraft", lambda c, t, rules: kraft(c, tuple(sorted(t)), rules))
     judged = found([1, 2, 3], [6, 5, 4])
     assert [b.text for b in judged.promises["moves_end_as_wanted"].breaks] == ["ends as [4, 5, 6], not [6, 5, 4]"]
 
@@ -289,7 +359,7 @@ def test_batches_beyond_the_limits_are_noticed(wrong: Any, text: str, monkeypatc
 
 
 def test_more_than_r_at_once_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plan.PROTOCOLS, "batching", lambda c, t, limits, m: kraft(c, t, limits, m))
+    monkeypatch.setitem(plan.PROTOCOLS, "batching", lambda c, t, rules: kraft(c, t, rules))
     judged = found([1, 2, 3], [4, 5, 6], "batching", replicas=2)
     assert [b.text for b in judged.promises["limits_are_kept"].breaks] == ["3 replicas are added at once"]
 
@@ -521,6 +591,7 @@ WRONG = [
     (["FILES", "--size", "big", "--throttle", "1"], 64, "no size"),
     (["FILES", "--brokers", "1,2"], 64, "--brokers does not go with --proposed"),
     (["TWO", "--generate", "--protocol", "kraft"], 64, "--protocol does not go with --generate"),
+    (["TWO", "--generate", "--show", "0"], 64, "--show does not go with --generate"),
     (["TWO", "--generate", "--brokers", "1,1"], 64, "names one twice"),
     (["TWO", "--generate", "--brokers", "1,x"], 64, "no whole number"),
     (["TWO", "--generate", "--replication-factor", "7"], 151, "replication factor 7 is more than the 6 brokers"),
