@@ -16,6 +16,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models import kraft_placement_claims
 from models import placement_claims as claims
 from spec import placement
 from spec.claims import Outcome
@@ -222,11 +223,39 @@ def test_claim(name: str) -> None:
 
 def test_every_reading_by_cases_is_tested_here() -> None:
     data = tomllib.loads((ROOT / "spec" / "claims" / "R.toml").read_text())
-    readings = [r for c in data["claim"] for r in c["reading"] if r.get("function", "").startswith("models.placement")]
-    assert {r["function"] for r in readings} == {f"models.placement_claims:{name}" for name in OUTCOMES}
+    here = {f"models.placement_claims:{name}": o for name, o in OUTCOMES.items()}
+    here |= {f"models.kraft_placement_claims:{name}": o for name, o in KRAFT.items()}
+    readings = [r for c in data["claim"] for r in c["reading"] if "placement_claims" in r.get("function", "")]
+    assert {r["function"] for r in readings} == set(here)
     for reading in readings:
-        holds = OUTCOMES[reading["function"].split(":")[1]][1] is None
+        holds = here[reading["function"]][1] is None
         assert reading["expect"] == ("holds" if holds else "violated"), reading["name"]
+
+
+KRAFT: dict[str, tuple[int, str | None]] = {
+    "spreads": (170016, None),
+    "equal_leaders": (213, "{0: (0, 2), 1: (3, 1), 2: (0, 2), 3: (3, 1)}: {0: 2, 3: 2}"),
+    "equal_replicas": (217, "{0: 2, 1: 4, 2: 4, 3: 2}"),
+}
+
+
+@pytest.mark.parametrize("name", KRAFT)
+def test_claim_of_the_placer_in_kraft(name: str) -> None:
+    outcome: Outcome = getattr(kraft_placement_claims, name)()
+    cases, fallen = KRAFT[name]
+    assert (outcome.cases, outcome.holds) == (cases, fallen is None)
+    assert fallen is None or (outcome.counterexample is not None and fallen in outcome.counterexample)
+
+
+def test_leaders_of_three_racks_of_three() -> None:
+    """KAFKA-15354 by Kafka's own generator: nine partitions, three leaders."""
+    placer = StripedPlacer([UsableBroker(b, "abc"[b // 3]) for b in range(9)], MockRandom())
+    assert Counter(placer.place(3)[0] for _ in range(9)) == {0: 3, 4: 3, 8: 3}
+
+
+def test_the_placers_claim_of_spread_can_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StripedPlacer, "place", lambda placer, rf: (0,) * rf)
+    assert not kraft_placement_claims.spreads().holds
 
 
 def unshifted(order: Sequence[int], racks: dict[int, str], rf: int, first: int, shift: int) -> tuple[int, ...]:
