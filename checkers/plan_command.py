@@ -23,6 +23,10 @@ PROPOSING = ("replication_factor", "brokers", "ignore_racks", "start_index")
 
 def options(command: argparse.ArgumentParser) -> None:
     """What `plan` takes."""
+    command.epilog = (
+        'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, '
+        '"topics": {"orders": {"min.insync.replicas": 2}}}; all but brokers may be left out.'
+    )
     command.add_argument("--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks, MinISR: JSON")
     command.add_argument("--current", type=Path, required=True, metavar="FILE", help="in Kafka's reassignment JSON")
     what = command.add_mutually_exclusive_group(required=True)

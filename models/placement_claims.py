@@ -247,9 +247,14 @@ def equal_replicas_when_partitions_are_added() -> Outcome:
     return equal_counts(equal_racks, added=True)
 
 
-def equal_replicas_in_unequal_racks() -> Outcome:
-    """R2: not promised with unequal racks, and not so."""
-    return equal_counts(lambda layout: not equal_racks(layout), added=False)
+def replicas_may_differ_in_unequal_racks() -> Outcome:
+    """R2: with unequal racks equal replicas are not promised, and with reason."""
+    return seen(equal_counts(lambda layout: not equal_racks(layout), added=False))
+
+
+def seen(refuted: Outcome) -> Outcome:
+    """What may be is there: the claim that it never is has a counterexample, which is told among the bounds."""
+    return Outcome(not refuted.holds, refuted.cases, f"{refuted.bounds}; first seen: {refuted.counterexample}")
 
 
 def equal_over_racks_in_the_perfect_case() -> Outcome:
@@ -290,15 +295,15 @@ def at_least_one_replica_per_rack() -> Outcome:
     return everywhere(fault, racks_enough=False)
 
 
-def no_more_than_one_apart() -> Outcome:
-    """R3 as a user would hope: with fewer racks than replicas, and room, racks differ by one at most. Not promised."""
+def racks_may_differ_by_more_than_one() -> Outcome:
+    """R3: with fewer racks than replicas nothing else is promised: a rack with room may have two fewer than another."""
 
     def fault(layout: Layout, replicas: tuple[int, ...]) -> str:
         sizes, used = Counter(layout.values()), Counter(layout[b] for b in replicas)
         low = [r for r in used if used[r] < sizes[r] and used[r] + 1 < max(used.values())]
         return f"rack {low[0]} has {used[low[0]]}, another {max(used.values())}" if low else ""
 
-    return everywhere(fault, racks_enough=False)
+    return seen(everywhere(fault, racks_enough=False))
 
 
 def two_racks_four_replicas() -> Outcome:

@@ -52,20 +52,6 @@ def broker_json_readers_as_documented() -> Outcome:
     return Outcome(True, cases, bounds)
 
 
-def every_reader_reads_every_version() -> Outcome:
-    """R6, R7: why the upgrade has a first step. Some reader cannot read some version."""
-    cases = 0
-    bounds = f"{BROKERS}; versions 1 to 3; three releases of readers"
-    for broker, version, reader in itertools.product(brokers(), (1, 2, 3), Software):
-        cases += 1
-        text = wire.write_registration(broker, version)
-        try:
-            wire.read_registration(broker.id, text, reader)
-        except WireError as error:
-            return Outcome(False, cases, bounds, f"{text}: {error}")
-    return Outcome(True, cases, bounds)
-
-
 def later_versions_are_read_by_what_is_known() -> Outcome:
     """R6: from 0.9.0.1 on a version that is yet to come (4, with a further field) is read as far as it is known."""
     cases = 0
@@ -126,8 +112,8 @@ def _string(text: str) -> bytes:
     return len(text.encode()).to_bytes(2, "big") + text.encode()
 
 
-def broker_bytes_tell_their_version() -> Outcome:
-    """R6, asked of the layout alone: could a reader of version 1 take version 2? It cannot; both sides must agree."""
+def broker_bytes_need_their_version() -> Outcome:
+    """R6: why a controller writes for each receiver. Read as version 1, two brokers of version 2 are never right."""
     cases = 0
     bounds = f"pairs of: {BROKERS}; written as version 2, read as version 1"
     for pair in itertools.product(brokers(), repeat=2):
@@ -135,9 +121,9 @@ def broker_bytes_tell_their_version() -> Outcome:
         data = wire.write_brokers(pair, 2)
         try:
             got = wire.read_brokers(data, 1)
-        except WireError as error:
-            return Outcome(False, cases, bounds, f"{data.hex()}: {error}")
-        if got != tuple(Broker(b.id, b.endpoints) for b in pair):
+        except WireError:
+            continue
+        if got == tuple(Broker(b.id, b.endpoints) for b in pair):
             return Outcome(False, cases, bounds, f"{data.hex()}: {got}")
     return Outcome(True, cases, bounds)
 
