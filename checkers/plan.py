@@ -41,6 +41,8 @@ class Stage:
     adding: tuple[int, ...] = ()
     moves_leader: bool = False
     """Whether another broker leads once what is added is in sync."""
+    follows: bool = False
+    """Whether it comes by itself when what the stage before added is in sync; else a batch makes room for it."""
 
 
 Path = tuple[Stage, ...]
@@ -55,10 +57,11 @@ def beginning(current: tuple[int, ...]) -> Stage:
 def _union(current: tuple[int, ...], target: tuple[int, ...], grown: tuple[int, ...], leader: int) -> Path:
     """Grow to the union, wait until all of the target is in sync, be the target."""
     adding = tuple(b for b in target if b not in current)
-    start, end = beginning(current), Stage(target, frozenset(target), leader)
+    moves, start = leader != current[0], beginning(current)
     if not adding:
-        return (start, end)
-    return (start, Stage(grown, frozenset(current), current[0], adding, leader != current[0]), end)
+        return (start, Stage(target, frozenset(target), leader, moves_leader=moves))
+    growing = Stage(grown, frozenset(current), current[0], adding, moves)
+    return (start, growing, Stage(target, frozenset(target), leader, follows=True))
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,10 @@ def classic(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> 
 
 
 def batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
-    """KIP-435 repaired (B2 to B5): the new leader first, and as many dropped as were added and have come in sync.
+    """KIP-435 repaired (B2 to B5), as the model `batching` has it, while nothing fails.
 
-    So there are never fewer in sync than before the move or in the target. The first step may exceed R to reach
-    MinISR; what is left over when all is added goes R at a time.
+    The new leader first, unless everything fits into one step; then R go in each step, as many come as the target
+    needs, and nothing is dropped before what is added is in sync. The first step may exceed R to reach MinISR.
     """
     return _batching(current, target, rules, in_order)
 
@@ -100,45 +103,62 @@ def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: R
     return _batching(current, target, rules, sharing_racks)
 
 
-def in_order(have: tuple[int, ...], excess: list[int], count: int, rules: Rules) -> list[int]:
-    """KIP-435's choice of what to drop while others are added (2c): the first ones."""
+def in_order(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: Rules) -> tuple[int, ...]:
+    """KIP-435's choice of what to drop while others are still to be added (2c): the first ones."""
     return excess[:count]
 
 
-def sharing_racks(have: tuple[int, ...], excess: list[int], count: int, rules: Rules) -> list[int]:
-    """Only those whose racks others in sync are in too."""
-    there = Counter(rules.racks.get(b) for b in have)
+def sharing_racks(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: Rules) -> tuple[int, ...]:
+    """Only those whose racks others are in too."""
+    used = Counter(rules.racks.get(b) for b in there)
     dropping: list[int] = []
     for b in excess:
-        if len(dropping) < count and there[rules.racks.get(b)] > 1:
+        if len(dropping) < count and used[rules.racks.get(b)] > 1:
             dropping.append(b)
-            there[rules.racks.get(b)] -= 1
-    return dropping
+            used[rules.racks.get(b)] -= 1
+    return tuple(dropping)
 
 
-Choice = Callable[[tuple[int, ...], list[int], int, Rules], list[int]]
+Choice = Callable[[tuple[int, ...], tuple[int, ...], int, Rules], tuple[int, ...]]
+
+
+def _step(
+    have: tuple[int, ...], target: tuple[int, ...], rules: Rules, choose: Choice
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What the next step adds, and what it drops once that is in sync."""
+    most = rules.limits.replicas
+    absent = tuple(b for b in target if b not in have)
+    excess = tuple(b for b in have if b not in target)
+    short = max(rules.min_isr - len(have), 0)
+    if len(absent) > most and target[0] in absent:
+        return absent[: max(short, 1)], ()
+    leaving = min(most, len(excess))
+    adding = absent[: min(max(most, short), max(len(target) - len(have) + leaving, short, 0))]
+    spare = min(leaving, max(len(have) + len(adding) - len(target), 0))
+    if adding == absent:
+        return adding, excess[:spare]
+    dropping = choose((*have, *adding), excess, spare, rules)
+    return (adding, dropping) if adding or dropping else (absent[:most], ())
 
 
 def _batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules, choose: Choice) -> Path:
     stages = [beginning(current)]
-    have, leader, gained, most = current, current[0], 0, rules.limits.replicas
+    have, leader = current, current[0]
     while have != target:
-        first = len(stages) == 1
-        missing = [b for b in target if b not in have]
-        excess = [b for b in have if b not in target]
-        count = 1 if first and target[0] in missing else most
-        adding = missing[: max(count, rules.min_isr - len(have) if first else 0)]
-        dropping = choose(have, excess, min(most, gained), rules) if adding else excess[:most]
-        kept = [b for b in have if b not in target and b not in dropping]
-        after = (*(b for b in target if b in have or b in adding), *kept)
-        moves = first and target[0] != leader
-        if moves and target[0] in have:
-            leader = target[0]
-        stages.append(Stage(after, frozenset(have) - frozenset(dropping), leader, tuple(adding), moves))
-        have, leader = after, target[0]
-        gained += len(adding) - len(dropping)
-    if stages[-1].adding:  # nothing is left to drop: the target, all of it in sync
-        stages.append(Stage(target, frozenset(target), leader))
+        adding, dropping = _step(have, target, rules, choose)
+        rest = tuple(b for b in have if b not in target)
+        grown = (*(b for b in target if b in have or b in adding), *rest)
+        after = tuple(b for b in grown if b not in dropping)
+        brings = target[0] in adding
+        moves = leader not in target and (leader in dropping or brings)
+        if adding:
+            stages.append(Stage(grown, frozenset(have), leader, adding, moves))
+        if moves:
+            leader = target[0] if target[0] in after else after[0]
+        if not adding or after != grown or after == target:
+            follows = bool(adding)
+            stages.append(Stage(after, frozenset(after), leader, (), moves and not follows, follows))
+        have = after
     return tuple(stages)
 
 
@@ -154,9 +174,8 @@ Batch = list[tuple[Partition, int]]
 
 
 def copies(path: Path) -> list[int]:
-    """The stages that a batch must make room for; being the target follows from the one before by itself."""
-    last = len(path) - 1
-    return [i for i in range(1, len(path)) if i < last or not path[i - 1].adding]
+    """The stages that a batch must make room for."""
+    return [i for i, stage in enumerate(path) if i and not stage.follows]
 
 
 def batches(paths: dict[Partition, Path], limits: Limits) -> list[Batch]:
