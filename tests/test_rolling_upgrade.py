@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from models import rolling_upgrade, wire
 from models.rolling_upgrade import Broker, Client, Cluster, Protocol, Release
 from spec.binding import Bound, make_config
 from spec.language import GuardRefused, replace
+from tests import test_agreement
 
 CLIENTS, BROKERS = "clients_can_read_registrations", "brokers_can_read_registrations"
 CONTROLLER, RACKS = "brokers_can_read_the_controller", "racks_are_shown_when_all_know_them"
@@ -45,6 +47,10 @@ def test_four_brokers_and_two_clients() -> None:
     )
     assert verdict.exit() == Exit.OK
     assert (verdict.stats.distinct, verdict.stats.generated) == (23067, 132101)
+
+
+def test_native_code_agrees_with_plain_python(tmp_path: Path) -> None:
+    test_agreement.test_model("rolling_upgrade", ["pinned=off", "brokers_first=off"], tmp_path)
 
 
 def taken(bound: Bound, state: Any, *steps: tuple[str, dict[str, Any]]) -> Cluster:
