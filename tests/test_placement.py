@@ -365,7 +365,7 @@ def test_ids_do_not_matter(placed: list[str], data: st.DataObject) -> None:
     assert {p: tuple(names[b] for b in r) for p, r in made.items()} == other
 
 
-@pytest.mark.parametrize("brokers", range(2, 7))
+@pytest.mark.parametrize("brokers", range(2, 6))
 def test_spread_whatever_the_order_of_the_list(brokers: int) -> None:
     """R3 and R4 by Z3, for every rack of every position: the list need not even alternate.
 
