@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-import re
 import shlex
 import signal
 import sys
@@ -16,9 +15,10 @@ from typing import Any, NoReturn
 
 import rich.console
 
-from checkers import gate, story, why
+from checkers import gate, plan_command, story, why
+from checkers.arguments import duration, positive, seed, setting, size, weight
 from checkers.load import UnknownModel, config_values, load, names
-from checkers.options import METHODS, Cluster, Options, Progress, Proof, Walks, seconds
+from checkers.options import METHODS, Cluster, Options, Progress, Proof, Walks
 from checkers.report import guards_record, report, report_guards
 from checkers.run import DEFAULT_ENGINE, ENGINE_NAMES, ENGINES, Asked, Failure, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_atomically, write_record
@@ -32,44 +32,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
-
-
-def duration(text: str) -> float:
-    """As `seconds`, for the command line."""
-    try:
-        return seconds(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def size(text: str) -> int:
-    """A size such as `2G` or `512M`, in bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
-    if not found or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
-
-
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """A whole number of 63 bits."""
-    if not text.isdigit() or int(text) >= 1 << 63:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63 - 1")
-    return int(text)
-
-
-def weight(text: str) -> tuple[str, int]:
-    """`ACTION=N`, N from 0 to a million."""
-    name, _, number = text.partition("=")
-    if not name or not number.isdigit() or int(number) > 10**6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no weight; write ACTION=N, N from 0 to 1000000")
-    return name, int(number)
 
 
 def _common(command: argparse.ArgumentParser) -> None:
@@ -98,14 +60,6 @@ def _running(command: argparse.ArgumentParser) -> None:
     _threads(command)
     command.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
     command.add_argument("--witness", action="store_true", help="show how covers are reached")
-
-
-def setting(text: str) -> tuple[str, str]:
-    """`KEY=VALUE` of Spark's."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.startswith("spark."):
-        raise argparse.ArgumentTypeError(f"{text!r} is no setting of Spark; write spark.KEY=VALUE")
-    return key, value
 
 
 def _spark_options(command: argparse.ArgumentParser) -> None:
@@ -212,6 +166,8 @@ def parser() -> Parser:
     show.add_argument("trace", type=Path, metavar="TRACE")
     show.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     show.add_argument("--format", choices=["text", "md", "mermaid", "json"], default="text")
+
+    plan_command.options(commands.add_parser("plan", help="check a reassignment of a real cluster, or propose one"))
 
     gating = commands.add_parser("gate", help="run the checks of a file and exit by the worst")
     gating.add_argument("file", type=Path, nargs="?", default=Path("gate.toml"), metavar="FILE")
@@ -527,6 +483,11 @@ def do_gate(args: argparse.Namespace, console: Console) -> Exit:
     return gate.run_file(args.file, console, engine=args.engine, json_to=args.json, junit_to=args.junit)
 
 
+def do_plan(args: argparse.Namespace, console: Console) -> Exit:
+    _writable(args.json, "--json")
+    return plan_command.run(args, console)
+
+
 COMMANDS = {
     "models": do_models,
     "check": do_check,
@@ -539,6 +500,7 @@ COMMANDS = {
     "replay": do_replay,
     "show": do_show,
     "gate": do_gate,
+    "plan": do_plan,
 }
 
 
