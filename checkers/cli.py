@@ -130,6 +130,15 @@ def parser() -> Parser:
     _common(weighing)
     weighing.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
 
+    trapped = commands.add_parser("stuck", help="states from which the goal of a leads_to is out of reach")
+    trapped.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
+    trapped.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
+    trapped.add_argument("--property", action="append", default=[], metavar="NAME", help="only these; * allowed")
+    trapped.add_argument("--limit", type=positive, default=200_000, metavar="N", help="states to expand, at most")
+    trapped.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
+    trapped.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
+    trapped.add_argument("--quiet", action="store_true", help="no progress, no stories")
+
     checking = commands.add_parser("verify", help="check a certificate with a fresh solver")
     checking.add_argument("certificate", type=Path, metavar="FILE")
     checking.add_argument("--model", metavar="MODEL", help="another model than the certificate names")
@@ -238,6 +247,21 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
         data = {"model": bound.model.name, "model_sha256": sha, "config": config, "exit_code": code.value}
         write_record(args.json, {**data, "stopped_because": early, "guards": [vars(g) for g in found]})
     return code
+
+
+def do_stuck(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers import stuck
+
+    for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
+        _writable(path, what)
+    found = stuck.analysed(args.model, args.set, args.property, args.limit, Progress(quiet=args.quiet))
+    written = write_traces(found.verdict, found.bound, args.trace_dir) if args.trace_dir else {}
+    if args.json:
+        write_record(args.json, found.record(written))
+    found.report(console, stories=not args.quiet)
+    for path in written.values():
+        console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
+    return found.exit
 
 
 def do_verify(args: argparse.Namespace, console: Console) -> Exit:
@@ -386,6 +410,7 @@ COMMANDS = {
     "simulate": do_simulate,
     "prove": do_prove,
     "guards": do_guards,
+    "stuck": do_stuck,
     "verify": do_verify,
     "replay": do_replay,
     "show": do_show,
