@@ -134,7 +134,7 @@ def parser() -> Parser:
     trapped.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
     trapped.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
     trapped.add_argument("--property", action="append", default=[], metavar="NAME", help="only these; * allowed")
-    trapped.add_argument("--limit", type=positive, default=200_000, metavar="N", help="states to expand, at most")
+    trapped.add_argument("--limit", type=positive, metavar="N", help="states to expand, at most")
     trapped.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
     trapped.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
     trapped.add_argument("--quiet", action="store_true", help="no progress, no stories")

@@ -142,6 +142,8 @@ class Stuck:
     def exit(self) -> Exit:
         if self.trapped:
             return Exit.LIVENESS
+        if self.complete and not self.claimed:
+            return Exit.VACUOUS
         return Exit.OK if self.complete and not self.undecided else Exit.INCONCLUSIVE
 
     def record(self, trace: str | None) -> dict[str, Any]:
@@ -235,7 +237,7 @@ class Report:
         console.print(Text(f"again: {v.repro}", style="dim"), soft_wrap=True)
 
 
-def analysed(model: str, pairs: list[str], wanted: list[str], limit: int, progress: Progress) -> Report:
+def analysed(model: str, pairs: list[str], wanted: list[str], limit: int | None, progress: Progress) -> Report:
     """The command: every leads-to property of the model that is wanted; `Failure` where there is none to be had."""
     bound, _, sha = prepare(model, pairs)
     claims = [p for p in bound.properties if p.kind == "leads_to"]
@@ -248,9 +250,9 @@ def analysed(model: str, pairs: list[str], wanted: list[str], limit: int, progre
     claims = [p for p in claims if Options(wanted).wants(p.name)]
     verdict = Verdict(bound.model.name, sha, config_values(bound.config), "stuck")
     words = ["reassure", "stuck", model, *(f"--set={s}" for s in pairs), *(f"--property={p}" for p in wanted)]
-    verdict.repro = shlex.join([*words, *([f"--limit={limit}"] if limit != LIMIT else [])])
+    verdict.repro = shlex.join([*words, *([f"--limit={limit}"] if limit is not None else [])])
     try:
-        graph = explored(bound, limit, progress)
+        graph = explored(bound, limit or LIMIT, progress)
         found = [stuck(bound, p, graph=graph) for p in claims]
     except ModelError as error:
         raise Failure(Exit.MODEL, str(error)) from None
@@ -265,7 +267,7 @@ def analysed(model: str, pairs: list[str], wanted: list[str], limit: int, progre
                 f.trace.meta["model_file"] = model
     verdict.complete = graph.complete
     verdict.stopped_because = (
-        "every reachable state was visited" if graph.complete else f"{limit:,} states were expanded"
+        "every reachable state was visited" if graph.complete else f"{limit or LIMIT:,} states were expanded"
     )
     verdict.stats.distinct, verdict.stats.generated = len(graph.states), graph.generated
     verdict.stats.clipped = graph.clipped

@@ -73,9 +73,9 @@ def test_with_a_way_back_nobody_is_trapped(tmp_path: Path) -> None:
     assert (found.exit, found.trace, found.status) == (Exit.OK, None, "unknown")
 
 
-def test_nothing_to_ask_for(tmp_path: Path) -> None:
+def test_what_is_never_asked_for_is_no_success(tmp_path: Path) -> None:
     found = analysed(WALK, tmp_path)["asked_of_nobody"]
-    assert (found.claimed, found.can_end, found.trapped, found.exit) == (0, 0, 0, Exit.OK)
+    assert (found.claimed, found.can_end, found.trapped, found.exit) == (0, 0, 0, Exit.VACUOUS)
 
 
 @pytest.mark.parametrize(
