@@ -228,6 +228,7 @@ class Report:
             if stories and f.trace is not None:
                 console.print()
                 tell(f.trace, self.bound, console)
+                console.print(Text("  from here on nothing leads to the goal", style="bold red"), soft_wrap=True)
         clipped = f"; {v.stats.clipped:,} steps clipped at a bound" if v.stats.clipped else ""
         text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
         console.print(Text(text), soft_wrap=True)

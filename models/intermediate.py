@@ -8,11 +8,10 @@ in sync.
 
 `existing[0:top-1]` has two readings, one in each of `intermediate_half_open` (as in most languages, `top - 1` replicas
 stay) and `intermediate_inclusive` (`top` stay); this module is what they share. Further choices that the document
-leaves open are configuration: `at_once`, `none_takes_a_place`.
+leaves open are configuration: `at_once`, `none_takes_a_place`, `assigned_first`.
 
 Here a new controller computes `drop` anew, as the document places that in `onPartitionReassignment`, which fail-over
-runs. We drop before the wanted replicas are assigned: in the other order those, which lag most, would be what is
-dropped.
+runs. We drop before the wanted replicas are assigned; `assigned_first` is the other order, which the text allows too.
 
 Left out: the steps by which a reassignment completes (one here); lags beyond "holds everything committed"; targets
 below MinISR, which the existing algorithm takes as they are; changes that arrive while replicas are being deleted;
@@ -73,6 +72,8 @@ class Config:
     """Whether nobody changes the ISR between the computation of `drop` and its first transition."""
     none_takes_a_place: bool = False
     """Whether `List(leader)` of a partition without a leader has one entry all the same (ZooKeeper holds -1 there)."""
+    assigned_first: bool = False
+    """Whether what is wanted is assigned before `drop` is computed, and not when it has been carried out."""
 
     def __post_init__(self) -> None:
         if self.replication_factor > self.brokers:
@@ -183,7 +184,13 @@ def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
     if len(s.assigned) < s.min_isr:
         return asked
     return replace(
-        asked, moving=True, target=target, top=len(s.assigned), original=s.assigned, stage=Stage.DUE, dropping=NOBODY
+        asked,
+        assigned=s.assigned | target if c.assigned_first else s.assigned,
+        moving=True,
+        target=target,
+        top=len(s.assigned),
+        original=s.assigned,
+        stage=Stage.DUE,
     )
 
 
@@ -192,7 +199,8 @@ def change(s: Cluster, c: Config, target: Brokers) -> Cluster:
     """Another target while the reassignment goes on. Going back to the original assignment is one, too."""
     require(s.moving and s.stage == Stage.IDLE and s.asked < c.admin_requests)
     require(target != NOBODY and target != s.target and len(target) >= s.min_isr)
-    return replace(s, target=target, stage=Stage.DUE, asked=s.asked + 1)
+    assigned = s.assigned | target if c.assigned_first else s.assigned
+    return replace(s, assigned=assigned, target=target, stage=Stage.DUE, asked=s.asked + 1)
 
 
 @action(who="admin")
@@ -264,10 +272,12 @@ def start_deletion(s: Cluster) -> Cluster:
 
 
 @action(who="controller", fair="weak", tags=["move"])
-def update_assigned(s: Cluster) -> Cluster:
+def update_assigned(s: Cluster, c: Config) -> Cluster:
     """-> ReplicaDeletionSuccessful -> NonExistentReplica; then assigned replicas are updated, with what is wanted."""
     require(s.stage == Stage.DELETING)
-    return replace(s, stage=Stage.IDLE, assigned=(s.assigned - s.dropping) | s.target, dropping=NOBODY)
+    left = s.assigned - s.dropping
+    assigned = left if c.assigned_first else left | s.target
+    return replace(s, stage=Stage.IDLE, assigned=assigned, dropping=NOBODY)
 
 
 @action(who="controller")

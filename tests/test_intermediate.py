@@ -130,6 +130,18 @@ def test_creation_with_too_few_replicas_is_ignored() -> None:
     assert story.take("create", target=b(1, 2)) == replace(before, asked=1)
 
 
+def test_what_is_assigned_last_is_dropped_first() -> None:
+    story = Story(intermediate_inclusive.MODEL, assigned_first=True)
+    assert story.take("create", target=b(2, 3)).assigned == b(1, 2, 3)
+    (after,) = story.compute()
+    assert after.dropping == b(3)
+    story.take("compute_drop", kept=b(1, 2))
+    assert story.delete().assigned == b(1, 2)
+    with pytest.raises(GuardRefused):
+        story.take("complete", successor=Broker(1))
+    assert story.take("change", target=b(2, 4)).assigned == b(1, 2, 4)
+
+
 def test_fail_over_forgets_the_drop_and_computes_it_again() -> None:
     story = Story(intermediate_inclusive.MODEL)
     story.s = replace(story.s, assigned=b(1, 2, 3), moving=True, top=2, target=b(2, 4), stage=Stage.DUE)
@@ -250,6 +262,17 @@ def duties(s: Cluster) -> Duties:
 SMALL = ["brokers=3", "replication_factor=1", "min_isr=1"]
 ALWAYS_WASTEFUL = {"drop_spares_what_is_wanted": 3, "drop_spares_the_original": 3}
 CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
+    (
+        "intermediate_inclusive",
+        ["assigned_first=true"],
+        {
+            "drop_spares_what_is_wanted": 3,
+            "drop_spares_the_original": 4,
+            "nothing_intermediate_stays": 8,
+            "deadlock": 11,
+        },
+        (12_124, 31_914, 16),
+    ),
     (
         "intermediate_half_open",
         [],

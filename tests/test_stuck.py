@@ -151,6 +151,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     assert code == 13
     assert "violated: from 96 of them it is out of reach" in out
     assert "shut_down_uncleanly" in out
+    assert "from here on nothing leads to the goal" in out
     data: dict[str, Any] = json.loads(record.read_text())
     assert (data["verdict"], data["exit_code"], data["complete"]) == ("liveness-violation", 13, True)
     assert data["stats"]["distinct"] == 2_775

@@ -278,6 +278,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], list[str], tuple[int, int, in
         (82, 335, 10),
     ),
     ("throttle", ["leader_rate=0", "changes=0"], {}, ["reassignment_is_done"], (57, 234, 10)),
+    ("throttle", ["follower_rate=-1", "changes=0"], {OTHERS: 3}, ["reassignment_is_done"], (91, 369, 10)),
     ("throttle", TWO_LEADERS, {}, [], (1_496, 6_483, 23)),
     (
         "throttle",
