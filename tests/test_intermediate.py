@@ -23,6 +23,7 @@ from spec.language import GuardRefused, Model
 from spec.promises import Duties
 from spec.reassignment import NOBODY, Broker, Brokers
 from spec.trace import replay
+from tests import test_agreement
 
 ROOT = Path(__file__).parent.parent
 
@@ -388,6 +389,17 @@ def test_engines_agree(model: str) -> None:
         (p.name, p.status, p.depth) for p in fast.properties
     ]
     assert (plain.stats.distinct, plain.stats.generated) == (fast.stats.distinct, fast.stats.generated)
+
+
+@pytest.mark.parametrize(
+    ("model", "pairs"),
+    [
+        ("intermediate_inclusive", ["raises=1", "at_once=false", "assigned_first=true", "none_takes_a_place=true"]),
+        ("reassignment_contexts", ["tied=false", "one_by_one=false"]),
+    ],
+)
+def test_native_code_agrees_on_drawn_states(model: str, pairs: list[str], tmp_path: Path) -> None:
+    test_agreement.test_model(model, pairs, tmp_path)
 
 
 @pytest.mark.parametrize(("model", "trapped"), [(intermediate_half_open.MODEL, 573), (intermediate_inclusive.MODEL, 0)])

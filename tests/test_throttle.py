@@ -20,6 +20,7 @@ from spec.binding import Bound, ConfigError, make_config
 from spec.language import GuardRefused, Model
 from spec.reassignment import NOBODY, Broker, Brokers
 from spec.trace import replay
+from tests import test_agreement
 
 ROOT = Path(__file__).parent.parent
 ONE, TWO, THREE = Broker(1), Broker(2), Broker(3)
@@ -326,6 +327,11 @@ def test_engines_agree(model: str, pairs: list[str]) -> None:
         (p.name, p.status, p.depth) for p in fast.properties
     ]
     assert (plain.stats.distinct, plain.stats.generated) == (fast.stats.distinct, fast.stats.generated)
+
+
+@pytest.mark.parametrize(("model", "pairs"), [("throttle", ["second=true"]), ("throttled_batch", [])])
+def test_native_code_agrees_on_drawn_states(model: str, pairs: list[str], tmp_path: Path) -> None:
+    test_agreement.test_model(model, pairs, tmp_path)
 
 
 # -- T6 and X2: who can still catch up ------------------------------------------------------------------------------
