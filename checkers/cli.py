@@ -134,6 +134,7 @@ def parser() -> Parser:
     trapped.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
     trapped.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
     trapped.add_argument("--property", action="append", default=[], metavar="NAME", help="only these; * allowed")
+    trapped.add_argument("--fair-only", action="store_true", help="count on fair actions only: others need not happen")
     trapped.add_argument("--limit", type=positive, metavar="N", help="states to expand, at most")
     trapped.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
     trapped.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
@@ -254,7 +255,8 @@ def do_stuck(args: argparse.Namespace, console: Console) -> Exit:
 
     for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
         _writable(path, what)
-    found = stuck.analysed(args.model, args.set, args.property, args.limit, Progress(quiet=args.quiet))
+    progress = Progress(quiet=args.quiet)
+    found = stuck.analysed(args.model, args.set, args.property, args.limit, args.fair_only, progress)
     written = write_traces(found.verdict, found.bound, args.trace_dir) if args.trace_dir else {}
     if args.json:
         write_record(args.json, found.record(written))

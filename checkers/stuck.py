@@ -4,6 +4,9 @@ For P ~> Q, a reachable state that satisfies P and from which no path leads to Q
 fairness, as every run can be continued fairly. That there is no such state proves nothing: a scheduler may still avoid
 Q for ever.
 
+What is not fair need not happen. So `fair_only` asks for less and refutes more: a state from which the goal is out of
+reach for fair actions alone refutes the property as well, since the others may stop at any time.
+
 Plain Python, on the explicit state graph. A step that leaves a bound, and a state that was not expanded because the
 limit was reached, might lead anywhere; what can get there is not called trapped. So trapped states are trapped. Limits
 that are guards (of an administrator's requests, say) are the model's own: a run in which no more is asked for.
@@ -43,9 +46,12 @@ class Graph:
     states: list[Any] = field(default_factory=list)
     first: list[tuple[int, Step] | None] = field(default_factory=list)
     """How each state was first reached; None for initial states."""
-    edges: Any = field(default_factory=nx.DiGraph)
-    open: set[int] = field(default_factory=set)
-    """States with a step out of a bound, or not expanded: what follows is not known."""
+    steps: Any = field(default_factory=nx.DiGraph)
+    fair: Any = field(default_factory=nx.DiGraph)
+    """Of the steps, those of fair actions."""
+    unexpanded: set[int] = field(default_factory=set)
+    leaving: dict[int, bool] = field(default_factory=dict)
+    """States with a step out of a bound; whether one of a fair action."""
     generated: int = 0
     clipped: int = 0
     complete: bool = True
@@ -59,15 +65,19 @@ class Graph:
             steps.insert(0, step)
         return states, steps
 
-    def reaching(self, goals: Iterable[int]) -> set[int]:
+    def reaching(self, goals: Iterable[int], fair_only: bool) -> set[int]:
         """The states from which some path leads to one of the goals, themselves included."""
-        sink = -1
-        self.edges.add_edges_from((goal, sink) for goal in goals)
-        if sink not in self.edges:
+        edges, sink = self.fair if fair_only else self.steps, -1
+        edges.add_edges_from((goal, sink) for goal in goals)
+        if sink not in edges:
             return set()
-        found: set[int] = nx.ancestors(self.edges, sink)
-        self.edges.remove_node(sink)
+        found: set[int] = nx.ancestors(edges, sink)
+        edges.remove_node(sink)
         return found
+
+    def unknown(self, fair_only: bool) -> set[int]:
+        """The states that something might follow which is not known."""
+        return self.unexpanded | {n for n, fair in self.leaving.items() if fair or not fair_only}
 
 
 def explored(bound: Bound, limit: int = LIMIT, progress: Progress | None = None) -> Graph:
@@ -78,32 +88,35 @@ def explored(bound: Bound, limit: int = LIMIT, progress: Progress | None = None)
     def number_of(state: Any, came: tuple[int, Step] | None) -> int:
         if state not in numbers:
             numbers[state] = len(graph.states)
-            graph.edges.add_node(len(graph.states))
             todo.append(len(graph.states))
             graph.states.append(state)
             graph.first.append(came)
         return numbers[state]
 
     for _, _, state in bound.initial_states():
+        graph.generated += 1
         if isinstance(state, Clipped):
             graph.clipped += 1
         else:
             number_of(state, None)
-            graph.generated += 1
     while todo:
         number = todo[0]
         if number >= limit:
-            graph.open.update(todo)
+            graph.unexpanded.update(todo)
             graph.complete = False
             break
         todo.popleft()
         for step in bound.steps(graph.states[number]):
             graph.generated += 1
+            fair = step.action.fair is not None
             if isinstance(step.after, Clipped):
                 graph.clipped += 1
-                graph.open.add(number)
-            else:
-                graph.edges.add_edge(number, number_of(step.after, (number, step)))
+                graph.leaving[number] = fair or graph.leaving.get(number, False)
+                continue
+            after = number_of(step.after, (number, step))
+            graph.steps.add_edge(number, after)
+            if fair:
+                graph.fair.add_edge(number, after)
         if progress is not None and number % 1024 == 0:
             progress.report(1, graph.generated, len(graph.states), len(todo), 0)
     return graph
@@ -125,6 +138,8 @@ class Stuck:
     complete: bool
     """Whether every reachable state was expanded."""
     clipped: int
+    fair_only: bool
+    """Whether only fair actions were counted on."""
     trace: Trace | None
     """The shortest path to a trapped state."""
 
@@ -159,14 +174,19 @@ class Stuck:
         }
 
 
-def stuck(bound: Bound, claim: Property, limit: int = LIMIT, graph: Graph | None = None) -> Stuck:
-    """The P-states of `claim` from which its goal is out of reach; `graph` if it is explored already."""
+def stuck(
+    bound: Bound, claim: Property, limit: int = LIMIT, graph: Graph | None = None, fair_only: bool = False
+) -> Stuck:
+    """The P-states of `claim` from which its goal is out of reach; `graph` if it is explored already.
+
+    fair_only: out of reach for fair actions, the others doing nothing.
+    """
     if claim.kind != "leads_to":
         raise ValueError(f"{claim.name} is no leads_to")
     known = explored(bound, limit) if graph is None else graph
     goals = [n for n, s in enumerate(known.states) if bound.goal_holds(claim, s)]
-    ends = known.reaching(goals)
-    unknown = known.reaching(known.open)
+    ends = known.reaching(goals, fair_only)
+    unknown = known.reaching(known.unknown(fair_only), fair_only)
     claimed = [n for n, s in enumerate(known.states) if bound.holds(claim, s)]
     trapped = [n for n in claimed if n not in ends and n not in unknown]
     trace = None
@@ -181,6 +201,7 @@ def stuck(bound: Bound, claim: Property, limit: int = LIMIT, graph: Graph | None
         trapped=len(trapped),
         complete=known.complete,
         clipped=known.clipped,
+        fair_only=fair_only,
         trace=trace,
     )
 
@@ -216,7 +237,8 @@ class Report:
             console.print(Text(f"\n{f.name}", style="bold"), soft_wrap=True)
             console.print(f"  {f.claimed:,} states must be followed by the goal", markup=False)
             if f.trapped:
-                text = f"violated: from {f.trapped:,} of them it is out of reach, whatever is done"
+                by = "unless something happens that need not happen" if f.fair_only else "whatever is done"
+                text = f"violated: from {f.trapped:,} of them it is out of reach, {by}"
                 text += f", trace of {len(f.trace or ())} states"
                 console.print(Text(f"  {text}", style="bold red"), soft_wrap=True)
             if f.undecided:
@@ -228,7 +250,8 @@ class Report:
             if stories and f.trace is not None:
                 console.print()
                 tell(f.trace, self.bound, console)
-                console.print(Text("  from here on nothing leads to the goal", style="bold red"), soft_wrap=True)
+                by = "no fair action" if f.fair_only else "nothing"
+                console.print(Text(f"  from here on {by} leads to the goal", style="bold red"), soft_wrap=True)
         clipped = f"; {v.stats.clipped:,} steps clipped at a bound" if v.stats.clipped else ""
         text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
         console.print(Text(text), soft_wrap=True)
@@ -238,7 +261,9 @@ class Report:
         console.print(Text(f"again: {v.repro}", style="dim"), soft_wrap=True)
 
 
-def analysed(model: str, pairs: list[str], wanted: list[str], limit: int | None, progress: Progress) -> Report:
+def analysed(
+    model: str, pairs: list[str], wanted: list[str], limit: int | None, fair_only: bool, progress: Progress
+) -> Report:
     """The command: every leads-to property of the model that is wanted; `Failure` where there is none to be had."""
     bound, _, sha = prepare(model, pairs)
     claims = [p for p in bound.properties if p.kind == "leads_to"]
@@ -251,10 +276,11 @@ def analysed(model: str, pairs: list[str], wanted: list[str], limit: int | None,
     claims = [p for p in claims if Options(wanted).wants(p.name)]
     verdict = Verdict(bound.model.name, sha, config_values(bound.config), "stuck")
     words = ["reassure", "stuck", model, *(f"--set={s}" for s in pairs), *(f"--property={p}" for p in wanted)]
+    words += ["--fair-only"] if fair_only else []
     verdict.repro = shlex.join([*words, *([f"--limit={limit}"] if limit is not None else [])])
     try:
         graph = explored(bound, limit or LIMIT, progress)
-        found = [stuck(bound, p, graph=graph) for p in claims]
+        found = [stuck(bound, p, graph=graph, fair_only=fair_only) for p in claims]
     except ModelError as error:
         raise Failure(Exit.MODEL, str(error)) from None
     finally:

@@ -99,6 +99,34 @@ def test_a_step_out_of_a_bound_might_lead_anywhere(tmp_path: Path) -> None:
     assert (found.clipped, found.complete, found.exit) == (1, True, Exit.INCONCLUSIVE)
 
 
+FAIR_WALK = WALK.replace('@action(who="a")\ndef walk', '@action(who="a", fair="weak")\ndef walk')
+FAIR_CIRCLE = WALK.replace('@action(who="a")\ndef circle', '@action(who="a", fair="strong")\ndef circle')
+
+
+@pytest.mark.parametrize(
+    ("text", "trapped", "length"), [(WALK, 3, 2), (FAIR_WALK, 0, None), (FAIR_CIRCLE, 3, 2), (NO_RETURN, 3, 2)]
+)
+def test_what_is_not_fair_need_not_happen(text: str, trapped: int, length: int | None, tmp_path: Path) -> None:
+    """Of 1, 2, -1 and -2 all but the goal are trapped if nobody need walk."""
+    bound = Bound(model(text, tmp_path))
+    claim = next(p for p in bound.properties if p.name == "arrives")
+    found = stuck(bound, claim, fair_only=True)
+    assert (found.claimed, found.trapped, found.undecided) == (4, trapped, 0)
+    assert (None if found.trace is None else len(found.trace)) == length
+
+
+def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
+    text = NO_RETURN.replace("number=-3 - s.number", "number=s.number - 1")
+    text = text.replace('@action(who="a")\ndef walk', '@action(who="a", fair="weak")\ndef walk')
+    bound = Bound(model(text, tmp_path))
+    claim = next(p for p in bound.properties if p.name == "arrives")
+    assert [stuck(bound, claim, fair_only=f).trapped for f in (False, True)] == [0, 2]
+    bound = Bound(
+        model(text.replace('@action(who="a")\ndef circle', '@action(who="a", fair="weak")\ndef circle'), tmp_path)
+    )
+    assert stuck(bound, claim, fair_only=True).trapped == 0
+
+
 def test_only_leads_to(tmp_path: Path) -> None:
     made = module(WALK + "@invariant\ndef fine(s: State) -> bool:\n    return True\n", tmp_path)
     bound = Bound(kraft.MODEL)
@@ -174,6 +202,19 @@ def test_nobody_is_trapped(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "does not prove" in out
     assert "or_can_be_cancelled" not in out
+
+
+def test_fair_actions_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An administrator may raise the rate; he need not."""
+    record = tmp_path / "r.json"
+    rate = ["throttle", "--set", "leader_rate=1", "--set", "moves=0", "--set", "lapses=0", "--json", str(record)]
+    code, out, _ = said(capsys, *rate, "--fair-only")
+    assert code == 13
+    assert "violated: from 536 of them it is out of reach, unless something happens that need not happen" in out
+    assert "from here on no fair action leads to the goal" in out
+    assert json.loads(record.read_text())["repro"].endswith("--fair-only")
+    code, out, _ = said(capsys, *rate)
+    assert "violated: from 520 of them it is out of reach, whatever is done" in out
 
 
 def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
