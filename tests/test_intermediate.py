@@ -301,6 +301,12 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
     ),
     (
         "intermediate_inclusive",
+        ["disturbances=0"],
+        {"drop_spares_what_is_wanted": 5, "drop_spares_the_original": 6, "nothing_intermediate_stays": 6},
+        (1_002, 1_788, 10),
+    ),
+    (
+        "intermediate_inclusive",
         SMALL,
         {"drop_spares_what_is_wanted": 5, "drop_spares_the_original": 7, "nothing_intermediate_stays": 7},
         (3_312, 9_005, 13),
