@@ -154,6 +154,16 @@ def parser() -> Parser:
     sweeping.add_argument("--accept-clipping", action="store_true", help="leaving a bound is meant")
     _spark_options(sweeping)
 
+    trapped = commands.add_parser("stuck", help="states from which the goal of a leads_to is out of reach")
+    trapped.add_argument("model", metavar="MODEL", help="a name (kraft) or a path (my_idea.py)")
+    trapped.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
+    trapped.add_argument("--property", action="append", default=[], metavar="NAME", help="only these; * allowed")
+    trapped.add_argument("--fair-only", action="store_true", help="count on fair actions only: others need not happen")
+    trapped.add_argument("--limit", type=positive, metavar="N", help="states to expand, at most")
+    trapped.add_argument("--json", type=Path, metavar="FILE", help="write the run record")
+    trapped.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
+    trapped.add_argument("--quiet", action="store_true", help="no progress, no stories")
+
     checking = commands.add_parser("verify", help="check a certificate with a fresh solver")
     checking.add_argument("certificate", type=Path, metavar="FILE")
     checking.add_argument("--model", metavar="MODEL", help="where the model is now")
@@ -343,6 +353,22 @@ def do_sweep(args: argparse.Namespace, console: Console) -> Exit:
     return code
 
 
+def do_stuck(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers import stuck
+
+    for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
+        _writable(path, what)
+    progress = Progress(quiet=args.quiet)
+    found = stuck.analysed(args.model, args.set, args.property, args.limit, args.fair_only, progress)
+    written = write_traces(found.verdict, found.bound, args.trace_dir) if args.trace_dir else {}
+    if args.json:
+        write_record(args.json, found.record(written))
+    found.report(console, stories=not args.quiet)
+    for path in written.values():
+        console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
+    return found.exit
+
+
 def do_verify(args: argparse.Namespace, console: Console) -> Exit:
     from checkers import certificate
     from checkers.houdini import Scout
@@ -496,6 +522,7 @@ COMMANDS = {
     "guards": do_guards,
     "query": do_query,
     "sweep": do_sweep,
+    "stuck": do_stuck,
     "verify": do_verify,
     "replay": do_replay,
     "show": do_show,
