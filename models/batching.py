@@ -6,6 +6,7 @@ test that leaves it out (`tests/test_batching.py`):
 * new replicas are awaited before anything is dropped (the existing algorithm's step 4) ............ B4
 * dropping is judged when it is done: MinISR stays in sync without what goes, whoever died since ... B4
 * the store keeps CR + NR until DR is deleted, so that a new controller knows of it ................ B9
+* the memory keeps CR + NR until step 8, so that elections find whoever is in sync ................. B7
 * a new leader is in sync; without one the step waits .............................................. B4
 * nothing goes before as many have come, even if brokers asked for are down ........................ B7
 * what is still joining counts against R ........................................................... B6
@@ -21,9 +22,9 @@ such order. Left out besides what `zookeeper` leaves out: a target smaller than 
 
 from collections.abc import Callable
 
-from models.batching_rules import LIMITS, allowance, moves_leader, repaired
+from models.batching_rules import BATCHING, allowance, moves_leader, repaired
 from models.reassignment_classic import MODEL as CLASSIC
-from models.reassignment_classic import led, logging, remembering, stands_at, stays_unless_dropped, stopped
+from models.reassignment_classic import led, logging, remembering, stands_at, stays_unless_dropped, stopped, then
 from models.zookeeper import Cluster, Config, Memory, Next, Stored, leading_in, running_in
 from spec import action, cover, replace, require
 from spec.promises import Part
@@ -63,7 +64,7 @@ def calculated(
 
 
 def preferred_if_new(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
-    """The leader that is to be preferred, in the step that has brought it; else as in the existing algorithm."""
+    """The leader that is to be preferred, if another is asked for; else as in the existing algorithm."""
     if m.leads and p.target != () and p.target[0] in m.goal and p.target[0] in p.isr & alive:
         return p.target[0]
     return stays_unless_dropped(p, m, alive)
@@ -75,16 +76,35 @@ def lead(s: Cluster, part: Part) -> Cluster:
     return led(s, part, successor=preferred_if_new)
 
 
+@action(who="controller", fair="weak", tags=["move"])
+def remember(s: Cluster, part: Part) -> Cluster:
+    """6. Put off to 8: until then whoever is in sync can be elected, wanted or not."""
+    require(stands_at(s, part, Next.REMEMBER))
+    return then(s, part, Next.LEAD)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def lead_again(s: Cluster, part: Part) -> Cluster:
+    """7 once more, if an election between the steps brought a leader that is to go."""
+    require(stands_at(s, part, Next.STOP))
+    p = s.stored[part]
+    require(p.leader is not None and p.leader in s.memory[part].dropping)
+    return then(s, part, Next.LEAD)
+
+
 def enough_without(p: Stored, m: Memory, c: Config) -> bool:
-    """MinISR stays in sync when DR goes."""
-    return p.isr & m.dropping == NOBODY or len(p.isr - m.dropping) >= c.min_isr
+    """A leader and MinISR stay when DR goes."""
+    enough = p.isr & m.dropping == NOBODY or len(p.isr - m.dropping) >= c.min_isr
+    return enough and (p.leader is None or p.leader not in m.dropping)
 
 
 @action(who="controller", fair="weak", tags=["move", "stop"])
 def stop(s: Cluster, c: Config, part: Part) -> Cluster:
-    """8. DR leaves the ISR, as soon as enough is in sync without it."""
-    require(enough_without(s.stored[part], s.memory[part], c))
-    return stopped(s, part)
+    """6, 8. DR leaves the ISR and the memory as soon as enough is in sync without it; the leader hears of that."""
+    m = s.memory[part]
+    require(enough_without(s.stored[part], m, c))
+    told = replace(s.logs[part], told=frozenset(m.goal))
+    return stopped(logging(remembering(s, part, replace(m, assigned=m.goal)), part, told), part)
 
 
 @cover(on=lead)
@@ -94,4 +114,4 @@ def preferred_leader_leads_first(before: Cluster, after: Cluster, part: Part) ->
     return p.target != () and p.leader == p.target[0] and before.memory[part].dropping == NOBODY
 
 
-MODEL = CLASSIC.replacing(calculate, lead, stop).adding(preferred_leader_leads_first, *LIMITS)
+MODEL = CLASSIC.replacing(calculate, remember, lead, stop).adding(lead_again, preferred_leader_leads_first, *BATCHING)

@@ -11,7 +11,7 @@ its batch; "a potential new leader" (7) is one that is in sync and alive, if the
 
 from collections.abc import Callable
 
-from models.batching_rules import LIMITS, allowance, as_printed, collected, moves_leader
+from models.batching_rules import BATCHING, allowance, as_printed, collected, moves_leader
 from models.reassignment_classic import logging, remembering, stands_at, started, storing, then
 from models.zookeeper import CLUSTER, Cluster, Config, Memory, Next, in_order, running_in
 from spec import Map, action, cover, every, replace, require, step_property
@@ -173,5 +173,5 @@ MODEL = CLUSTER.adding(
     finish,
     batches_are_filled,
     leadership_moves,
-    *LIMITS,
+    *BATCHING,
 )

@@ -16,7 +16,7 @@ R counts the replicas of one partition, as the algorithm and the prose use it, a
 """
 
 from models.zookeeper import Cluster, Config, leading_in, running_in
-from spec import every, invariant
+from spec import every, invariant, step_property
 from spec.promises import Part
 from spec.reassignment import Broker, Brokers
 
@@ -98,12 +98,12 @@ def repaired(
     available = tuple(b for b in absent if b in alive)
     unwanted = excess(target, current)
     joining = sum(1 for b in target if b in current and b not in isr)
+    short = max(min_isr - len(isr & alive), 0)
     room = max(allowance(isr, alive, at_once, min_isr) - joining, 0)
     if len(absent) > at_once and target[0] in available:
-        leader_and_more = min(room, max(1, min_isr - len(isr & alive)))
-        return arranged(target, current, frozenset(available[:leader_and_more]), frozenset())
+        return arranged(target, current, frozenset(available[: min(room, max(short, 1))]), frozenset())
     leaving = min(at_once, len(unwanted))
-    needed = max(len(target) - len(current) + leaving, 0)
+    needed = max(len(target) - len(current) + leaving, short - joining, 0)
     added = available[: min(room, needed)]
     spare = max(len(current) + len(added) - len(target), 0)
     return arranged(target, current, frozenset(added), frozenset(unwanted[: min(leaving, spare)]))
@@ -112,9 +112,10 @@ def repaired(
 def moves_leader(
     target: tuple[Broker, ...], current: tuple[Broker, ...], goal: tuple[Broker, ...], leader: Broker | None
 ) -> bool:
-    """The step from `current` to `goal` takes the leader away, or brings the one that is to be preferred."""
-    arrives = target[0] in goal and target[0] not in current
-    return arrives or (leader is not None and leader in current and leader not in goal)
+    """Another leader is asked for, and the step from `current` to `goal` drops the present one or brings the next."""
+    if leader is None or leader not in current or leader in target:
+        return False
+    return leader not in goal or (target[0] in goal and target[0] not in current)
 
 
 def first_of(parts: frozenset[Part], count: int) -> frozenset[Part]:
@@ -140,7 +141,15 @@ def collected_from_steps(asked: frozenset[Part], leading: frozenset[Part], limit
     return first_of(leading, limit)
 
 
-# -- what the limits promise, one by one (the shared promise has them all) -------------------------------------
+# -- what batching promises; of the limits one by one (the shared promise has them all) --------------------
+
+
+@step_property(tags=["move"])
+def never_fewer_copies_than_asked_for(before: Cluster, after: Cluster, c: Config) -> bool:
+    """B7. Otherwise brokers that are asked for and offline cost a partition copies that it had."""
+    return all(
+        len(after.stored[x].assignment) >= min(len(before.stored[x].assignment), c.wanted) for x in every(Part, c)
+    )
 
 
 @invariant
@@ -164,4 +173,9 @@ def leaders_within_limit(s: Cluster, c: Config) -> bool:
     return leading_in(s, c) <= s.granted.leaders
 
 
-LIMITS = (replicas_within_limit, partitions_within_limit, leaders_within_limit)
+BATCHING = (
+    never_fewer_copies_than_asked_for,
+    replicas_within_limit,
+    partitions_within_limit,
+    leaders_within_limit,
+)

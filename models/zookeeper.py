@@ -81,7 +81,7 @@ class Config:
     """Times that R, P and L are changed."""
     crashes: Annotated[int, Range(0, 3)] = 1
     """Times that a controller dies."""
-    deaths: Annotated[int, Range(0, 3)] = 1
+    deaths: Annotated[int, Range(0, 3)] = 2
     """Times that a broker dies (it comes back, with its log)."""
 
     def __post_init__(self) -> None:

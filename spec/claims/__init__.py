@@ -1,0 +1,223 @@
+"""What the documents promise, as data: one file for each document, read here and checked by `reassure claims`.
+
+    [[claim]]
+    id = "B4"
+    document = "000_fb6c529609128823.txt"
+    statement = "In our own words, one or two sentences."
+    liveness = false                        # true: an engine for liveness decides it
+    [[claim.reading]]
+    name = "as printed"                     # contradictory readings are separate entries
+    model = "batching_literal"
+    set = { brokers = 4 }                   # its configuration, if not the default
+    properties = ["own_steps_keep_min_isr"] # properties and covers that together are the claim in this reading
+    method = "check"                        # or "prove", or "enumerate"
+    expect = "violated"                     # or "holds": what a checker was seen to say
+    note = "What the trace shows."          # if it needs saying
+
+With `method = "enumerate"` there is `function = "package.module:name"` instead of a model: a function without arguments
+that goes through all cases and returns an `Outcome`. Two readings of one claim may have opposite answers; that is what
+is worth knowing about an ambiguous document. `expect` may be missing as long as nobody has seen an answer; the ledger
+says so until somebody has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+METHODS = ("check", "prove", "enumerate")
+EXPECTATIONS = ("holds", "violated")
+
+
+class ClaimError(Exception):
+    """A file of claims that is not as it should be."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What going through all cases found."""
+
+    holds: bool
+    cases: int
+    bounds: str
+    """Which cases those are, in words."""
+    counterexample: str | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a claim, with what decides it."""
+
+    name: str
+    method: str
+    model: str | None = None
+    set: dict[str, Any] = field(default_factory=dict)
+    properties: tuple[str, ...] = ()
+    function: str | None = None
+    expect: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a document promises."""
+
+    id: str
+    document: str
+    statement: str
+    readings: tuple[Reading, ...]
+    liveness: bool = False
+
+    def digest(self) -> str:
+        """Changes when anything in the entry does."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+def order(name: str) -> tuple[str, int]:
+    """B2 comes before B10."""
+    return name[:1], int(name[1:])
+
+
+def files() -> list[Path]:
+    """The files of claims."""
+    return sorted(FOLDER.glob("*.toml"))
+
+
+def read(paths: Iterable[Path] | None = None) -> list[Claim]:
+    """Every claim of the files (all there are), by id; `ClaimError` with everything that is wrong."""
+    wrong: list[str] = []
+    found: dict[str, Claim] = {}
+    where: dict[str, str] = {}
+    for path in files() if paths is None else paths:
+        for made in _file(path, wrong):
+            if made.id in found:
+                wrong.append(f"{path.name}, {made.id}: there is one of that id in {where[made.id]}")
+            found[made.id], where[made.id] = made, path.name
+    if wrong:
+        raise ClaimError("\n".join(wrong))
+    return sorted(found.values(), key=lambda c: order(c.id))
+
+
+def _file(path: Path, wrong: list[str]) -> list[Claim]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        wrong.append(f"{path.name}: {error.strerror}")
+        return []
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        wrong.append(f"{path.name} is no TOML: {error}")
+        return []
+    entries: Any = data.get("claim")
+    if set(data) != {"claim"} or not _tables(entries):
+        wrong.append(f"{path.name}: a file of claims is a list of [[claim]] tables and nothing else")
+        return []
+    made = [_claim(entry, f"{path.name}, claim {i}", path.stem, wrong) for i, entry in enumerate(entries, 1)]
+    return [claim for claim in made if claim is not None]
+
+
+def _tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_text, value)) and len(set(value)) == len(value)
+
+
+def _settings(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(v, str | int) for v in value.values())
+
+
+def _function(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+", value) is not None
+
+
+CLAIM_KEYS = {
+    "id": (lambda v: isinstance(v, str) and re.fullmatch(r"[A-Z][1-9]\d*", v) is not None, "an id such as B4"),
+    "document": (_text, "the name of a document"),
+    "statement": (_text, "a sentence"),
+    "liveness": (lambda v: isinstance(v, bool), "true or false"),
+    "reading": (_tables, "a list of [[claim.reading]] tables, at least one"),
+}
+READING_KEYS = {
+    "name": (_text, "a text"),
+    "method": (lambda v: v in METHODS, f"one of {', '.join(METHODS)}"),
+    "model": (_text, "the name of a model"),
+    "set": (_settings, "a table of configuration values"),
+    "properties": (_texts, "a list of different properties or covers, at least one"),
+    "function": (_function, 'a function such as "models.placement_claims:spread"'),
+    "expect": (lambda v: v in EXPECTATIONS, f"one of {', '.join(EXPECTATIONS)}"),
+    "note": (_text, "a text"),
+}
+
+
+def _fits(entry: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], where: str, wrong: list[str]) -> bool:
+    """Whether an entry has the keys that it needs, no others, and values that will do."""
+    before = len(wrong)
+    for key in sorted(set(entry) - set(keys)):
+        wrong.append(f"{where}: unknown key {key}; there are {', '.join(keys)}")
+    for key in needed:
+        if key not in entry:
+            wrong.append(f"{where}: {key} is missing; it is {keys[key][1]}")
+    for key, value in entry.items():
+        if key in keys and not keys[key][0](value):
+            wrong.append(f"{where}: {key} is {keys[key][1]}, not {value!r}")
+    return len(wrong) == before
+
+
+def _claim(entry: dict[str, Any], where: str, letter: str, wrong: list[str]) -> Claim | None:
+    if isinstance(entry.get("id"), str):
+        where = f"{where.split(',')[0]}, {entry['id']}"
+    fits = _fits(entry, CLAIM_KEYS, ("id", "document", "statement", "reading"), where, wrong)
+    tables: Any = entry.get("reading")
+    tables = tables if _tables(tables) else []
+    readings = [_reading(r, f"{where}, reading {i}", wrong) for i, r in enumerate(tables, 1)]
+    if not fits or None in readings:
+        return None
+    if not entry["id"].startswith(letter):
+        wrong.append(f"{where}: claims of {letter}.toml are called {letter}1, {letter}2, ...")
+    named = [r.name for r in readings if r is not None]
+    for name in sorted({n for n in named if named.count(n) > 1}):
+        wrong.append(f"{where}: two readings are called {name!r}")
+    return Claim(
+        id=entry["id"],
+        document=entry["document"],
+        statement=" ".join(entry["statement"].split()),
+        readings=tuple(r for r in readings if r is not None),
+        liveness=entry.get("liveness", False),
+    )
+
+
+def _reading(entry: dict[str, Any], where: str, wrong: list[str]) -> Reading | None:
+    if isinstance(entry.get("name"), str):
+        where = f"{where.rsplit(', ', 1)[0]}, reading {entry['name']!r}"
+    if not _fits(entry, READING_KEYS, ("name", "method"), where, wrong):
+        return None
+    by_cases = entry["method"] == "enumerate"
+    cases, runs = ["function"], ["model", "set", "properties"]
+    needed, foreign = (cases, runs) if by_cases else ([k for k in runs if k != "set"], cases)
+    count = len(wrong)
+    wrong += [f"{where}: {key} does not go with method {entry['method']}" for key in foreign if key in entry]
+    wrong += [f"{where}: {key} is missing; it is {READING_KEYS[key][1]}" for key in needed if key not in entry]
+    if len(wrong) > count:
+        return None
+    return Reading(
+        name=entry["name"],
+        method=entry["method"],
+        model=entry.get("model"),
+        set=entry.get("set", {}),
+        properties=tuple(entry.get("properties", ())),
+        function=entry.get("function"),
+        expect=entry.get("expect"),
+        note=" ".join(entry.get("note", "").split()),
+    )
