@@ -51,7 +51,7 @@ def calculated(
     rule: Rule = repaired,
     may_begin: Callable[[Cluster, Config, bool], bool] = may_begin,
 ) -> Cluster:
-    require(stands_at(s, part, Next.IDLE))
+    require(s.controller and stands_at(s, part, Next.IDLE))
     p, m, logs = s.stored[part], s.memory[part], s.logs[part]
     require(p.target != () and p.isr & s.alive != NOBODY)
     goal = rule(p.target, m.assigned, p.isr, s.alive, s.limits.replicas, c.min_isr)

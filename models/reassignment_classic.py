@@ -25,7 +25,8 @@ def union(first: tuple[Broker, ...], then: tuple[Broker, ...]) -> tuple[Broker, 
 
 
 def stands_at(s: Cluster, part: Part, step: Next) -> bool:
-    return s.controller and s.memory[part].next == step
+    """Never so when no controller is there, but for what is idle: its memory is gone."""
+    return s.memory[part].next == step
 
 
 def remembering(s: Cluster, part: Part, memory: Memory) -> Cluster:
@@ -48,7 +49,7 @@ def then(s: Cluster, part: Part, step: Next) -> Cluster:
 def calculate(s: Cluster, c: Config, part: Part) -> Cluster:
     """The controller finds the request: all of it is one step."""
     p = s.stored[part]
-    require(stands_at(s, part, Next.IDLE) and p.target != ())
+    require(s.controller and stands_at(s, part, Next.IDLE) and p.target != ())
     dropping = frozenset(p.assignment) - frozenset(p.target)
     planned = Memory(Next.ASSIGN, p.assignment, p.target, dropping, p.leader in dropping)
     allowed = replace(s.logs[part], allowed=c.brokers)

@@ -323,6 +323,20 @@ WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] =
         },
     ),
     (
+        # A leader in TR is waited for: no copy is lost, and MinISR is.
+        "batching_waits_to_lead",
+        NOTHING_FAILS,
+        (374, 628, 26),
+        {
+            "isr_is_assigned": 5,
+            "drops_after_all_added_were_in_sync": 10,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_an_in_sync_copy": 15,
+            "limits_are_kept": 17,
+            "replicas_within_limit": 17,
+        },
+    ),
+    (
         "batching_example",
         NOTHING_FAILS,
         (636, 1104, 36),
