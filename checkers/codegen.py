@@ -408,7 +408,7 @@ class Domain:
                                 self.without.append(t)
                                 return True
             return False
-        if isinstance(p.type, BoolType | IntType):
+        if isinstance(p.type, BoolType | IntType | SeqType):
             return False
         if inner.op == "member" and a is p and free(b):
             (self.without if negated else self.within).append(b)

@@ -44,7 +44,7 @@ class Copies:
     loss_allowed: bool
     """Whether the administrator allowed unclean leader election: then availability and durability are not promised."""
     leaving: Brokers
-    """Who the reassignment takes out of the ISR in steps of their own; NOBODY if it never does so."""
+    """Who the reassignment deposes, or takes out of the ISR, in steps of their own; NOBODY if it never does so."""
     load: Annotated[int, Range(0, 64)]
     """How many replicas are being added at this moment."""
     limit: Annotated[int, Range(0, 64)]
@@ -75,7 +75,8 @@ def in_sync_copies(p: Copies) -> Brokers:
 def moved(b: Copies, a: Copies) -> bool:
     """The step is the reassignment's, also where one step is an ISR change by the leader and a completion."""
     changed = b.replicas != a.replicas or b.wanted != a.wanted or b.moving != a.moving
-    return changed or (b.isr - a.isr) & b.leaving != NOBODY
+    deposed = b.leader is not None and b.leader in b.leaving and a.leader != b.leader
+    return changed or deposed or (b.isr - a.isr) & b.leaving != NOBODY
 
 
 def keeps_min_isr(b: Copies, a: Copies) -> bool:

@@ -21,6 +21,10 @@ MODELS = [
     ("core", ["brokers=5"]),
     ("kraft", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
     ("kraft_kafka", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
+    ("reassignment_classic", ["brokers=3", "changes=1", "requests=2"]),
+    ("batching_literal", ["brokers=3", "changes=1", "requests=2"]),
+    ("batching_example", ["brokers=3", "changes=1", "requests=2"]),
+    ("batching", ["brokers=3", "partitions=2", "changes=1", "requests=2"]),
 ]
 FLOOR = 200
 """Enabled steps that each model must have been compared on, at the least (a small toy has fewer)."""

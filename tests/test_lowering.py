@@ -120,6 +120,8 @@ CONSTRUCTS = {
     "by_enum | colour: Colour": "require(colour != s.colour)\n    return replace(s, colour=colour)",
     "by_record | inner: Inner": "require(inner.count > s.inner.count)\n    return replace(s, inner=inner)",
     "by_sequence | order: Annotated[tuple[Node, ...], MaxLen(2)]": "return replace(s, order=order)",
+    "by_another_sequence | order: Annotated[tuple[Node, ...], MaxLen(2)]": "require(order != s.order)\n    return s",
+    "by_the_same_sequence | order: Annotated[tuple[Node, ...], MaxLen(2)]": "require(order == s.order)\n    return s",
     "by_several | node: Node, on: bool, nodes: Nodes": """require(node in nodes)
     require(len(nodes) < 3 or on)
     return replace(s, leader=node, alive=nodes)""",

@@ -1,0 +1,20 @@
+"""KIP-435's new algorithm as printed, but for step 7, which waits until somebody in TR can lead.
+
+"A potential new leader" (7) can also be read so. Then the last whole copy is not deleted for want of a leader, and the
+rest of what `batching_literal` breaks is broken all the same (claim B4).
+"""
+
+from models.batching_literal import MODEL as LITERAL
+from models.reassignment_classic import led
+from models.zookeeper import Cluster
+from spec import action
+from spec.promises import Part
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def lead(s: Cluster, part: Part) -> Cluster:
+    """7. If the leader is not in TR, one that is, as soon as there is one."""
+    return led(s, part)
+
+
+MODEL = LITERAL.replacing(lead)
