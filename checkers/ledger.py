@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -260,7 +261,7 @@ class Answer:
             return f"verified: {r.cases:,} cases, {r.covered}"
         within = f", as long as no step leaves the bounds of {', '.join(r.bounds)}" if r.bounds else ""
         if self.work.method == "prove":
-            return f"proved for runs of any length{within}"
+            return f"proved, however many steps are taken{within}"
         return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}"
 
 
@@ -359,10 +360,14 @@ def exit_code(found: list[Entry]) -> Exit:
 
 def story_of(answer: Answer, name: str) -> tuple[Trace, Bound]:
     """The trace of a property, with what tells it."""
-    data = read_itf(answer.traces[name])
-    model = load(answer.work.subject)
-    bound, _ = bind(model, settings(model, list(answer.work.pairs)))
-    return from_itf(data, bound), bound
+    bound = _bound(answer.work)
+    return from_itf(read_itf(answer.traces[name]), bound), bound
+
+
+@cache
+def _bound(wanted: Work) -> Bound:
+    model = load(wanted.subject)
+    return bind(model, settings(model, list(wanted.pairs)))[0]
 
 
 # -- running ----------------------------------------------------------------------------------------------

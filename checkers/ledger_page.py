@@ -42,10 +42,10 @@ def remarks(answer: Answer) -> list[str]:
     return found + (["no expectation is stated"] if answer.unstated else [])
 
 
-def source(answer: Answer) -> str:
-    """Model and configuration, or the function."""
-    chosen = f" ({', '.join(answer.work.pairs)})" if answer.work.pairs else ""
-    return f"{answer.work.subject}{chosen}"
+def source(answer: Answer, whole: bool = True) -> str:
+    """The function, or the model with its configuration: the whole of it, or what is not as it comes."""
+    pairs = [f"{k}={v}" for k, v in answer.record.config.items()] if whole and answer.record else answer.work.pairs
+    return f"{answer.work.subject} ({', '.join(pairs)})" if pairs else answer.work.subject
 
 
 def relative(path: Path) -> str:
@@ -133,7 +133,7 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
         for entry in (e for e in found if e.claim.document == document):
             said = f"**{entry.claim.id}** ({STANDINGS[entry.standing]}). {_bar(entry.claim.statement)}"
             for answer in entry.answers:
-                cells = (said, _bar(answer.reading.name), _verdict_of(answer, to), f"`{source(answer)}`")
+                cells = (said, _bar(answer.reading.name), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
                 lines.append("| " + " | ".join(cells) + " |")
                 said = ""
         lines.append("")

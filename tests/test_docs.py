@@ -51,9 +51,10 @@ def test_there_are_counterexamples() -> None:
 def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(path)]) == 0
     out, err = capsys.readouterr()
-    prop = json.loads(path.read_text())["#meta"]["property"]
-    if prop != "deadlock":
-        assert f"{prop} is violated at its end" in out
+    meta = json.loads(path.read_text())["#meta"]
+    if meta["property"] != "deadlock":
+        said = "is reached" if meta["property_kind"] == "cover" else "is violated"
+        assert f"{meta['property']} {said} at its end" in out
     assert err == ""
     assert path.with_name(path.name.replace(".itf.json", ".md")).is_file()
 
