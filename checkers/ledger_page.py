@@ -48,6 +48,15 @@ def source(answer: Answer, whole: bool = True) -> str:
     return f"{answer.work.subject} ({', '.join(pairs)})" if pairs else answer.work.subject
 
 
+def standing(entry: Entry) -> str:
+    """How a claim stands; where readings differ, how many say what."""
+    text = STANDINGS[entry.standing]
+    if entry.standing != "ambiguous":
+        return text
+    good = sum(a.verdict == "holds" for a in entry.answers)
+    return f"{text}, {good} of {len(entry.answers)} hold{'s' * (good == 1)}"
+
+
 def relative(path: Path) -> str:
     """The path of a trace from the folder that has the traces' folder."""
     return f"{TRACES.name}/{path.name}"
@@ -75,7 +84,7 @@ def tell(found: list[Entry], console: Console) -> None:
     for entry in found:
         claim = entry.claim
         head = Text(f"{claim.id}  ", style="bold")
-        head.append(STANDINGS[entry.standing], style=STYLES[entry.standing])
+        head.append(standing(entry), style=STYLES[entry.standing])
         head.append(f"  {claim.document}", style="dim")
         console.print(head, soft_wrap=True)
         console.print(Text(f"    {claim.statement}"), soft_wrap=True)
@@ -131,7 +140,7 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
     for document in dict.fromkeys(e.claim.document for e in found):
         lines += [f"### {document}", "", "| claim | reading | verdict | by |", "|---|---|---|---|"]
         for entry in (e for e in found if e.claim.document == document):
-            said = f"**{entry.claim.id}** ({STANDINGS[entry.standing]}). {_bar(entry.claim.statement)}"
+            said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}"
             for answer in entry.answers:
                 cells = (said, _bar(answer.reading.name), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
                 lines.append("| " + " | ".join(cells) + " |")
@@ -301,7 +310,7 @@ def _section(document: str, found: list[Entry]) -> str:
 def _article(entry: Entry) -> str:
     claim = entry.claim
     return (
-        f'<article id="{claim.id}"><header><h3>{claim.id}</h3>{tag(entry.standing, STANDINGS[entry.standing])}</header>'
+        f'<article id="{claim.id}"><header><h3>{claim.id}</h3>{tag(entry.standing, standing(entry))}</header>'
         f"<p>{html.escape(claim.statement)}</p>{''.join(map(_html_reading, entry.answers))}</article>"
     )
 

@@ -106,10 +106,10 @@ def reassignment_keeps_whole_copies_apart(before: Cluster, after: Cluster, c: Co
 
 
 @cover(tags=["complete"])
-def every_replica_has_moved(before: Cluster, after: Cluster) -> bool:
-    """Lest the claims be about reassignments that hardly move anything."""
+def a_replica_has_moved(before: Cluster, after: Cluster) -> bool:
+    """Lest the claims hold for want of a plan that is carried out."""
     b, a = before.partition, after.partition
-    return reassigning(b) and not reassigning(a) and len(frozenset(before.original) - members(a)) > 0
+    return reassigning(b) and not reassigning(a) and frozenset(before.original) - members(a) != NOBODY
 
 
 MODEL = kraft.MODEL.replacing(start, retarget, config=Config)
@@ -121,5 +121,5 @@ MODEL = MODEL.adding(
     any_rack_may_be_lost,
     reassignment_keeps_racks_apart,
     reassignment_keeps_whole_copies_apart,
-    every_replica_has_moved,
+    a_replica_has_moved,
 )

@@ -244,9 +244,8 @@ method = "check"
 expect = "holds"
 [[claim.reading]]
 name = "by proof"
-model = "two_phase_commit"
-set = { managers = 2 }
-properties = ["consistent"]
+model = "core"
+properties = ["leader_in_isr", "reassignment_pending"]
 method = "prove"
 expect = "holds"
 """
@@ -278,12 +277,12 @@ def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.C
     assert [line for line in err.splitlines() if line.startswith("running")] == [
         "running: check die_hard",
         "running: check two_phase_commit managers=2",
-        "running: prove two_phase_commit managers=2",
+        "running: prove core",
     ]
     assert "a search: violated  die_hard (goal=4)\n" in out
     assert "refuted: goal_not_reached, trace of 7 states" in out
     assert "trace: traces/die_hard--goal_not_reached.itf.json" in out
-    assert "verified: all of 34 states, 8 levels" in out
+    assert "verified: all of 56 states, 8 levels" in out
     assert "proved, however many steps are taken\n" in out
     assert out.endswith("2 claims: 1 proved, 1 refuted\n")
     assert sorted(p.name for p in (toys / "traces").iterdir()) == [
