@@ -442,7 +442,10 @@ def _record(verdict: Verdict) -> Record:
 
 def _enumerate(wanted: Work, sha256: str) -> Record:
     call, _ = function(wanted.subject)
-    outcome = call()
+    try:
+        outcome = call()
+    except Exception as error:
+        raise Failure(Exit.MODEL, f"{wanted.subject} raises {type(error).__name__}: {error}") from error
     if not isinstance(outcome, Outcome) or outcome.cases < 1:
         raise Failure(Exit.MODEL, f"{wanted.subject} went through no cases: it returned {outcome!r}")
     if outcome.holds == bool(outcome.counterexample):

@@ -141,8 +141,8 @@ def function(name: str) -> tuple[Callable[[], Any], str]:
         raise LanguageError(f"{name} is no function of `{package}`")
     try:
         module = importlib.import_module(dotted)
-    except ImportError as error:
-        raise LanguageError(f"{name}: {error}") from None
+    except Exception as error:
+        raise LanguageError(f"{dotted} cannot be imported: {type(error).__name__}: {error}") from error
     found = getattr(module, called, None)
     if not callable(found):
         raise LanguageError(f"{dotted} has no function {called}")

@@ -48,17 +48,22 @@ def survives_any_rack(brokers: Brokers, c: Config) -> bool:
     return all(brokers - of(rack, c) != NOBODY for rack in every(Rack, c))
 
 
+def a_plan(target: Brokers, c: Config) -> bool:
+    """What the placement could have made with the topic's replication factor."""
+    return len(target) == c.replication_factor and spread(target, c)
+
+
 @action(who="admin", tags=["start"])
 def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
     """As the original, for plans that the placement makes."""
-    require(len(target) == c.replication_factor and spread(target, c))
+    require(a_plan(target, c))
     return kraft.start(s, c, target, successor)  # type: ignore[no-any-return]
 
 
 @action(who="admin", tags=["retarget"])
 def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
     """As the original, for plans that the placement makes."""
-    require(len(target) == c.replication_factor and spread(target, c))
+    require(a_plan(target, c))
     return kraft.retarget(s, c, target, successor)  # type: ignore[no-any-return]
 
 
@@ -112,9 +117,7 @@ def a_replica_has_moved(before: Cluster, after: Cluster) -> bool:
     return reassigning(b) and not reassigning(a) and frozenset(before.original) - members(a) != NOBODY
 
 
-MODEL = kraft.MODEL.replacing(start, retarget, config=Config)
-MODEL = MODEL.without("pure_removal_done_at_once", "target_below_min_isr_waits_for_ever")
-MODEL = MODEL.adding(
+CLAIMS = (
     replicas_are_spread,
     replicas_are_spread_when_settled,
     replicas_cover_as_many_racks_as_a_plan,
@@ -123,3 +126,6 @@ MODEL = MODEL.adding(
     reassignment_keeps_whole_copies_apart,
     a_replica_has_moved,
 )
+
+MODEL = kraft.MODEL.replacing(start, retarget, config=Config)
+MODEL = MODEL.without("pure_removal_done_at_once", "target_below_min_isr_waits_for_ever").adding(*CLAIMS)

@@ -109,19 +109,37 @@ SAFE = ["replicas_cover_as_many_racks_as_a_plan", "replicas_are_spread_when_sett
 SMALL = ["brokers=4", "unclean=off"]
 
 
+THREE_IN_TWO = ["initial_isr=0", "racks=2", "replication_factor=3", "shutdowns=0"]
+
+
 @pytest.mark.parametrize(
-    ("pairs", "counts", "fallen"),
+    ("model", "pairs", "counts", "fallen"),
     [
-        (["initial_isr=0", "disturbances=0"], (424, 819, 17), {"replicas_are_spread": 2}),
+        ("kraft_racks", ["initial_isr=0", "disturbances=0"], (424, 819, 17), {"replicas_are_spread": 2}),
         (
-            ["initial_isr=0", "racks=2", "replication_factor=3", "shutdowns=0"],
+            "kraft_racks",
+            THREE_IN_TWO,
             (6_220, 16_413, 16),
             {"reassignment_keeps_racks_apart": 6, "reassignment_keeps_whole_copies_apart": 7},
         ),
+        (
+            "kraft_kafka_racks",
+            THREE_IN_TWO,
+            (4_789, 13_076, 16),
+            {
+                "cancel_restores_the_order": 3,
+                "moving_replicas_are_replicas": 4,
+                "retarget_replaces_the_target": 4,
+                "reassignment_keeps_racks_apart": 8,
+                "reassignment_keeps_whole_copies_apart": 7,
+            },
+        ),
     ],
 )
-def test_what_holds_and_what_falls(pairs: list[str], counts: tuple[int, int, int], fallen: dict[str, int]) -> None:
-    verdict, bound = run(Asked("kraft_racks", [*SMALL, *pairs], "reference", Options()), Progress(quiet=True))
+def test_what_holds_and_what_falls(
+    model: str, pairs: list[str], counts: tuple[int, int, int], fallen: dict[str, int]
+) -> None:
+    verdict, bound = run(Asked(model, [*SMALL, *pairs], "reference", Options()), Progress(quiet=True))
     stats = verdict.stats
     assert (stats.distinct, stats.generated, stats.depth, stats.clipped) == (*counts, 0)
     assert verdict.complete
