@@ -173,8 +173,10 @@ class Subjects:
 
     def _load(self, wanted: Work) -> Subject:
         if wanted.method == "enumerate":
-            if not (home().parent / (wanted.subject.partition(":")[0].replace(".", "/") + ".py")).is_file():
-                return Subject(absent=f"no module {wanted.subject.partition(':')[0]} yet")
+            dotted = wanted.subject.partition(":")[0]
+            package, _, inner = dotted.partition(".")
+            if package == home().name and not (home() / f"{inner.replace('.', '/')}.py").is_file():
+                return Subject(absent=f"no module {dotted} yet")
             return Subject(function(wanted.subject)[1])
         try:
             model = self.models[wanted.subject] = load(wanted.subject)
@@ -390,7 +392,10 @@ def refresh(chosen: list[Claim], say: Callable[[str], None], progress: Progress)
             say(f"skipped: {wanted.key} ({absent})")
             continue
         say(f"running: {wanted.key}")
-        ledger.records[wanted.key] = _run(wanted, sorted(needed[wanted]), subjects.of(wanted).sha256, progress)
+        try:
+            ledger.records[wanted.key] = _run(wanted, sorted(needed[wanted]), subjects.of(wanted).sha256, progress)
+        except Failure as failure:
+            raise Failure(failure.code, f"{wanted.key}: {failure}") from None
         write(ledger)
     keys = {w.key for w in needed}
     ledger.records = {k: r for k, r in ledger.records.items() if k in keys}
@@ -406,6 +411,8 @@ def _run(wanted: Work, needed: list[str], sha256: str, progress: Progress) -> Re
     if wanted.method == "prove":
         asked.engine, asked.proof, asked.options.properties = "prove:auto", Proof(), needed
     verdict, bound = run(asked, progress)
+    if verdict.stopped_because == "interrupted":
+        raise KeyboardInterrupt
     record = _record(verdict)
     for found in results(verdict):
         if found.name in needed and found.trace is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,12 @@ from checkers import evidence, ledger, ledger_page
 from checkers.cli import main
 from checkers.load import function
 from checkers.options import Options, Progress
-from checkers.run import Asked, run
+from checkers.run import Asked, Failure, run
+from checkers.verdict import Exit, Verdict
 from spec import claims
+from spec.binding import Bound
 from spec.promises import PROMISES
-from spec.trace import replay
+from spec.trace import read_itf
 
 CLAIM = """
 [[claim]]
@@ -188,14 +191,14 @@ def test_a_small_run_still_says_what_the_ledger_says(found: list[ledger.Entry]) 
     assert statuses == {name: (r.status, r.states) for name, r in record.results.items()}
 
 
-def test_every_refutation_has_a_shortest_trace(found: list[ledger.Entry]) -> None:
+def test_every_refutation_has_its_trace(found: list[ledger.Entry]) -> None:
+    """As long as the record says; that it replays, and shows what it should, tests/test_docs.py asks of all of them."""
     told = 0
     for answer in (a for e in found for a in e.answers if a.verdict == "violated" and a.reading.function is None):
         assert answer.shown
         for name, result in answer.shown.items():
-            trace, bound = ledger.story_of(answer, name)
-            assert len(trace) == result.states
-            replay(trace, bound)
+            data = read_itf(answer.traces[name])
+            assert (len(data["states"]), data["#meta"]["property"]) == (result.states, name)
             told += 1
     assert told >= 20
 
@@ -357,6 +360,73 @@ def test_a_missing_trace_is_made_again(ran: Path, capsys: pytest.CaptureFixture[
     assert main(["claims", "--refresh"]) == 0
     assert (ran / "traces" / "die_hard--goal_not_reached.itf.json").is_file()
     capsys.readouterr()
+
+
+def test_an_interrupted_run_is_no_record(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
+        verdict, bound = run(asked, progress)
+        verdict.stopped_because = "interrupted"
+        return verdict, bound
+
+    monkeypatch.setattr(ledger, "run", interrupted)
+    assert main(["claims", "--refresh"]) == 5
+    assert "interrupted" in capsys.readouterr().err
+    assert not (toys / "ledger.json").exists()
+
+
+def test_a_run_that_fails_is_named(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
+        raise Failure(Exit.MODEL, "it raises ZeroDivisionError")
+
+    monkeypatch.setattr(ledger, "run", failing)
+    assert main(["claims", "--refresh", "--claim", "K1"]) == 150
+    assert "check die_hard: it raises ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (claims.Outcome(True, 0, "none"), "went through no cases"),
+        (claims.Outcome(True, 3, "all", "but this"), "a counterexample goes with what does not hold"),
+        (claims.Outcome(False, 3, "all"), "a counterexample goes with what does not hold"),
+        (None, "went through no cases"),
+        (ZeroDivisionError("by zero"), "raises ZeroDivisionError: by zero"),
+    ],
+)
+def test_a_function_that_answers_wrongly(
+    outcome: Any, said: str, toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def call() -> Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples", "models.kraft_examples"), encoding="utf-8")
+    monkeypatch.setattr(ledger, "function", lambda name: (call, "0" * 64))
+    assert main(["claims", "--refresh"]) == 150
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("models.kraft_examples:nothing", 64, "models.kraft_examples has no function nothing"),
+        ("spec.claims:read", 64, "spec.claims:read is no function of `models`"),
+        ("models.unwritten:anything", 15, ""),
+    ],
+)
+def test_functions_that_are_not_there(
+    name: str, code: int, said: str, toys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples:all_of_them", name), encoding="utf-8")
+    assert main(["claims"]) == code
+    out, err = capsys.readouterr()
+    assert said in err
+    assert code == 64 or "no module models.unwritten yet" in out
 
 
 def test_records_that_no_claim_needs_are_forgotten(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
