@@ -28,7 +28,24 @@ STYLES = {
     "open": "yellow",
     "missing": "yellow",
 }
+TITLES = {
+    "000_fb6c529609128823.txt": "Reassignment in batches (KIP-435)",
+    "001_50f34d4b343a210a.txt": "Dropping intermediate replicas when a reassignment changes (KIP-236)",
+    "002_d3902f3e3e76dd5e.txt": "Throttling reassignment traffic (KIP-542)",
+    "003_c5e6a6197ed818b1.txt": "KRaft replication, chapter 4: reassignment",
+    "004_ba2895aabc08eb3d.txt": "Rack-aware assignment (KIP-36)",
+    "across documents": "Across the documents",
+}
+"""What the documents are about; one that is not here is called by its name."""
 VERDICTS = {"not-checked": "not checked", "open": "undecided", "missing": "not run"}
+
+
+def title(document: str) -> str:
+    return TITLES.get(document, document)
+
+
+def _is_file(document: str) -> bool:
+    return document.endswith(".txt")
 
 
 def verdict(answer: Answer) -> str:
@@ -138,7 +155,14 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
     """The claims, document by document; links are relative to the folder `to`."""
     lines: list[str] = []
     for document in dict.fromkeys(e.claim.document for e in found):
-        lines += [f"### {document}", "", "| claim | reading | verdict | by |", "|---|---|---|---|"]
+        lines += [
+            f"### {title(document)}",
+            "",
+            f"`{document}`",
+            "",
+            "| claim | reading | verdict | by |",
+            "|---|---|---|---|",
+        ]
         for entry in (e for e in found if e.claim.document == document):
             said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}"
             for answer in entry.answers:
@@ -264,7 +288,9 @@ ol.story { padding-left: 1.6rem; margin: .5rem 0; } ol.story li { margin: .5rem 
 .change { display: block; padding-left: 1rem; overflow-wrap: anywhere; }
 del { color: var(--bad); text-decoration: none; } ins { color: var(--good); text-decoration: none; font-weight: 600; }
 pre { background: var(--wash); border: 1px solid var(--line); border-radius: .4rem; padding: .6rem; overflow-x: auto; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; }
+nav ul { padding-left: 1.1rem; } nav li { margin: .35rem 0; }
+.chips { display: inline-flex; flex-wrap: wrap; gap: .25rem; }
+.chips a { text-decoration: none; } .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; }
 th, td { border: 1px solid var(--line); padding: .4rem .6rem; text-align: left; vertical-align: top; }
 thead th { background: var(--wash); overflow-wrap: anywhere; min-width: 8rem; }
 @media print { details { display: block; } article { break-inside: avoid; } }
@@ -280,7 +306,7 @@ def page(found: list[Entry]) -> str:
     """The whole ledger as one page."""
     documents = list(dict.fromkeys(e.claim.document for e in found))
     tally = "".join(f"<li><b>{n}</b> {html.escape(STANDINGS[key])}</li>" for key, n in counts(found))
-    links = "".join(f'<li><a href="#{_anchor(d)}">{html.escape(d)}</a></li>' for d in documents)
+    links = "".join(_contents(d, [e for e in found if e.claim.document == d]) for d in documents)
     rows = table(found)
     links += '<li><a href="#promises">One table: every protocol, every shared promise</a></li>' if rows else ""
     body = "".join(_section(d, [e for e in found if e.claim.document == d]) for d in documents)
@@ -301,10 +327,24 @@ def _anchor(text: str) -> str:
     return "d-" + "".join(c if c.isalnum() else "-" for c in text)
 
 
+def _contents(document: str, found: list[Entry]) -> str:
+    """A document with its claims, each in the tone of how it stands."""
+    chips = " ".join(
+        f'<a class="tag {TONES[STYLES[e.standing]]}" href="#{e.claim.id}" title="{html.escape(standing(e))}" '
+        f'aria-label="{e.claim.id}: {html.escape(standing(e))}">{e.claim.id}</a>'
+        for e in found
+    )
+    return (
+        f'<li><a href="#{_anchor(document)}">{html.escape(title(document))}</a> <span class="chips">{chips}</span></li>'
+    )
+
+
 def _section(document: str, found: list[Entry]) -> str:
     inner = "".join(map(_article, found))
     name = _anchor(document)
-    return f'<section aria-labelledby="{name}"><h2 id="{name}">{html.escape(document)}</h2>{inner}</section>'
+    head = f'<h2 id="{name}">{html.escape(title(document))}</h2>'
+    of = f'<p class="soft">{html.escape(document)}</p>' if _is_file(document) else ""
+    return f'<section aria-labelledby="{name}">{head}{of}{inner}</section>'
 
 
 def _article(entry: Entry) -> str:

@@ -572,5 +572,11 @@ def test_the_page_of_the_project(found: list[ledger.Entry]) -> None:
     for entry in found:
         assert entry.claim.id in reader.ids
         assert entry.claim.statement in reader.text
+        assert ledger_page.title(entry.claim.document) in reader.text
     for promise in PROMISES:
         assert promise.name in reader.text
+
+
+def test_every_document_has_a_title(found: list[ledger.Entry]) -> None:
+    assert {e.claim.document for e in found} <= set(ledger_page.TITLES)
+    assert ledger_page.title("toys.txt") == "toys.txt"
