@@ -71,7 +71,7 @@ def files(ran: list[Result]) -> dict[Path, str]:
             cells = (result.verdict.model, result.settings, finding.name, f"[{len(finding.trace)} states]({stem}.md)")
             rows.append(cells)
     found = entries()
-    rows += _traces_of_claims(found, made)
+    rows += traces_of_claims(found, made)
     made[folder / "README.md"] = _index(rows)
     made[ROOT / "models" / "README.md"] = f"{_models(ran)}\n{claims_section(found)}"
     readme = ROOT / "README.md"
@@ -85,7 +85,7 @@ def entries() -> list[ledger.Entry]:
     return ledger.entries(claims.read(), ledger.read())
 
 
-def _traces_of_claims(found: list[ledger.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
+def traces_of_claims(found: list[ledger.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
     """Adds the traces of claims that no check of the gate gives; the rows of the index for them."""
     rows: list[tuple[str, ...]] = []
     for answer in (a for e in found for a in e.answers):

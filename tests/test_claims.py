@@ -214,6 +214,17 @@ def test_the_table_has_no_empty_cell(found: list[ledger.Entry]) -> None:
             assert cell is not None or (not COMPLETE and answer.stale.endswith(" yet")), answer.reading.name
 
 
+def test_stories_of_claims_are_not_stale(found: list[ledger.Entry]) -> None:
+    made: dict[Path, str] = {}
+    rows = evidence.traces_of_claims(found, made)
+    assert len(made) == 2 * len(rows)
+    assert len({row[2] for row in rows}) >= 20
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+    # What the gate gives is left to it.
+    assert evidence.traces_of_claims(found, dict(made)) == []
+
+
 def test_the_page_of_models_has_the_claims(found: list[ledger.Entry]) -> None:
     text = (Path(__file__).parent.parent / "models" / "README.md").read_text(encoding="utf-8")
     assert evidence.claims_section(found) in text, "run `python -m checkers.evidence`"
