@@ -184,6 +184,13 @@ def parser() -> Parser:
     gating.add_argument("--engine", choices=list(ENGINES), help="for every check")
     gating.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
     gating.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report")
+
+    claiming = commands.add_parser("claims", help="what the documents promise, and what the checkers say about it")
+    claiming.add_argument("--claim", action="append", default=[], metavar="ID", help="only this claim; repeatable")
+    claiming.add_argument("--table", action="store_true", help="only the table of shared promises")
+    claiming.add_argument("--format", choices=["text", "md", "html"], default="text")
+    claiming.add_argument("--refresh", action="store_true", help="first run what is missing or stale")
+    claiming.add_argument("--json", type=Path, metavar="FILE", help="write everything as data")
     return top
 
 
@@ -514,6 +521,13 @@ def do_plan(args: argparse.Namespace, console: Console) -> Exit:
     return plan_command.run(args, console)
 
 
+def do_claims(args: argparse.Namespace, console: Console) -> Exit:
+    from checkers import ledger_command
+
+    _writable(args.json, "--json")
+    return ledger_command.answer(args, console)
+
+
 COMMANDS = {
     "models": do_models,
     "check": do_check,
@@ -528,6 +542,7 @@ COMMANDS = {
     "show": do_show,
     "gate": do_gate,
     "plan": do_plan,
+    "claims": do_claims,
 }
 
 

@@ -1,6 +1,7 @@
 """Generated evidence: counterexamples with their stories, the table of models, the sessions in the README.
 
 `python -m checkers.evidence` runs every check of gate.toml and writes; `--check` only says what is stale (a test does).
+What the claims need is not run here: it comes from the ledger, with the traces that `reassure claims --refresh` wrote.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from checkers import gate, story
+from checkers import gate, ledger, ledger_page, story
 from checkers.cli import main as command
 from checkers.load import names
 from checkers.options import Progress
 from checkers.run import run
 from checkers.verdict import VERDICTS, Finding, Verdict
+from spec import claims
 from spec.binding import Bound
 from spec.trace import to_itf
 
@@ -58,7 +60,7 @@ def files(ran: list[Result]) -> dict[Path, str]:
     """Everything that is generated, by path."""
     made: dict[Path, str] = {}
     folder = ROOT / "counterexamples"
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for result in ran:
         for finding in result.verdict.properties:
             if finding.trace is None:
@@ -68,12 +70,45 @@ def files(ran: list[Result]) -> dict[Path, str]:
             made[folder / f"{stem}.md"] = story.markdown(finding.trace, result.bound)
             cells = (result.verdict.model, result.settings, finding.name, f"[{len(finding.trace)} states]({stem}.md)")
             rows.append(cells)
+    found = entries()
+    rows += traces_of_claims(found, made)
     made[folder / "README.md"] = _index(rows)
-    made[ROOT / "models" / "README.md"] = _models(ran)
+    made[ROOT / "models" / "README.md"] = f"{_models(ran)}\n{claims_section(found)}"
     readme = ROOT / "README.md"
     made[readme] = sessions(readme.read_text(encoding="utf-8")).replace("\r", "")
     made[readme] = _between(made[readme], "models", _verdicts(ran))
     return made
+
+
+def entries() -> list[ledger.Entry]:
+    """Every claim with what the ledger says."""
+    return ledger.entries(claims.read(), ledger.read())
+
+
+def traces_of_claims(found: list[ledger.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
+    """Adds the traces of claims that no check of the gate gives; the rows of the index for them."""
+    rows: list[tuple[str, ...]] = []
+    for answer in (a for e in found for a in e.answers):
+        for name, path in answer.traces.items():
+            if path in made or not path.is_file():
+                continue
+            told = path.with_name(path.name.replace(".itf.json", ".md"))
+            trace, bound = ledger.story_of(answer, name)
+            made[path] = path.read_text(encoding="utf-8")
+            made[told] = story.markdown(trace, bound)
+            link = f"[{len(trace)} states]({told.name})"
+            rows.append((answer.work.subject, " ".join(answer.work.pairs), name, link))
+    return rows
+
+
+def claims_section(found: list[ledger.Entry]) -> str:
+    """The claims and the table of shared promises, for the page of models."""
+    table = ledger_page.markdown_table(found)
+    return (
+        "<!-- generated: claims -->\n## Claims\n\nWhat the documents promise, in each reading, as `reassure claims` "
+        "prints it from the ledger\n(`models/ledger.json`).\n\n"
+        f"{ledger_page.markdown(found, ROOT / 'models')}\n### Shared promises\n\n{table}<!-- end -->\n"
+    )
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -84,9 +119,9 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def _index(rows: Sequence[tuple[str, ...]]) -> str:
     head = ("model", "configuration", "property", "trace")
     return (
-        "# Counterexamples\n\nFound by the checks of `gate.toml`, written by `python -m checkers.evidence`. "
-        "Each `.md` is the story of the `.itf.json`\nbeside it; `reassure replay` executes one in plain Python, "
-        "`reassure show` tells it.\n\n"
+        "# Counterexamples\n\nFound by the checks of `gate.toml` and of the claims' ledger, written by "
+        "`python -m checkers.evidence`. Each `.md` is\nthe story of the `.itf.json` beside it; `reassure replay` "
+        "executes one in plain Python,\n`reassure show` tells it.\n\n"
         f"{_table(head, rows)}\n"
     )
 

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import sys
 import typing
+from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -126,7 +127,30 @@ def _taken(name: str, path: Path) -> bool:
 
 def digest(model: Model) -> str:
     """SHA-256 over the text of every file the model is made of: its own, those it imports, the language."""
-    files = {Path(p).resolve() for p in sources(model)}
+    return _digest(sources(model))
+
+
+def function(name: str) -> tuple[Callable[[], Any], str]:
+    """The function `package.module:name` of a module that comes with the project, with the digest of its text.
+
+    Raises `LanguageError` if there is none.
+    """
+    dotted, _, called = name.partition(":")
+    package = Path(next(iter(models.__path__))).name
+    if dotted.split(".")[0] != package:
+        raise LanguageError(f"{name} is no function of `{package}`")
+    try:
+        module = importlib.import_module(dotted)
+    except Exception as error:
+        raise LanguageError(f"{dotted} cannot be imported: {type(error).__name__}: {error}") from error
+    found = getattr(module, called, None)
+    if not callable(found):
+        raise LanguageError(f"{dotted} has no function {called}")
+    return found, _digest(_files([dotted]))
+
+
+def _digest(paths: set[str]) -> str:
+    files = {Path(p).resolve() for p in paths}
     # Ordered by what is in them, so that it does not matter where they lie.
     texts = sorted(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files)
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
@@ -136,6 +160,11 @@ def sources(model: Model) -> set[str]:
     """The files of a model's text: modules of its declarations and what they import, but for libraries."""
     start = {model.module, model.state.__module__, model.config.__module__}
     start |= {d.function.__module__ for d in model.declarations()}
+    return _files(start)
+
+
+def _files(start: Iterable[str]) -> set[str]:
+    """The files of modules and of what they import."""
     pending, seen, files = list(start), set(), set()
     library = str(Path(dataclasses.__file__).parent)
     while pending:

@@ -689,6 +689,16 @@ def records_lost(before: Cluster, after: Cluster, broker: Broker) -> bool:
     return broker not in before.complete
 
 
+@cover(
+    tags=["complete"],
+    when=lambda c: c.admin_requests > 0 and c.brokers - c.replication_factor >= c.min_isr,
+)
+def disjoint_target_completes(before: Cluster, after: Cluster) -> bool:
+    """K6: a partition moves to brokers none of which it was on."""
+    b, a = before.partition, after.partition
+    return reassigning(b) and not reassigning(a) and frozenset(before.original) & members(a) == NOBODY
+
+
 @cover(on=commit)
 def follower_falls_behind(before: Cluster, after: Cluster) -> bool:
     """K12: a record is committed that a broker outside the ISR does not have."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers import evidence
+from checkers import evidence, ledger
 from checkers.cli import main
 from checkers.verdict import VERDICTS
 
@@ -43,6 +43,23 @@ def test_the_engines_agree_on_what_is_published(ran: list[evidence.Result]) -> N
             assert plain.stats.generated == result.verdict.stats.generated
 
 
+def test_the_ledger_says_what_the_gate_finds(ran: list[evidence.Result]) -> None:
+    """Where a claim needs the same run: a verdict that changed without its record."""
+    records = ledger.read().records
+    compared = 0
+    for result in ran:
+        record = records.get(" ".join(["check", result.verdict.model, *sorted(result.check.asked.set)]))
+        if record is None:
+            continue
+        found = {p.name: (p.status, len(p.trace) if p.trace else None) for p in result.verdict.properties}
+        assert found == {n: (r.status, r.states) for n, r in record.results.items() if r.kind != "cover"}
+        assert {c.name for c in result.verdict.covers if c.reached} == {
+            n for n, r in record.results.items() if r.status == "reached"
+        }
+        compared += 1
+    assert compared >= 4
+
+
 def test_there_are_counterexamples() -> None:
     assert len(TRACES) >= 10
 
@@ -51,9 +68,10 @@ def test_there_are_counterexamples() -> None:
 def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(path)]) == 0
     out, err = capsys.readouterr()
-    prop = json.loads(path.read_text())["#meta"]["property"]
-    if prop != "deadlock":
-        assert f"{prop} is violated at its end" in out
+    meta = json.loads(path.read_text())["#meta"]
+    if meta["property"] != "deadlock":
+        said = "is reached" if meta["property_kind"] == "cover" else "is violated"
+        assert f"{meta['property']} {said} at its end" in out
     assert err == ""
     assert path.with_name(path.name.replace(".itf.json", ".md")).is_file()
 

@@ -85,9 +85,9 @@ def order(name: str) -> tuple[str, int]:
     return name[:1], int(name[1:])
 
 
-def files(folder: Path = FOLDER) -> list[Path]:
+def files() -> list[Path]:
     """The files of claims."""
-    return sorted(folder.glob("*.toml"))
+    return sorted(FOLDER.glob("*.toml"))
 
 
 def read(paths: Iterable[Path] | None = None) -> list[Claim]:
