@@ -14,7 +14,7 @@ from typing import Any
 import z3
 
 from checkers.layout import Layout, coded, layout_of
-from checkers.terms import Term, Terms, fresh, in_range, same, value
+from checkers.terms import Term, Terms, fresh, same, value
 from checkers.well_formed import well_formed
 from spec.ir import Node
 from spec.subset import Elaborated, Formula, Outcome, Parameter
@@ -156,8 +156,7 @@ class Machine:
             slots = [terms(s) for s in p.drawn]
             yield z3.Or(*(z3.And(same(chosen, s), s != 0) for s in slots))
             return
-        for node in params_below(p.leaves):
-            yield from in_range(terms(node), node.type)
+        yield from well_formed(p.type, iter([terms(leaf) for leaf in p.leaves]))
         if p.drawn is not None:
             made = self.model.graph.member(p.leaves[0], p.drawn)
             yield terms(made)
@@ -171,15 +170,3 @@ class Machine:
     def raises(self, formulas: list[Formula], k: int) -> z3.BoolRef:
         """Evaluating one of them on copy k raises."""
         return z3.Or(*(z3.Not(self.terms(k)(c.condition)) for f in formulas for c in f.checks))
-
-
-def params_below(nodes: tuple[Node, ...]) -> list[Node]:
-    """The parameter nodes that these nodes are made of."""
-    found: dict[Node, None] = {}
-    todo = list(nodes)
-    while todo:
-        node = todo.pop()
-        if node.op == "param":
-            found[node] = None
-        todo += node.args
-    return list(found)

@@ -20,6 +20,7 @@ MODELS = [
     ("core", ["brokers=4"], 30),
     ("kraft", ["disturbances=2", "shutdowns=2", "in_flight=2"], 10),
     ("kraft_kafka", ["disturbances=2"], 10),
+    ("intermediate_inclusive", [], 10),
 ]
 FLOOR = {"die_hard": 20}
 """Enabled steps that each model must have been compared on (a toy has fewer)."""
