@@ -70,7 +70,7 @@ def preferred_if_new(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     return stays_unless_dropped(p, m, alive)
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak", tags=["move", "lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. A leader from TR, in the first step the one that is to be preferred; it hears of no other replicas."""
     return led(s, part, successor=preferred_if_new)

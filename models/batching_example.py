@@ -1,7 +1,8 @@
 """KIP-435's new algorithm with the steps of its worked example: `batching_literal` but for how a step is calculated.
 
-The example adds the new leader first and drops nothing then (claim B2), which the printed calculation does not. What
-the printed algorithm gets wrong besides, it still gets wrong: dropping waits for nobody.
+The example adds the new leader first and drops nothing then (claim B2), which the printed calculation does not. It also
+elects it in that step, which step 7 does not do as long as the present leader is on the list. And what the printed
+algorithm gets wrong besides, it still gets wrong: dropping waits for nobody.
 """
 
 from models.batching_literal import MODEL as LITERAL

@@ -5,8 +5,9 @@ The ten numbered steps of `000_fb6c529609128823.txt`, "New algorithm", one actio
 before anything new is (B4), more is copied at once than R (B6), L is not looked at (B5), and a new controller does not
 find in the store what the old one was dropping, nor that it was at the last step (B7).
 
-Where the text is silent: a batch is collected when the one before is done; a partition whose step is identical waits in
-its batch; "a potential new leader" (7) is one that is in sync and alive, if there is any.
+Step 3 names the path of a partition's leader and ISR; the list of replicas lies at the topic's, and that is meant.
+Where the text is silent: a batch is collected when the one before is done; a partition whose step is identical waits
+in its batch; "a potential new leader" (7) is one that is in sync and alive, if there is any.
 """
 
 from collections.abc import Callable
@@ -110,7 +111,7 @@ def remember(s: Cluster, part: Part) -> Cluster:
     return remembering(s, part, replace(m, next=Next.LEAD, assigned=m.goal))
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak", tags=["move", "lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. If the leader is not in TR, one that is, if there is any; it hears of no other replicas any more."""
     require(stands_at(s, part, Next.LEAD))

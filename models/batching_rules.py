@@ -18,7 +18,7 @@ R counts the replicas of one partition, as the algorithm and the prose use it, a
 from models.zookeeper import Cluster, Config, leading_in, running_in
 from spec import every, invariant, step_property
 from spec.promises import Part
-from spec.reassignment import Broker, Brokers
+from spec.reassignment import NOBODY, Broker, Brokers
 
 
 def missing(target: tuple[Broker, ...], current: tuple[Broker, ...]) -> tuple[Broker, ...]:
@@ -152,6 +152,16 @@ def never_fewer_copies_than_asked_for(before: Cluster, after: Cluster, c: Config
     )
 
 
+@step_property(tags=["lead"])
+def first_step_elects_the_new_leader(before: Cluster, after: Cluster, part: Part) -> bool:
+    """B2, and the prose. Otherwise the present leader keeps the load that the first step was to take from it."""
+    p, m = before.stored[part], before.memory[part]
+    if not m.leads or m.dropping != NOBODY or p.target == ():
+        return True
+    able = p.target[0] in m.goal and p.target[0] in p.isr & before.alive
+    return not able or after.stored[part].leader == p.target[0]
+
+
 @invariant
 def replicas_within_limit(s: Cluster, c: Config) -> bool:
     """B6. Otherwise more replicas of a partition are copied at once than the operator allowed, and brokers are swamped.
@@ -174,6 +184,7 @@ def leaders_within_limit(s: Cluster, c: Config) -> bool:
 
 
 BATCHING = (
+    first_step_elects_the_new_leader,
     never_fewer_copies_than_asked_for,
     replicas_within_limit,
     partitions_within_limit,

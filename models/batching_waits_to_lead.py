@@ -11,7 +11,7 @@ from spec import action
 from spec.promises import Part
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak", tags=["move", "lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. If the leader is not in TR, one that is, as soon as there is one."""
     return led(s, part)

@@ -110,7 +110,7 @@ def stays_unless_dropped(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     return p.leader if p.leader is not None and p.leader in able else in_order(m.goal, able)
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak", tags=["move", "lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. A leader from RAR, which hears of no other replicas any more."""
     return led(s, part)

@@ -22,6 +22,7 @@ from models.zookeeper import Cluster, Config, Memory, Next
 from spec import Model, action, require
 from spec.binding import Bound, ConfigError, make_config
 from spec.claims import FOLDER, Reading, read
+from spec.language import GuardRefused
 from spec.promises import Part
 from spec.reassignment import NOBODY, Broker, Brokers
 from spec.trace import replay
@@ -348,6 +349,7 @@ WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] =
             "own_steps_keep_a_leader": 29,
             "own_steps_keep_an_in_sync_copy": 25,
             "limits_are_kept": 27,
+            "first_step_elects_the_new_leader": 11,
             "replicas_within_limit": 27,
             "deadlock": 32,
         },
@@ -655,6 +657,42 @@ def test_a_partition_that_cannot_begin_holds_up_no_other() -> None:
     steps = ["wait", "remember", "lead", "stop", "delete", "settle", "finish"]
     s = taken(bound, s, *((step, {"part": P1}) for step in steps))
     assert (s.stored[P1].assignment, s.stored[P1].leader, s.stored[P1].target) == (seq(2), Broker(2), ())
+
+
+def test_requests_that_are_none() -> None:
+    """The list as it is, a broker twice, another number of replicas, a second request too early, or one too many."""
+    bound = Bound(batching.MODEL, Config(brokers=3, requests=2))
+    start = next(s for _, _, s in bound.initial_states())
+    for target in (seq(1, 2), seq(2, 2), seq(3), seq(1, 2, 3), ()):
+        with pytest.raises(GuardRefused):
+            taken(bound, start, ("reassign", {"part": P0, "target": target}))
+    asked = taken(bound, start, ("reassign", {"part": P0, "target": seq(2, 1)}))
+    with pytest.raises(GuardRefused):
+        taken(bound, asked, ("reassign", {"part": P0, "target": seq(1, 3)}))
+    steps = ["calculate", "assign", "tell", "start", "wait", "remember", "lead", "stop", "delete", "settle"]
+    s = taken(bound, asked, *((step, {"part": P0}) for step in steps))
+    with pytest.raises(GuardRefused):
+        taken(bound, s, ("reassign", {"part": P0, "target": seq(1, 3)}))
+    s = taken(bound, s, ("finish", {"part": P0}), ("reassign", {"part": P0, "target": seq(1, 3)}))
+    assert (s.stored[P0].assignment, s.stored[P0].target, s.asked) == (seq(2, 1), seq(1, 3), 2)
+    only = Bound(batching.MODEL, Config(brokers=3))
+    with pytest.raises(GuardRefused):
+        taken(only, replace(start, asked=1), ("reassign", {"part": P0, "target": seq(2, 1)}))
+
+
+def test_limits_change_the_next_step_only() -> None:
+    """B6: R goes down while two replicas are being added; they stay, and the next step adds none."""
+    config = Config(brokers=4, replication_factor=1, wanted_factor=3, min_isr=1, replicas_at_once=2, changes=1)
+    bound = Bound(batching.MODEL, config)
+    start = next(s for _, _, s in bound.initial_states())
+    s = taken(bound, start, ("reassign", {"part": P0, "target": seq(1, 2, 3)}), ("calculate", {"part": P0}))
+    s = taken(bound, s, ("reconfigure", {"limits": replace(s.limits, replicas=1)}))
+    assert s.memory[P0].goal == seq(1, 2, 3)
+    assert (s.limits.replicas, s.granted.replicas, s.logs[P0].allowed) == (1, 2, 2)
+    s = taken(bound, s, *((step, {"part": P0}) for step in ("assign", "tell", "start")))
+    assert s.logs[P0].fresh == b(2, 3)
+    with pytest.raises(GuardRefused):
+        taken(bound, s, ("reconfigure", {"limits": replace(s.limits, replicas=2)}))
 
 
 # -- the existing algorithm --------------------------------------------------------------------------------------
