@@ -206,6 +206,9 @@ def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
         if a.node.type == b.node.type:
             empty = g.eq(g.inter(a.node, b.node), g.const(0, a.node.type))
             yield _under(g, [a, b], empty, f"{a.text} and {b.text} are disjoint")
+    for a, b in ((a, b) for a in f.sets for b in f.sets):
+        if a.given is not None and b.given is None and a.node.type == b.node.type:  # a message that asks for a change
+            yield _under(g, [a], g.not_(g.eq(a.node, b.node)), f"{a.text} != {b.text}")
     for x in f.ids:
         for a in sets:
             assert isinstance(a.node.type, SetType)

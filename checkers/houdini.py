@@ -183,6 +183,20 @@ class Houdini:
             self.initially.add(z3.Implies(goal.flag, z3.Not(pre(lemma.node))))
             self.solver.add(z3.Implies(assume, pre(lemma.node)), z3.Implies(goal.flag, z3.Not(post(lemma.node))))
 
+    def add(self, lemma: Lemma) -> Goal:
+        """One more candidate; the goal that it is never broken."""
+        i = len(self.lemmas)
+        assume, goal = z3.Bool(f"assume!{i}"), Goal(lemma.text, z3.Bool(f"broken!{i}"), i)
+        self.lemmas.append(lemma)
+        self.assume.append(assume)
+        self.goals.append(goal)
+        self.number[assume.get_id()] = i
+        self.live.add(i)
+        pre, post = self.machine.terms(0), self.machine.terms(1)
+        self.initially.add(z3.Implies(goal.flag, z3.Not(pre(lemma.node))))
+        self.solver.add(z3.Implies(assume, pre(lemma.node)), z3.Implies(goal.flag, z3.Not(post(lemma.node))))
+        return goal
+
     def goal(self, name: str, condition: z3.BoolRef) -> Goal:
         """A goal of one's own: a condition over a state, a step from it and the next state."""
         flag = z3.Bool(f"goal!{next(self.numbers)}")

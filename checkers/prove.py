@@ -21,6 +21,7 @@ from checkers.houdini import Goal, Houdini, Scout, promising
 from checkers.machine import Machine
 from checkers.options import Interrupted, Options, Progress, Proof, Walks
 from checkers.outcome import explain
+from checkers.potentials import Potentials
 from checkers.spacer import spacer
 from checkers.traces import steps_between, told
 from checkers.verdict import Finding, Reached, Verdict
@@ -31,6 +32,8 @@ from spec.subset import Elaborated, Formula
 COVER_WALKS = Walks(4_000, 100, 1)
 DEEPEST = 200
 """How deep a run is looked for that Spacer says is there."""
+SUMS = 60
+"""Inequalities that are tried for a counter."""
 QUICK_DEPTH = 6
 """How deep `auto` looks for a counterexample before it tries to prove."""
 
@@ -250,6 +253,11 @@ class Prover:
                 goals[weeding.goal(f"{f.name} raises", wrong)] = ("", False)
         weeding.run(list(goals), steps=False)
         self.bounded = True
+        for path in {
+            p: None for goal, (p, declared) in goals.items() if p and not declared and goal not in weeding.cores
+        }:
+            if self._paid_for(path):
+                weeding.run([goal for goal in goals if goal not in weeding.cores], steps=False)
         left = {where: declared for goal, (where, declared) in goals.items() if goal not in weeding.cores}
         if "" in left:
             self.verdict.stopped_because = "that nothing raises was not proved"
@@ -260,6 +268,27 @@ class Prover:
                     p.status = "holds_within_bounds"
             self.verdict.bounds_open = sorted(paths)
             self.verdict.stats.undeclared += not all(paths.values())
+
+    def _paid_for(self, path: str) -> bool:
+        """Whether a sum was found that bounds a counter, and that every step respects."""
+        assert self.weeding is not None
+        try:
+            sums = Potentials(self.scout, path, self.scout.reachable())
+        except LookupError:
+            return False
+        for number in range(SUMS):
+            self.say(f"sums that bound {path}: {number + 1}")
+            lemma = sums.next()
+            if lemma is None:
+                return False
+            goal = self.weeding.add(lemma)
+            self.weeding.run([goal])
+            if goal in self.weeding.cores:
+                return True
+            if lemma.text not in self.weeding.lost:
+                return False
+            sums.learn(*self.weeding.lost[lemma.text])
+        return False
 
     def _formulas(self) -> list[tuple[int, Formula]]:
         """Every claim over steps, with its action."""
