@@ -195,7 +195,7 @@ def test_every_refutation_has_its_trace(found: list[ledger.Entry]) -> None:
     """As long as the record says; that it replays, and shows what it should, tests/test_docs.py asks of all of them."""
     told = 0
     for answer in (a for e in found for a in e.answers if a.verdict == "violated" and a.reading.function is None):
-        assert answer.shown
+        assert answer.shown or "not_reached" in {r.status for r in answer.results.values()}
         for name, result in answer.shown.items():
             data = read_itf(answer.traces[name])
             assert (len(data["states"]), data["#meta"]["property"]) == (result.states, name)
