@@ -1,9 +1,9 @@
 """Bounds of counters that no relation of two fields explains: x + a1 f1 + ... <= c1 r1 + ... + c0.
 
-A step may raise a counter x only by what it pays for: by raising other counters r that are bounded themselves (requests
-and disturbances), or by lowering what is left to do, f (replicas outside the ISR, an absent leader, a change in flight).
-The coefficients are a linear programme over steps that were seen; Z3 says whether the inequality is inductive, and a step
-by which it is not is one more row of the programme.
+A step may raise a counter x only by what it pays for: by raising other counters r that are bounded themselves, as
+requests and disturbances are, or by lowering what is left to do, f: replicas outside the ISR, an absent leader, a
+change in flight. The coefficients are a linear programme over steps that were seen; Z3 says whether the inequality is
+inductive, and a step by which it is not is one more row of the programme.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Potentials:
         self.chosen.append(new - old)
 
     def next(self) -> Lemma | None:
-        """An inequality that all steps so far respect, and that keeps the counter within its bound; None if none does."""
+        """An inequality that all steps so far respect, and that keeps the counter within its bound, if any."""
         rising, falling = len(self.rising), len(self.falling)
         c = [z3.Real(f"c{j}") for j in range(rising)]
         a = [z3.Real(f"a{i}") for i in range(falling)]

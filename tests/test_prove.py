@@ -324,3 +324,84 @@ def test_accepted_clipping(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     code, out, _ = said(capsys, "prove", model, "--property=parity", "--accept-clipping")
     assert code == 0
     assert "not excluded: steps that leave the bound of n; they count as no steps" in out
+
+
+PAID = """
+from dataclasses import dataclass, replace
+from typing import Annotated
+from spec import Id, Model, Range, action, every, initial, invariant, require
+
+class Node(Id, size="nodes"): ...
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 4)] = 3
+
+@dataclass(frozen=True)
+class State:
+    waiting: frozenset[Node] = frozenset()
+    asked: Annotated[int, Range(0, 3)] = 0
+    writes: Annotated[int, Range(0, {most})] = 0
+    busy: bool = False
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+@action(who="admin")
+def ask(s: State, c: Config) -> State:
+    require(s.asked < 3 and not s.busy)
+    return replace(s, asked=s.asked + 1, waiting=every(Node, c), writes=s.writes + 1, busy=True)
+
+@action(who="node")
+def join(s: State, c: Config, node: Node) -> State:
+    require(node in s.waiting)
+    return replace(s, waiting=s.waiting - {{node}}, writes=s.writes + 1)
+
+@action(who="controller")
+def done(s: State, c: Config) -> State:
+    require(s.busy{guard})
+    return replace(s, busy=False, writes=s.writes + 1)
+
+@invariant
+def requests_come_first(s: State) -> bool:
+    return s.asked > 0 or not s.busy
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+def test_a_counter_that_others_pay_for(tmp_path: Path) -> None:
+    """Each request makes a write, one for each node, and one at its end: 15 in all. No two fields say so."""
+    path = tmp_path / "paid.py"
+    path.write_text(PAID.format(most=15, guard=" and s.waiting == frozenset()"))
+    verdict = proved(str(path), [])
+    assert statuses(verdict) == {"requests_come_first": "proved"}
+    assert (verdict.bounds_open, verdict.exit()) == ([], Exit.OK)
+    # One less is one too few: a step does leave the bound.
+    path.write_text(PAID.format(most=14, guard=" and s.waiting == frozenset()"))
+    verdict = proved(str(path), [])
+    assert statuses(verdict) == {"requests_come_first": "holds_within_bounds"}
+    assert (verdict.bounds_open, verdict.exit()) == (["writes"], Exit.INCONCLUSIVE)
+
+
+def test_what_never_clips_is_bounded_where_it_can_be(tmp_path: Path) -> None:
+    """Nodes of an earlier request may still join: a search says whether the bound is left, and the proof agrees."""
+    for most in (14, 15):
+        path = tmp_path / f"early{most}.py"
+        path.write_text(PAID.format(most=most, guard=""))
+        searched, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+        verdict = proved(str(path), [])
+        assert verdict.bounds_open == (["writes"] if searched.stats.clipped else [])
+
+
+def test_the_sum_is_in_the_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the bound is kept by what the certificate has, checked by a fresh solver."""
+    path, file = tmp_path / "paid.py", tmp_path / "c.json"
+    path.write_text(PAID.format(most=15, guard=" and s.waiting == frozenset()"))
+    code, _, _ = said(capsys, "prove", str(path), f"--certificate={file}")
+    assert code == 0
+    texts = [lemma["text"] for lemma in json.loads(file.read_text())["lemmas"]]
+    assert [t for t in texts if t.startswith("writes + ")]
+    code, out, _ = said(capsys, "verify", str(file), f"--model={path}")
+    assert (code, "imply 1 properties" in out) == (0, True)
