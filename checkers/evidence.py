@@ -47,10 +47,12 @@ class Result:
         return "--".join(p for p in (self.verdict.model, chosen, finding.name) if p)
 
 
-def results(path: Path = ROOT / "gate.toml") -> list[Result]:
-    """Every check of the gate, run with the engine it names."""
-    found = []
+def results(path: Path = ROOT / "gate.toml", first_only: bool = False) -> list[Result]:
+    """Every check of the gate, or the first one of each model, run with the engine it names."""
+    found: list[Result] = []
     for check in gate.read(path, None):
+        if first_only and check.asked.model in {r.check.asked.model for r in found}:
+            continue
         verdict, bound = run(check.asked, Progress())
         found.append(Result(check, verdict, bound))
     return found
@@ -59,6 +61,20 @@ def results(path: Path = ROOT / "gate.toml") -> list[Result]:
 def files(ran: list[Result]) -> dict[Path, str]:
     """Everything that is generated, by path."""
     made: dict[Path, str] = {}
+    folder = ROOT / "counterexamples"
+    rows = traces_of_checks(ran, made)
+    found = entries()
+    rows += traces_of_claims(found, made)
+    made[folder / "README.md"] = _index(rows)
+    made[ROOT / "models" / "README.md"] = f"{_models(ran)}\n{claims_section(found)}"
+    readme = ROOT / "README.md"
+    made[readme] = sessions(readme.read_text(encoding="utf-8")).replace("\r", "")
+    made[readme] = _between(made[readme], "models", _verdicts(ran))
+    return made
+
+
+def traces_of_checks(ran: list[Result], made: dict[Path, str]) -> list[tuple[str, ...]]:
+    """Adds the counterexamples of the gate's checks; the rows of the index for them."""
     folder = ROOT / "counterexamples"
     rows: list[tuple[str, ...]] = []
     for result in ran:
@@ -70,14 +86,12 @@ def files(ran: list[Result]) -> dict[Path, str]:
             made[folder / f"{stem}.md"] = story.markdown(finding.trace, result.bound)
             cells = (result.verdict.model, result.settings, finding.name, f"[{len(finding.trace)} states]({stem}.md)")
             rows.append(cells)
-    found = entries()
-    rows += traces_of_claims(found, made)
-    made[folder / "README.md"] = _index(rows)
-    made[ROOT / "models" / "README.md"] = f"{_models(ran)}\n{claims_section(found)}"
-    readme = ROOT / "README.md"
-    made[readme] = sessions(readme.read_text(encoding="utf-8")).replace("\r", "")
-    made[readme] = _between(made[readme], "models", _verdicts(ran))
-    return made
+    return rows
+
+
+def verdict_rows(ran: list[Result]) -> list[str]:
+    """The lines of the table of models, without its head."""
+    return _verdicts(ran).splitlines()[2:]
 
 
 def entries() -> list[ledger.Entry]:

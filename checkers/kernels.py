@@ -31,7 +31,7 @@ from spec.subset import Elaborated
 T = TypeVar("T")
 TEXTS = (bits, codegen, owner_text, search_text, walk_text)
 """The modules that make up a kernel."""
-KEEP = 60
+KEEP = 400
 """Kernels kept; the ones longest unused go."""
 
 

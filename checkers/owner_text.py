@@ -65,6 +65,32 @@ def absorb(rows, table, out, found, at, slots):
 
 
 @njit(**OPTIONS)
+def unseen(rows, table, out, slots):
+    """Those of the states, with their tags, that a table does not hold; how many."""
+    size = table.shape[0] // {W}
+    n = 0
+    for low in range(0, rows.shape[0], {batch}):
+        high = min(low + {batch}, rows.shape[0])
+        for i in range(low, high):
+            {row_rows_deep}
+            w0 &= STATE
+            slots[i - low] = slot_of({row}, size)
+            prefetch(table, slots[i - low] * {W})
+        for i in range(low, high):
+            {row_rows_deep}
+            w0 &= STATE
+            at = slots[i - low] * {W}
+            seen = load(table, at)
+            while seen != 0 and ({differs}):
+                at = at + {W} if at + {W} < table.shape[0] else 0
+                seen = load(table, at)
+            if seen == 0:
+                {copy_out}
+                n += 1
+    return n
+
+
+@njit(**OPTIONS)
 def owners(rows, parts, out):
     """The owner of each state."""
     for i in range(rows.shape[0]):
@@ -109,6 +135,8 @@ def owner_text(words: int) -> str:
         row_found=row("found", "i", 8),
         row_found_deep=row("found", "i", 12),
         row_rows=row("rows", "i", 8),
+        row_rows_deep=row("rows", "i", 12),
+        copy_out="\n                ".join(f"out[n, {k}] = rows[i, {k}]" for k in every),
         differs=" or ".join(["(seen & STATE) != w0", *(f"table[at + {k}] != w{k}" for k in rest)]),
         copy="\n            ".join(f"out[k, {k}] = w{k}" for k in every),
         take="\n            ".join(f"out[k, {k}] = rows[low + k, {k}]" for k in every),

@@ -31,12 +31,12 @@ from checkers.layout import WORD, Layout, layout_of
 from checkers.native import explore
 from checkers.options import Cluster, Interrupted, Options, Progress
 from checkers.outcome import Start, conclude, count, explain, open_findings
-from checkers.paths import Paths, Probe, Wanted
+from checkers.paths import Paths, Wanted
 from checkers.run_directory import Commit, Identity, RunDirectory
 from checkers.search_text import TAG_BITS
 from checkers.spark_session import Job, NoSpark, Session, stopping, why_not
 from checkers.spark_session import start as start_spark
-from checkers.spark_tasks import SLICE, Owned, Piece, Sent, Work, expand, find, own, tidy_dead, tidy_host, warm
+from checkers.spark_tasks import SLICE, Owned, Piece, Sent, Work, expand, find, own, tidy_dead, tidy_host, touch, warm
 from checkers.verdict import ENGINE_VERSION, Verdict
 from spec.binding import Bound
 from spec.subset import Elaborated
@@ -146,13 +146,14 @@ class Run:
         level = len(self.commits)
         last, pieces, work = self.commits[-1], self.pieces(level), self.shipped
         history = {p: [n for c in self.commits for n in c.files.get(p, [])] for p in range(self.partitions)}
+        taken_in = {part: len(files) for part, files in history.items()}
         tasks = self.tasks(last.states)
         owners = min(self.partitions, self.cores, max(1, last.states // OWNER_STATES))
 
         def run() -> list[Owned | Sent]:
             arrived = (
                 self.context.parallelize(pieces, min(tasks, len(pieces)))
-                .mapPartitions(lambda some: expand(work.value, level, some))
+                .mapPartitions(lambda some: expand(work.value, taken_in, some))
                 .partitionBy(owners, lambda part: part)
             )
             found: list[Owned | Sent] = arrived.mapPartitions(
@@ -219,7 +220,8 @@ def check(
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
     directory = RunDirectory.at(place if "://" in place else os.path.abspath(place))
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(_started, f"reassure check {verdict.model}", cluster)
+        kernel: Future[Kernel] = Future()
+        session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
         with stopping(session):
             try:
                 partitions = cluster.partitions or _usual(cluster, directory, session)
@@ -231,7 +233,7 @@ def check(
                     directory.must_be(identity)
                 else:
                     directory.begin(identity)
-                checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session)
+                checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session, kernel)
                 verdict = checking.run(lowered, directory, partitions)
                 session.result()  # a cluster that cannot be reached is said also where it was not needed
                 return verdict
@@ -249,14 +251,22 @@ def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) 
     return 2 * int(session.result().context.defaultParallelism)
 
 
-def _started(name: str, cluster: Cluster) -> Session:
-    """A session whose workers load what they need while the driver searches the small levels."""
+def _started(name: str, cluster: Cluster, compiled: Future[Kernel]) -> Session:
+    """A session whose workers load what they need while the driver searches the small levels.
+
+    compiled: the kernel as it is shipped, once its machine code is on disk.
+    """
     session, cores = start_spark(name, cluster), cores_of(cluster.master)
     if session.ours and session.context.uiWebUrl:
         print(f"Spark UI: {session.context.uiWebUrl}", file=sys.stderr, flush=True)
     context = session.context
     if session.ours:
-        Job(context, "reassure-warm", lambda: context.parallelize(range(cores), cores).foreach(warm))
+
+        def warm_up() -> None:
+            kernel = compiled.result()
+            context.parallelize(range(cores), cores).foreach(lambda _: warm(kernel))
+
+        Job(context, "reassure-warm", warm_up)
     return session
 
 
@@ -280,6 +290,7 @@ class _Check:
     clock: Clock
     layout: Layout
     session: Future[Session]
+    kernel: Future[Kernel]
 
     def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int) -> Verdict:
         bound, verdict, options = self.bound, self.verdict, self.options
@@ -288,7 +299,8 @@ class _Check:
         run = Run(kernel, module, directory, partitions, tally=np.zeros(module.TALLY, np.int64))
         run.cores = max(1, cores_of(self.cluster.master))
         stats = verdict.stats
-        _compile(kernel, module)
+        touch(kernel, module)
+        self.kernel.set_result(run.work.kernel)
         stats.seconds["compile"] = time.monotonic() - began
         stats.bytes_per_state, stats.workers = self.layout.bytes_per_state, run.cores
         claims, start = open_findings(bound, options, verdict), Start.of(bound, self.layout)
@@ -419,20 +431,6 @@ class _Check:
 
 def _saying(progress: Progress, what: str) -> Callable[[], None]:
     return lambda: progress.proof(what)
-
-
-def _compile(kernel: Kernel, module: ModuleType) -> None:
-    """Has all that tasks call compiled, so that they find it on disk."""
-    Search.of(kernel, module, 1, None).compile()
-    words, nothing = kernel.layout.words, np.zeros((0, kernel.layout.words), np.int64)
-    table, slots = np.zeros(words << 4, np.int64), np.zeros(384, np.int64)
-    module.parcel(table, nothing, 0, 1, slots, np.zeros(1, np.int64), nothing)
-    arrived = np.frombuffer(b"", np.int64).reshape(-1, words)
-    out = np.zeros((384, kernel.row_words), np.int64)
-    module.absorb(arrived, table, out, nothing, 0, slots)
-    module.put_back(nothing, table)
-    module.owners(nothing, 1, slots)
-    Probe(kernel, module)
 
 
 def spark_record(run: Run, cluster: Cluster) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from checkers.breadth_first import FULL, GROWTH, KEPT, LOAD, Rows, Worker
+from checkers.breadth_first import FULL, GROWTH, KEPT, LOAD, Rows, Search, Worker
 from checkers.codegen import Kernel
 from checkers.kernels import loaded, roomy
 from checkers.paths import Probe, Wanted, found_in
@@ -33,6 +34,8 @@ PARCEL = 1 << 22
 HEAD = 8
 """Words before a table: files taken in, whether it is being changed, slots, states."""
 FIRST = 1 << 12
+FEW = 64
+"""States that are sent without asking whether they are known."""
 SLICE = 1 << 18
 
 
@@ -99,9 +102,26 @@ def tidy_host(run: str) -> None:
 _modules: dict[str, ModuleType] = {}
 
 
-def warm(_: int) -> None:
-    """Imports everything, and gives another task the time to start on another worker."""
+def warm(kernel: Kernel) -> None:
+    """Loads what tasks need, and gives another task the time to start on another worker."""
+    _modules[kernel.source] = module = loaded(kernel.source)
+    roomy(lambda: touch(kernel, module))
     time.sleep(0.2)
+
+
+def touch(kernel: Kernel, module: ModuleType) -> None:
+    """Has all that tasks call compiled, or loaded from disk."""
+    Search.of(kernel, module, 1, None).compile()
+    words, nothing = kernel.layout.words, np.zeros((0, kernel.layout.words), np.int64)
+    table, slots = np.zeros(words << 4, np.int64), np.zeros(384, np.int64)
+    module.parcel(table, nothing, 0, 1, slots, np.zeros(1, np.int64), nothing)
+    arrived = np.frombuffer(b"", np.int64).reshape(-1, words)
+    out = np.zeros((384, kernel.row_words), np.int64)
+    module.absorb(arrived, table, out, nothing, 0, slots)
+    module.unseen(nothing, table, nothing, slots)
+    module.put_back(nothing, table)
+    module.owners(nothing, 1, slots)
+    Probe(kernel, module)
 
 
 def module_of(work: Work) -> ModuleType:
@@ -111,15 +131,35 @@ def module_of(work: Work) -> ModuleType:
     return _modules[source]
 
 
+_maps: dict[Path, tuple[int, Any]] = {}
+
+
+def mapped(path: Path) -> Any:
+    """A table's file as words, mapped once in this process: each page that is touched anew costs.
+
+    Raises `OSError`, `ValueError` if it is not there or empty.
+    """
+    inode = path.stat().st_ino
+    if path not in _maps or _maps[path][0] != inode:
+        for other in [p for p in _maps if p.parent != path.parent]:  # of another run: its memory is to go
+            del _maps[other]
+        _maps[path] = (inode, np.memmap(path, np.int64, "r+"))
+    return _maps[path][1]
+
+
 # -- expanding -------------------------------------------------------------------------------------------------
 
 
-def expand(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
-    """The distinct successors of some pieces of a level, in parcels by owner; last, what was counted."""
-    yield from roomy(lambda: _expand(work, level, pieces))
+def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
+    """The distinct successors of some pieces of a level, in parcels by owner; last, what was counted.
+
+    taken_in: how many files each owner's table holds before the next level. What such a table on this host knows is not
+    sent at all.
+    """
+    yield from roomy(lambda: _expand(work, taken_in, pieces))
 
 
-def _expand(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
+def _expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
     m, kernel = module_of(work), work.kernel
     words, worker = kernel.layout.words, Worker.of(kernel, module_of(work).TALLY)
     pieces = list(pieces)
@@ -143,23 +183,46 @@ def _expand(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[tuple[i
                 raised = rows[worker.tally[m.ERROR] - 1].copy()
                 break
             if at >= room:
-                yield from _parcels(m, table, worker.chunk, at, work.parts, slots)
+                yield from _parcels(work, taken_in, table, worker.chunk[:at], slots)
                 table.fill(0)
                 at = 0
-    yield from _parcels(m, table, worker.chunk, at, work.parts, slots)
+    yield from _parcels(work, taken_in, table, worker.chunk[:at], slots)
     worker.tally[m.ERROR] = 0
     yield 0, Sent(worker.tally, worker.flags, raised)
 
 
-def _parcels(m: ModuleType, table: Rows, found: Rows, n: int, parts: int, slots: Rows) -> Iterator[tuple[int, bytes]]:
-    out, counts = np.empty((n, found.shape[1]), np.int64), np.zeros(parts, np.int64)
-    m.parcel(table, found, n, parts, slots, counts, out)
-    low = 0
+def _parcels(
+    work: Work, taken_in: dict[int, int], table: Rows, found: Rows, slots: Rows
+) -> Iterator[tuple[int, bytes]]:
+    m, n, words = module_of(work), len(found), found.shape[1]
+    out, counts = np.empty((n, words), np.int64), np.zeros(work.parts, np.int64)
+    m.parcel(table, found, n, work.parts, slots, counts, out)
+    step, low = max(1, PARCEL // (8 * words)), 0
     for part, count in enumerate(counts.tolist()):
-        step = max(1, PARCEL // (8 * found.shape[1]))
-        for first in range(low, low + count, step):
-            yield part, out[first : min(first + step, low + count)].tobytes()
+        rows = _unknown(work, part, taken_in.get(part, 0), out[low : low + count], slots)
+        for first in range(0, len(rows), step):
+            yield part, rows[first : first + step].tobytes()
         low += count
+
+
+def _unknown(work: Work, part: int, files: int, rows: Rows, slots: Rows) -> Rows:
+    """What the owner's table, if this host has it as of before this level, does not hold yet; else all of it.
+
+    The owner may begin to take in the next level meanwhile, where this task is a late copy of another: it says so in
+    the table before it changes anything, so that asking again afterwards tells whether the answer counts.
+    """
+    if len(rows) < FEW:
+        return rows
+    try:
+        whole = mapped(shared_folder(work.run) / f"table-{part}")
+    except (OSError, ValueError):
+        return rows
+    if whole[1] or whole[0] != files or whole[2] == 0:
+        return rows
+    table = np.asarray(whole[HEAD : HEAD + int(whole[2]) * work.kernel.layout.words])
+    left = np.empty_like(rows)
+    n = module_of(work).unseen(rows, table, left, slots)
+    return left[:n] if not whole[1] and whole[0] == files else rows
 
 
 def states_of(work: Work, directory: RunDirectory, file: str) -> Rows:
@@ -186,10 +249,9 @@ class Table:
         self.room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
         if os.fstat(self.file.fileno()).st_size == 0:
             self.file.truncate(8 * self.room)  # takes memory only where it is written
-        self.all = np.memmap(self.file, np.int64, "r+", shape=(self.room,))
+        self.all = mapped(folder / f"table-{part}")
 
     def close(self) -> None:
-        del self.all
         fcntl.flock(self.file, fcntl.LOCK_UN)
         self.file.close()
 
@@ -207,9 +269,9 @@ class Table:
         return found
 
     def clear(self) -> None:
+        """Empties it, in place: others may have it mapped."""
         self.all[1] = 1
-        self.file.truncate(0)
-        self.file.truncate(8 * self.room)
+        self.slots[:] = 0
         self.all[:HEAD] = (0, 1, FIRST, 0, 0, 0, 0, 0)
 
     def reserve(self, extra: int) -> None:

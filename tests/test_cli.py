@@ -205,7 +205,7 @@ def test_interrupt_leaves_a_record(how: signal.Signals, tmp_path: Path) -> None:
 def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m checkers.cli models | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.stdout.startswith("kraft")
+    assert done.stdout.startswith("batching ")
     assert done.stderr == ""
 
 

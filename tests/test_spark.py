@@ -487,7 +487,7 @@ class TestQuery:
         )
         assert [json.loads(line) for line in out.splitlines()] == [{"level": 1, "isr": [0, 1, 2], "leader": 0}]
         code, out, err = self.ask(capsys, str(kept), "select states from levels order by level", "--limit=2")
-        assert (code, out.split()) == (0, ["states", "1", "11"])
+        assert (code, out.split()) == (0, ["states", "1", "9"])
         assert "only the first 2 rows" in err
 
     @pytest.mark.parametrize(
