@@ -291,6 +291,8 @@ class _Check:
     layout: Layout
     session: Future[Session]
     kernel: Future[Kernel]
+    searched: Search | None = None
+    """What was searched in the driver."""
 
     def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int) -> Verdict:
         bound, verdict, options = self.bound, self.verdict, self.options
@@ -320,6 +322,8 @@ class _Check:
         except (Interrupted, MemoryError) as end:
             verdict.stopped_because = str(end) or "no more memory was to be had"
         count(verdict, start, kernel, module, run.tally, run.new)
+        if not run.commits and self.searched is not None:  # ended before anything was committed
+            paths = Paths.of(bound, self.searched)
         if paths is None:
             stats.distinct, stats.depth = run.distinct, run.expanded
             paths = Paths(bound, kernel, run.find)
@@ -340,7 +344,7 @@ class _Check:
 
     def _in_driver(self, run: Run, start: Start, claims: set[str]) -> Paths | None:
         """The levels at the start; the paths if that was all."""
-        search = Search.of(run.kernel, run.module, self.options.workers, self.options.memory)
+        search = self.searched = Search.of(run.kernel, run.module, self.options.workers, self.options.memory)
         search.seed(start.rows)
 
         def stop(left: int) -> None:
@@ -356,8 +360,8 @@ class _Check:
         finally:
             run.tally = np.sum([w.tally for w in search.workers], axis=0)
             run.new = search.new
-        stats = self.verdict.stats
-        stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
+            stats = self.verdict.stats
+            stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
         if not ended or self.cluster.out is not None:
             run.store(search.levels)
         return Paths.of(self.bound, search) if ended else None

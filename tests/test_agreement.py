@@ -23,7 +23,6 @@ MODELS = [
     ("kraft_kafka", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
     ("reassignment_classic", ["brokers=3", "changes=1", "requests=2"]),
     ("batching_literal", ["brokers=3", "changes=1", "requests=2"]),
-    ("batching_example", ["brokers=3", "changes=1", "requests=2"]),
     ("batching", ["brokers=3", "partitions=2", "changes=1", "requests=2"]),
 ]
 FLOOR = 200

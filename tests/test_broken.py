@@ -30,7 +30,10 @@ def test_there_are_flaws() -> None:
     assert set(FLAWS) >= TWO_REQUESTS
 
 
-@pytest.mark.parametrize("name", FLAWS)
+LONG = sorted(TWO_REQUESTS - {"cancel_unchecked"})
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in FLAWS])
 def test_flaw(name: str) -> None:
     settings = ["unclean=off", f"admin_requests={2 if name in TWO_REQUESTS else 1}"]
     verdict, _ = run(Asked(name, settings, "reference", Options()), Progress(quiet=True))

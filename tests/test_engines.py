@@ -226,16 +226,16 @@ def many_claims(folder: Path, steps: int, states: int) -> str:
 
 
 def test_more_claims_than_a_word_has_bits(tmp_path: Path) -> None:
-    """Of 130 step properties and 61 invariants each falls at its own depth, in a search as in walks."""
-    path = many_claims(tmp_path, 130, 61)
-    pairs = ["top=130"]
+    """Of 100 step properties and 20 invariants each falls at its own depth, in a search as in walks."""
+    path = many_claims(tmp_path, 100, 20)
+    pairs = ["top=100"]
     native, _ = checked(path, pairs, "native")
     by_reference, _ = checked(path, pairs, "reference")
     # Repeated loading makes another class of the state.
     assert repr(everything(native)) == repr(everything(by_reference))
     found = {p.name: p.depth for p in native.properties}
-    assert found == {f"step_{k}": k + 2 for k in range(129)} | {f"state_{k}": k + 1 for k in range(61)} | {
-        "step_129": None
+    assert found == {f"step_{k}": k + 2 for k in range(99)} | {f"state_{k}": k + 1 for k in range(20)} | {
+        "step_99": None
     }
     walked, _ = run(Asked(path, pairs, "simulate", Options(), walks=Walks(1, 200)), Progress(quiet=True))
     assert {p.name: p.depth for p in walked.properties} == found

@@ -18,11 +18,11 @@ MODELS = [
     ("die_hard", [], 30),
     ("two_phase_commit", [], 30),
     ("core", ["brokers=4"], 30),
-    ("kraft", ["disturbances=2", "shutdowns=2", "in_flight=2"], 10),
-    ("kraft_kafka", ["disturbances=2"], 10),
-    ("intermediate_inclusive", [], 10),
+    ("kraft", ["disturbances=2", "shutdowns=2", "in_flight=2"], 5),
+    ("kraft_kafka", ["disturbances=2"], 4),
+    ("intermediate_inclusive", [], 5),
 ]
-FLOOR = {"die_hard": 20}
+FLOOR = {"die_hard": 20, "kraft": 50, "kraft_kafka": 25, "intermediate_inclusive": 30}
 """Enabled steps that each model must have been compared on (a toy has fewer)."""
 
 

@@ -99,6 +99,15 @@ def test_budget(context: Any) -> None:
     assert verdict.exit() is Exit.INCONCLUSIVE
 
 
+def test_budget_in_the_driver(context: Any) -> None:
+    """What was found before it ended has its trace, and is counted."""
+    verdict = checked("kraft_kafka", ["brokers=5"], Cluster(MASTER, small=10**9), budget=0.2)
+    assert verdict.stopped_because == "the budget of 0.2 s ended"
+    fallen = [p for p in verdict.properties if p.status == "violated"]
+    assert fallen and all(p.trace is not None for p in fallen)
+    assert verdict.stats.distinct > 1_000
+
+
 # -- the run directory ---------------------------------------------------------------------------------------------
 
 
