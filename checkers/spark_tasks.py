@@ -225,11 +225,15 @@ def _unknown(work: Work, part: int, files: int, rows: Rows, slots: Rows) -> Rows
     return left[:n] if not whole[1] and whole[0] == files else rows
 
 
+def _cached(work: Work, file: str) -> Path:
+    """This host's copy of a file of states."""
+    return shared_folder(work.run) / f"{file.replace('/', '-')}.npy"
+
+
 def states_of(work: Work, directory: RunDirectory, file: str) -> Rows:
     """A file of states, from this host's cache if it is there."""
-    cached = shared_folder(work.run) / f"{file.replace('/', '-')}.npy"
     with contextlib.suppress(OSError, ValueError):
-        rows: Rows = np.asarray(np.load(cached, mmap_mode="c"))
+        rows: Rows = np.asarray(np.load(_cached(work, file), mmap_mode="c"))
         return rows
     return directory.read_states(file)
 
@@ -350,7 +354,9 @@ def _own(
             if len(rows):
                 file = directory.write_states(level + 1, part, rows)
                 with contextlib.suppress(OSError):
-                    np.save(shared_folder(work.run) / f"{file.replace('/', '-')}.npy", rows)
+                    np.save(_cached(work, file), rows)
+            for old in files[-2:]:  # expanded by now
+                _cached(work, old).unlink(missing_ok=True)
             table.all[0], table.all[1] = len(files) + (file is not None), 0
         finally:
             table.close()
