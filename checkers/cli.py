@@ -20,7 +20,7 @@ from checkers.grammar import parser
 from checkers.load import UnknownModel, config_values, load, names
 from checkers.options import Cluster, Options, Progress, Proof, Walks
 from checkers.report import guards_record, report, report_guards
-from checkers.run import Asked, Failure, prepare, run, write_traces
+from checkers.run import Asked, Failure, must_match, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_atomically, write_record
 from spec.binding import ConfigError
 from spec.language import LanguageError
@@ -122,6 +122,7 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
         _writable(path, what)
     bound, lowered, sha = prepare(args.model, args.set)
     options = Options(args.property, None, args.budget, args.memory, args.workers)
+    must_match(bound, [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock, options)
     progress = Progress(quiet=args.quiet)
     try:
         found, base, early = roomy(lambda: guards(bound, lowered, sha, options, progress))

@@ -159,6 +159,15 @@ def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
     return bound, lowered, digest(loaded)
 
 
+def must_match(bound: Bound, claimed: list[str], options: Options) -> None:
+    """Each pattern of `--property` names something: one that does not must not hide behind the others."""
+    for pattern in options.properties:
+        if not any(fnmatchcase(name, pattern) for name in claimed):
+            idle = any(fnmatchcase(p.name, pattern) for p in bound.not_applicable)
+            why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
+            raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")
+
+
 def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
     """Checks a model; `Failure` where there is no verdict to be had."""
     began = time.monotonic()
@@ -171,11 +180,7 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
     verdict.repro = asked.repro()
     if not claimed:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
-    for pattern in asked.options.properties:  # one that names nothing must not hide behind the others
-        if not any(fnmatchcase(name, pattern) for name in claimed):
-            idle = any(fnmatchcase(name, pattern) for name in verdict.not_applicable)
-            why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
-            raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")
+    must_match(bound, claimed, asked.options)
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
         verdict = _engine(asked)(bound, lowered, asked.options, verdict, progress)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,8 @@ def _context(name: str, cluster: Cluster) -> Any:
     lacking = why_not()
     if lacking:
         raise NoSpark(lacking)
+    if cluster.master.startswith("spark://") and not answers(cluster.master):
+        raise NoSpark(f"no Spark master answers at {cluster.master}")
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -135,6 +138,16 @@ def _context(name: str, cluster: Cluster) -> Any:
     if not local or cluster.master.startswith("local-cluster"):
         context.addPyFile(str(_shipped()))
     return context
+
+
+def answers(master: str, seconds: float = 5.0) -> bool:
+    """Whether one of the masters of `spark://host:port,host:port` takes a connection. Spark tries for minutes."""
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        with contextlib.suppress(OSError, ValueError, OverflowError):
+            socket.create_connection((host.strip("[]"), int(port)), seconds).close()
+            return True
+    return False
 
 
 def _retrying(master: str) -> str:

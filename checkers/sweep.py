@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import tempfile
@@ -14,7 +15,7 @@ from typing import Any
 from checkers.load import own_file
 from checkers.options import Cluster, Options, Progress
 from checkers.spark_session import Job, start
-from checkers.verdict import VERDICTS, Exit, error_record
+from checkers.verdict import Exit, error_record
 
 Point = tuple[tuple[str, str], ...]
 """One configuration: settings in the order they were given."""
@@ -95,7 +96,10 @@ def check_one(task: Task, point: Point) -> dict[str, Any]:
     began = time.monotonic()
     name = task.model
     if task.text is not None:
-        folder = Path(tempfile.gettempdir()) / f"reassure-models-{os.getuid()}-{abs(hash(task.text))}"
+        folder = (
+            Path(tempfile.gettempdir())
+            / f"reassure-models-{os.getuid()}-{hashlib.sha256(task.text.encode()).hexdigest()[:16]}"
+        )
         folder.mkdir(exist_ok=True)
         name = str(folder / Path(task.model).name)
         if not Path(name).is_file():
@@ -160,4 +164,4 @@ def worst_of(records: list[dict[str, Any]]) -> Exit:
     return min((Exit(r["exit_code"]) for r in records), key=order.index, default=Exit.NOTHING)
 
 
-__all__ = ["VERDICTS", "Grid", "Point", "Task", "check_one", "sweep", "task_of", "worst_of"]
+__all__ = ["Grid", "Point", "Task", "check_one", "sweep", "task_of", "worst_of"]

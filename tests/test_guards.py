@@ -103,6 +103,13 @@ def test_redundant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 redundant" in out
 
 
+def test_a_property_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise every guard would be called not needed."""
+    code, out, err = said(capsys, "guards", "core", "--property=nosuch")
+    assert (code, out) == (6, "")
+    assert "no property of core matches nosuch; it has isr_within_replicas" in err
+
+
 def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "guards", "core", "--set=brokers=4", "--budget=0.01s")
     assert code == 5

@@ -392,6 +392,15 @@ def test_a_master_that_is_not_there(tmp_path: Path) -> None:
     assert "Spark does not start with --master nonsense://x: SparkException: Master must either be yarn" in done.stderr
 
 
+def test_a_master_that_does_not_answer() -> None:
+    """Said at once; Spark would try for minutes."""
+    words = [sys.executable, "-m", "checkers.cli", "check", "core", "--engine=spark", "--quiet"]
+    master = "spark://127.0.0.1:1,127.0.0.1:2"
+    done = subprocess.run([*words, f"--master={master}"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (153, "")
+    assert done.stderr == f"reassure: no Spark master answers at {master}\n"
+
+
 def test_failure_is_no_verdict(tmp_path: Path) -> None:
     with pytest.raises(Failure) as refused:
         checked("core", [], far(out=str(tmp_path), resume=True))
