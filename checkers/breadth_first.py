@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from checkers.codegen import Flag, Kernel
 from checkers.options import Interrupted
-from checkers.search_text import BATCH
+from checkers.table_text import BATCH
 
 Rows = NDArray[np.int64]
 LOAD = 0.65

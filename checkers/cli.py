@@ -31,7 +31,7 @@ def _cluster(args: argparse.Namespace) -> Cluster:
     """What the options say of Spark; `Failure` where they do not go together."""
     out, resume = getattr(args, "out", None), getattr(args, "resume", None)
     if args.command == "check" and args.engine != "spark":
-        for option in ("master", "partitions", "out", "resume", "no_data", "conf"):
+        for option in ("master", "partitions", "out", "resume", "no_data", "fingerprints", "conf"):
             if getattr(args, option):
                 raise Failure(Exit.USAGE, f"--{option.replace('_', '-')} is for --engine spark")
     if out and resume:
@@ -43,6 +43,7 @@ def _cluster(args: argparse.Namespace) -> Cluster:
         out=out or resume,
         resume=bool(resume),
         data=not getattr(args, "no_data", False),
+        fingerprints=getattr(args, "fingerprints", False),
         conf=dict(args.conf),
     )
 

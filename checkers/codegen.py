@@ -13,9 +13,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from checkers.layout import SEQ_LENGTH_AT, Code, Layout, codes, is_index
-from checkers.owner_text import owner_text
+from checkers.layout import SEQ_LENGTH_AT, Code, Field, Layout, codes, is_index, placed
+from checkers.owner_text import origin_words, owner_text
 from checkers.search_text import STATE_CLAIMS, STEP_BITS, search_text
+from checkers.table_text import table_text
 from checkers.walk_text import walk_text
 from spec.domains import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
 from spec.expressions import Check
@@ -39,6 +40,7 @@ STATE_FLAGS = {state_flags}
 STEP_FLAGS = {step_flags}
 STEP_WORDS = {step_words}
 CLIPS = {clips}
+PARAMETER_WORDS = {parameter_words}
 '''
 
 
@@ -63,11 +65,20 @@ class Kernel:
     max_successors: int
     guards: tuple[tuple[str, Check], ...] = ()
     """With switches: every guard with its action; `tally[SWITCH] = i + 1` turns guard i off."""
+    parameter_words: int | None = None
+    """Words for the parameters of a step; None: successors come without."""
+    parameters: tuple[tuple[Field, ...], ...] = ()
+    """By action: where its parameters' scalars are in those words."""
 
     @property
     def row_words(self) -> int:
-        """Words of a successor: the state, its action and the claims over the step."""
-        return self.layout.words + step_words(len(self.step_flags))
+        """Words of a successor: the state, its action and the claims over the step, its parameters."""
+        return self.layout.words + step_words(len(self.step_flags)) + (self.parameter_words or 0)
+
+    @property
+    def wide_words(self) -> int:
+        """Words of a wide row: see `checkers.owner_text`."""
+        return self.layout.words + 1 + origin_words(self.layout.words, self.parameter_words)
 
     @property
     def claim_words(self) -> int:
@@ -86,6 +97,20 @@ class Kernel:
 def step_words(claims: int) -> int:
     """Words behind a successor: its action and the claims over steps."""
     return max(1, -(-claims // STEP_BITS))
+
+
+def parameter_codes(params: tuple[Parameter, ...]) -> list[Code]:
+    """How the parameters of an action are stored, one after the other; a member of a message set as one number."""
+    found: list[Code] = []
+    leaf = 0
+    for p in params:
+        if isinstance(p.drawn, tuple):
+            bits = bits_of(p.type)
+            found.append(Code(leaf, IntType(1, 1 << bits), False, bits))  # as in its slot, where 0 is none
+        else:
+            found += codes(p.type, leaf)
+        leaf += len(p.leaves)
+    return found
 
 
 def substitute(graph: Graph, node: Node, given: dict[str, Node], made: dict[Node, Node]) -> Node:
@@ -617,7 +642,19 @@ class ActionWriter:
             e.line(f"out[n, {w}] = {text}")
         for w, text in enumerate(flags):
             e.line(f"out[n, {kernel.layout.words + w}] = {text}")
+        for w, text in enumerate(self._parameters()):
+            e.line(f"out[n, {kernel.layout.words + len(flags) + w}] = {text}")
         e.line("n += 1")
+
+    def _parameters(self) -> list[str]:
+        """The words that say with which parameters the step was taken."""
+        if self.kernel.parameter_words is None:
+            return []
+        leaves = tuple(leaf for p in self.outcome.params for leaf in p.leaves)
+        words = ["0"] * self.kernel.parameter_words
+        for f in self.kernel.parameters[self.number]:
+            words[f.word] += f" | ({self.e.store(f.code, leaves)} << {f.shift})"
+        return words
 
     def _word(self, w: int) -> str:
         """The expression for one word of the next state; fields that stay are copied in one piece."""
@@ -660,8 +697,11 @@ class ActionWriter:
 class KernelWriter:
     """Writes the module of one model."""
 
-    def __init__(self, model: Elaborated, layout: Layout, switches: bool = False) -> None:
+    def __init__(self, model: Elaborated, layout: Layout, switches: bool = False, parameters: bool = False) -> None:
         self.switches = switches
+        places = [placed(parameter_codes(a.params)) for a in model.actions] if parameters else []
+        self.parameters = tuple(fields for fields, _ in places)
+        self.parameter_words = max((words for _, words in places), default=0) if parameters else None
         self.guards: list[tuple[str, Check]] = []
         self.model = model
         self.graph = model.graph
@@ -698,6 +738,7 @@ class KernelWriter:
             step_flags=len(self.step_flags),
             step_words=step_words(len(self.step_flags)),
             clips=len(self.clips),
+            parameter_words=self.parameter_words or 0,
         )
         error = count + len(self.clips)
         constants = [
@@ -710,11 +751,12 @@ class KernelWriter:
             "",
         ]
         parts = [header, *constants, OPTIONS, *body, *check, *self._expand(count)]
-        parts += [search_text(layout.words), walk_text(layout.words), owner_text(layout.words)]
+        parts += [table_text(layout.words), search_text(layout.words), walk_text(layout.words)]
+        parts += [owner_text(layout.words, self.parameter_words)]
         source = "\n".join(parts)
         return Kernel(
             source, layout, state_flags, self.step_flags, tuple(self.clips),
-            tuple(a.name for a in model.actions), successors, tuple(self.guards),
+            tuple(a.name for a in model.actions), successors, tuple(self.guards), self.parameter_words, self.parameters,
         )  # fmt: skip
 
     def _words(self) -> list[str]:
@@ -766,9 +808,12 @@ class KernelWriter:
 OPTIONS = 'OPTIONS = {"nogil": True, "error_model": "numpy", "cache": True}\nfrom numba import int64\n'
 
 
-def generate(model: Elaborated, layout: Layout, switches: bool = False) -> Kernel:
-    """The kernel of an elaborated model. switches: each guard can be turned off; slower."""
-    return KernelWriter(model, layout, switches).write()
+def generate(model: Elaborated, layout: Layout, switches: bool = False, parameters: bool = False) -> Kernel:
+    """The kernel of an elaborated model.
+
+    switches: each guard can be turned off; slower. parameters: successors come with the parameters of their step.
+    """
+    return KernelWriter(model, layout, switches, parameters).write()
 
 
 __all__ = ["Kernel", "OptionType", "generate"]

@@ -1,11 +1,13 @@
 """The state space as data: packed states as typed Arrow columns, whole levels as Parquet that SQL reads directly.
 
-    states/      id, level, and a column for each field (`id_`, `level_` if it has such a name): sets and sequences
-                 are arrays, records structs, maps maps
-    edges/       source and target (ids), action, level of the source: every step taken
+    states/      id, level; parent (id), action and params, the step by which a shortest path comes here; and a column
+                 for each field (`id_` and so on if it has such a name): sets and sequences are arrays, records
+                 structs, maps maps
+    edges/       source and target (ids), action, params, level of the source: every step taken
     levels/, properties/   what the run says of them
 
 An id is the packed state in hexadecimal digits: exact, and the same in every run of this model and configuration.
+`params` is a struct with a struct for each action that has parameters; null in all but the one of the step's action.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from checkers.breadth_first import Rows
-from checkers.layout import Layout, codes, is_index
+from checkers.codegen import Kernel
+from checkers.layout import Field, Layout, codes, is_index
 from checkers.run_directory import Commit, RunDirectory
-from checkers.spark_tasks import Piece, Work, module_of, states_of
+from checkers.spark_tasks import Piece, Work, module_of
 from checkers.verdict import Verdict
 from spec.domains import (
     BagType,
@@ -35,8 +39,11 @@ from spec.domains import (
     SetType,
     Type,
 )
+from spec.subset import Elaborated
 from spec.symbols import bits_of
 
+OWN = ("id", "level", "parent", "action", "params")
+"""Columns that are not the model's."""
 CHUNK = 1 << 15
 """States turned into columns at a time."""
 
@@ -52,7 +59,7 @@ class Shape:
     size: int = 0
     """The lowest number, the items of a sequence or set, the slots of a bag."""
     bits: tuple[int, ...] = ()
-    """Of what is packed within: the item of a sequence, the fields of a bag's record."""
+    """Of what is packed within: the item of a sequence, the fields of a record in one number."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +72,64 @@ class Columns:
 
     @classmethod
     def of(cls, layout: Layout) -> Columns:
-        return cls(shape_of(layout.type), tuple((f.word, f.shift, f.code.bits) for f in layout.fields))
+        return cls(shape_of(layout.type), _places(layout.fields))
 
-    def table(self, rows: Rows) -> pa.Table:
-        """The fields of these states."""
+    def array(self, rows: Rows) -> pa.StructArray:
+        """The records that these rows hold."""
         unsigned = rows.view(np.uint64)
         stored = iter(
             [(unsigned[:, w] >> np.uint64(s) & np.uint64((1 << b) - 1)).astype(np.int64) for w, s, b in self.fields]
         )
-        whole = _array(self.shape, stored, len(rows))
-        names = [f"{n}_" if n.lower() in ("id", "level") else n for n in self.shape.names]
-        return pa.Table.from_arrays(whole.flatten(), names=names)
+        return _array(self.shape, stored, len(rows))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How rows of words become the columns of `states` and `edges`."""
+
+    state: Columns
+    actions: tuple[str, ...]
+    params: tuple[Columns | None, ...]
+    """By action; none: it has no parameters."""
+
+    @classmethod
+    def of(cls, layout: Layout, kernel: Kernel, model: Elaborated) -> Tables:
+        """kernel: one with parameters."""
+        found: list[Columns | None] = []
+        for action, fields in zip(model.actions, kernel.parameters, strict=True):
+            inner = tuple(_packed(p.type) if isinstance(p.drawn, tuple) else shape_of(p.type) for p in action.params)
+            shape = Shape("record", inner, tuple(p.name for p in action.params))
+            found.append(Columns(shape, _places(fields)) if inner else None)
+        return cls(Columns.of(layout), kernel.actions, tuple(found))
+
+    def fields(self, rows: Rows) -> dict[str, pa.Array]:
+        """The fields of these states, by column."""
+        whole = self.state.array(rows).flatten()
+        return {f"{n}_" if n.lower() in OWN else n: a for n, a in zip(self.state.shape.names, whole, strict=True)}
+
+    def step(self, actions: Any, words: Rows) -> dict[str, pa.Array]:
+        """Columns `action` and `params` of steps. actions: their numbers, -1 where there is none."""
+        none = pa.array(actions < 0)
+        named = pa.array(self.actions, pa.string()).take(pa.array(np.maximum(actions, 0)))
+        made: dict[str, pa.Array] = {"action": pc.if_else(none, pa.scalar(None, pa.string()), named)}
+        inner: dict[str, pa.Array] = {}
+        for number, columns in enumerate(self.params):
+            if columns is not None:
+                its = actions == number
+                values = columns.array(np.ascontiguousarray(words[its]))
+                inner[self.actions[number]] = values.take(pa.array(np.cumsum(its) - 1, mask=~its))
+        if inner:
+            made["params"] = pa.StructArray.from_arrays(list(inner.values()), names=list(inner))
+        return made
+
+
+def _places(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
+    return tuple((f.word, f.shift, f.code.bits) for f in fields)
+
+
+def _packed(kind: Type) -> Shape:
+    """A record in one number."""
+    return Shape("packed", (shape_of(kind),), bits=tuple(c.bits for c in codes(kind)))
 
 
 def shape_of(kind: Type) -> Shape:
@@ -87,7 +141,7 @@ def shape_of(kind: Type) -> Shape:
     if isinstance(kind, OptionType):
         return Shape("index?" if is_index(kind.inner) else "option", (shape_of(kind.inner),))
     if isinstance(kind, BagType):
-        return Shape("bag", (shape_of(kind.item),), size=kind.size, bits=tuple(c.bits for c in codes(kind.item)))
+        return Shape("bag", (_packed(kind.item),), size=kind.size)
     if isinstance(kind, SetType):
         return Shape("set", (shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SeqType):
@@ -123,12 +177,15 @@ def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
         return _where(number != 0, _scalars(shape.inner[0], np.maximum(number - 1, 0)))
     if shape.kind == "bag":
         slots = np.stack([next(stored) for _ in range(shape.size)], axis=1)
-        packed, inner = slots[slots > 0] - 1, []
-        for bits in reversed(shape.bits):
-            inner.append(packed & ((1 << bits) - 1))
-            packed = packed >> bits
-        items = _array(shape.inner[0], iter(inner[::-1]), len(packed))
+        packed = slots[slots > 0] - 1
+        items = _array(shape.inner[0], iter([packed]), len(packed))
         return pa.ListArray.from_arrays(_offsets((slots > 0).sum(axis=1)), items)
+    if shape.kind == "packed":
+        packed, fields = next(stored), []
+        for bits in reversed(shape.bits):
+            fields.append(packed & ((1 << bits) - 1))
+            packed = packed >> bits
+        return _array(shape.inner[0], iter(fields[::-1]), n)
     if shape.kind == "set":
         mask = next(stored)
         inside = (mask[:, None] >> np.arange(shape.size)) & 1 != 0
@@ -170,40 +227,50 @@ def ids(rows: Rows) -> pa.Array:
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-def write_states(work: Work, columns: Columns, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
+def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
     """Files of `states` for some pieces of a level; the rows written."""
-    for name, rows in _chunks(work, level, pieces):
-        table = columns.table(rows)
-        table = table.add_column(0, "level", pa.array(np.full(len(rows), level, np.int32)))
-        yield _write(work, f"states/{name}", table.add_column(0, "id", ids(rows)))
+    words = work.kernel.layout.words
+    for name, rows, origins in _chunks(work, level, pieces, origins=True):
+        action = origins[:, words]
+        before = ids(np.ascontiguousarray(origins[:, :words]))
+        made = {
+            "id": ids(rows),
+            "level": pa.array(np.full(len(rows), level, np.int32)),
+            "parent": pc.if_else(pa.array(action < 0), pa.scalar(None, pa.string()), before),
+            **tables.step(action, origins[:, words + 1 :]),
+            **tables.fields(rows),
+        }
+        yield _write(work, f"states/{name}", pa.table(made))
 
 
-def write_edges(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
+def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
     """Files of `edges` for the steps from some pieces of a level."""
     m, words = module_of(work), work.kernel.layout.words
-    actions = pa.array(work.kernel.actions, pa.string())
-    for name, rows in _chunks(work, level, pieces):
+    behind = words + m.STEP_WORDS
+    for name, rows, _ in _chunks(work, level, pieces):
         out = np.empty((len(rows) * max(1, work.kernel.max_successors), work.kernel.row_words), np.int64)
         counts, tally = np.zeros(len(rows), np.int64), np.zeros(m.TALLY, np.int64)
         n = m.edges(rows, out, counts, tally)
         made = {
             "source": ids(rows).take(pa.array(np.repeat(np.arange(len(rows)), counts))),
             "target": ids(np.ascontiguousarray(out[:n, :words])),
-            "action": actions.take(pa.array(out[:n, words] & 0xFFFF)),
+            **tables.step(out[:n, words] & 0xFFFF, out[:n, behind:]),
             "level": pa.array(np.full(n, level, np.int32)),
         }
         yield _write(work, f"edges/{name}", pa.table(made))
 
 
-def _chunks(work: Work, level: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, Rows]]:
+def _chunks(work: Work, level: int, pieces: Iterable[Piece], origins: bool = False) -> Iterator[tuple[str, Rows, Rows]]:
+    """Names of files, states, and their origins if those are asked for."""
     directory = RunDirectory.at(work.place)
     chunk = max(64, min(CHUNK, (1 << 22) // max(1, work.kernel.max_successors)))
     for piece in pieces:
-        rows = states_of(work, directory, piece.file)
+        rows = directory.read_states(piece.file)
+        their = directory.read_states(piece.file, "o") if origins else rows
         for low in range(piece.low, piece.high, chunk):
             name = piece.file.split("/")[-1].removesuffix(".parquet")
-            part = np.ascontiguousarray(rows[low : min(low + chunk, piece.high)])
-            yield f"level-{level:04}-{name}-{low}.parquet", part
+            high = min(low + chunk, piece.high)
+            yield f"level-{level:04}-{name}-{low}.parquet", np.ascontiguousarray(rows[low:high]), their[low:high]
 
 
 def _write(work: Work, name: str, table: pa.Table) -> int:
@@ -242,4 +309,4 @@ def write_summary(directory: RunDirectory, commits: list[Commit], verdict: Verdi
     )
 
 
-__all__ = ["Columns", "write_edges", "write_states", "write_summary"]
+__all__ = ["Columns", "Tables", "write_edges", "write_states", "write_summary"]

@@ -74,6 +74,9 @@ def parser() -> Parser:
     _spark_options(check)
     check.add_argument("--partitions", type=positive, metavar="N", help="Spark: owners of the visited states")
     check.add_argument("--out", metavar="DIR", help="Spark: keep the run here; the state space as data for `query`")
+    check.add_argument(
+        "--fingerprints", action="store_true", help="Spark: keep 120 bits of each visited state; not exact"
+    )
     check.add_argument("--no-data", action="store_true", help="Spark: with --out, only what --resume needs")
     check.add_argument("--resume", metavar="DIR", help="Spark: continue the run that was begun there")
 

@@ -23,7 +23,7 @@ from checkers.layout import layout_of
 from checkers.load import config_values
 from checkers.options import Interrupted, Options, Progress
 from checkers.paths import Paths
-from checkers.search_text import TAG_BITS
+from checkers.table_text import TAG_BITS
 from checkers.traces import Disagreement
 from checkers.without import Unguarded
 from spec.binding import Bound, Clipped

@@ -25,8 +25,8 @@ from checkers.machine import Machine
 from checkers.options import Interrupted, Walks
 from checkers.paths import Probe
 from checkers.sample import Sample, Unsupported, columns
-from checkers.search_text import TAG_BITS
 from checkers.simulate import Walked, Walker
+from checkers.table_text import TAG_BITS
 from checkers.traces import Disagreement
 from spec.binding import Bound, Clipped
 from spec.domains import BoolType, IntType, SeqType, Type

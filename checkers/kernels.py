@@ -23,13 +23,13 @@ import llvmlite
 import llvmlite.binding
 import numba
 
-from checkers import bits, codegen, owner_text, search_text, walk_text
+from checkers import bits, codegen, owner_text, search_text, table_text, walk_text
 from checkers.codegen import Kernel, generate
 from checkers.layout import Layout
 from spec.subset import Elaborated
 
 T = TypeVar("T")
-TEXTS = (bits, codegen, owner_text, search_text, walk_text)
+TEXTS = (bits, codegen, owner_text, search_text, table_text, walk_text)
 """The modules that make up a kernel."""
 KEEP = 400
 """Kernels kept; the ones longest unused go."""
@@ -76,12 +76,14 @@ def _text_of(module: ModuleType) -> str:
     return str(loader.get_source(module.__name__))
 
 
-def compiled(model: Elaborated, layout: Layout, digest: str, switches: bool = False) -> tuple[Kernel, ModuleType]:
+def compiled(
+    model: Elaborated, layout: Layout, digest: str, switches: bool = False, parameters: bool = False
+) -> tuple[Kernel, ModuleType]:
     """The kernel of a model, its machine code taken from disk where it is there.
 
     digest: of the model's text, written into the module. If the folder cannot be written, a temporary one is used.
     """
-    kernel = generate(model, layout, switches)
+    kernel = generate(model, layout, switches, parameters)
     kernel.source += f"\nMODEL = {digest!r}\n"
     return kernel, loaded(kernel.source)
 

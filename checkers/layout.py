@@ -158,22 +158,22 @@ def unpack_record(word: int, kind: RecordType) -> Any:
         stored.append(word & ((1 << code.bits) - 1))
         word >>= code.bits
     stored.reverse()
-    return _rebuild(kind, iter(stored))
+    return rebuild(kind, iter(stored))
 
 
-def _rebuild(kind: Type, stored: Iterator[int]) -> Any:
+def rebuild(kind: Type, stored: Iterator[int]) -> Any:
     """The Python value whose coded fields come next."""
     if isinstance(kind, RecordType):
-        return kind.cls(*(_rebuild(t, stored) for _, t in kind.fields))
+        return kind.cls(*(rebuild(t, stored) for _, t in kind.fields))
     if isinstance(kind, MapType):
         from spec.values import Map
 
-        return Map([(k, _rebuild(kind.value, stored)) for k in kind.key.values()])
+        return Map([(k, rebuild(kind.value, stored)) for k in kind.key.values()])
     if isinstance(kind, OptionType):
         number = next(stored)
         if is_index(kind.inner):
             return _value(number - 1, kind.inner) if number else None
-        inner = _rebuild(kind.inner, stored)
+        inner = rebuild(kind.inner, stored)
         return inner if number else None
     if isinstance(kind, BagType):
         slots = [next(stored) for _ in range(kind.size)]
@@ -224,7 +224,7 @@ class Layout:
     def decode(self, words: Any) -> Any:
         """The state that `encode` gives these words for."""
         stored = (int(words[f.word]) % (1 << WORD) >> f.shift & ((1 << f.code.bits) - 1) for f in self.fields)
-        return _rebuild(self.type, stored)
+        return rebuild(self.type, stored)
 
 
 def layout_of(kind: RecordType, room: int = WORD, tag: int = 0) -> Layout:
@@ -236,6 +236,12 @@ def layout_of(kind: RecordType, room: int = WORD, tag: int = 0) -> Layout:
     best = min((_place(wanted, room, order, tag) for order in (_as_given, _widest_first)), key=_word_count)
     words = _word_count(best)
     return Layout(kind, tuple(best), max(1, words), sum(c.bits for c in wanted))
+
+
+def placed(wanted: list[Code]) -> tuple[tuple[Field, ...], int]:
+    """Fields in their given order, in as few words as that order needs; how many those are."""
+    fields = _place(wanted, WORD, _as_given, 0)
+    return tuple(fields), _word_count(fields) if fields else 0
 
 
 def _word_count(placed: list[Field]) -> int:

@@ -18,7 +18,7 @@ from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress
 from checkers.outcome import Start, conclude, count, explain, open_findings
 from checkers.paths import Paths
-from checkers.search_text import TAG_BITS
+from checkers.table_text import TAG_BITS
 from checkers.verdict import Verdict
 from spec.binding import Bound
 from spec.subset import Elaborated

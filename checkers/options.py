@@ -63,13 +63,21 @@ class Cluster:
     resume: bool = False
     data: bool = True
     """Whether a run that is kept leaves its state space as data."""
+    fingerprints: bool = False
+    """Whether owners keep fingerprints in place of whole states."""
     conf: dict[str, str] = field(default_factory=dict)
     """Further settings of Spark."""
+
+    @property
+    def steps(self) -> bool:
+        """Whether states are kept with the steps they come by."""
+        return self.out is not None and self.data
 
     def words(self) -> list[str]:
         """The options that repeat it."""
         found = [f"--master={self.master}"] if self.master != Cluster.master else []
         found += [f"--partitions={self.partitions}"] if self.partitions is not None else []
+        found += ["--fingerprints"] if self.fingerprints else []
         return found + [f"--conf={key}={value}" for key, value in self.conf.items()]
 
 

@@ -1,12 +1,14 @@
 """The part of a kernel that a search over many processes needs, as text: parcels by owner, and taking them in.
 
 A state belongs to one of `parts` owners by its hash. On the way it carries its tag (1 + the action that first reached
-it) in the upper byte of word 0, as in a table.
+it) in the upper byte of word 0, as in a table. Where more is to be said of it, it is gathered in a wide row instead:
+
+    the state | its tag | its origin, if the kernel has parameters: the state before, the action, the parameters
 """
 
 from __future__ import annotations
 
-from checkers.search_text import BATCH
+from checkers.table_text import BATCH, differs, rows_of
 
 TEMPLATE = '''
 @njit(**OPTIONS)
@@ -65,32 +67,6 @@ def absorb(rows, table, out, found, at, slots):
 
 
 @njit(**OPTIONS)
-def unseen(rows, table, out, slots):
-    """Those of the states, with their tags, that a table does not hold; how many."""
-    size = table.shape[0] // {W}
-    n = 0
-    for low in range(0, rows.shape[0], {batch}):
-        high = min(low + {batch}, rows.shape[0])
-        for i in range(low, high):
-            {row_rows_deep}
-            w0 &= STATE
-            slots[i - low] = slot_of({row}, size)
-            prefetch(table, slots[i - low] * {W})
-        for i in range(low, high):
-            {row_rows_deep}
-            w0 &= STATE
-            at = slots[i - low] * {W}
-            seen = load(table, at)
-            while seen != 0 and ({differs}):
-                at = at + {W} if at + {W} < table.shape[0] else 0
-                seen = load(table, at)
-            if seen == 0:
-                {copy_out}
-                n += 1
-    return n
-
-
-@njit(**OPTIONS)
 def owners(rows, parts, out):
     """The owner of each state."""
     for i in range(rows.shape[0]):
@@ -109,35 +85,98 @@ def edges(rows, out, counts, tally):
     return n
 
 
+WIDE = {wide}
+ORIGIN = {origin}
+LEAST = -(1 << 63)
+
+
 @njit(**OPTIONS)
-def put_back(rows, table):
-    """Puts settled states in, that are known to be distinct: a table made anew."""
-    size = table.shape[0] // {W}
-    for i in range(rows.shape[0]):
+def gather(rows, n, index, found, at):
+    """Takes wide rows in: of a state that is there already, the least tag and the least origin stay.
+
+    index: where in `found` each state is, + 1. Returns the new end of `found`.
+    """
+    size = index.shape[0]
+    for i in range(n):
         {row_rows}
-        w0 |= TAKEN
-        place(table, size, {row})
+        slot = slot_of({row}, size)
+        while True:
+            j = index[slot] - 1
+            if j < 0:
+                for c in range(WIDE):
+                    found[at, c] = rows[i, c]
+                at += 1
+                index[slot] = at
+                break
+            if {alike}:
+                found[j, {W}] = min(found[j, {W}], rows[i, {W}])
+                if ORIGIN > 0 and sooner(rows, i, found, j):
+                    for c in range({W} + 1, WIDE):
+                        found[j, c] = rows[i, c]
+                break
+            slot = slot + 1 if slot + 1 < size else 0
+    return at
+
+
+@njit(**OPTIONS)
+def sooner(rows, i, found, j):
+    """Whether the state before is the smaller one, in canonical order: of equals the first step stays."""
+    for c in range({W} + 1, 2 * {W} + 1):
+        if rows[i, c] != found[j, c]:
+            return (rows[i, c] ^ LEAST) < (found[j, c] ^ LEAST)
+    return False
+
+
+@njit(**OPTIONS)
+def gather_slice(frontier, low, high, index, found, at, out, rows, tally, flags, room):
+    """As `search_slice`, with wide rows. rows: as many as `out` has."""
+    start = at
+    n = 0
+    i = low
+    while i < high:
+        m, verdict = follow(frontier, i, out, n, tally, flags)
+        flags[0] |= verdict
+        for k in range(n, m):
+            action = out[k, {W}] & 65535
+            for c in range({W}):
+                rows[k, c] = out[k, c]
+            rows[k, {W}] = min(action + 1, MAX_TAG)
+            if ORIGIN > 0:
+                for c in range({W}):
+                    rows[k, {W} + 1 + c] = frontier[i, c]
+                rows[k, 2 * {W} + 1] = action
+                for c in range(PARAMETER_WORDS):
+                    rows[k, 2 * {W} + 2 + c] = out[k, {W} + STEP_WORDS + c]
+        n = m
+        i += 1
+        if n >= {batch} or i == high:
+            at = gather(rows, n, index, found, at)
+            n = 0
+            if at - start > room:
+                break
+    return i, at
 '''
 
 
-def owner_text(words: int) -> str:
-    """The text for states of this many words."""
-    every = range(words)
-    rest = range(1, words)
+def origin_words(words: int, parameter_words: int | None) -> int:
+    """Words of an origin in a wide row; parameter_words: None if the kernel has no parameters."""
+    return 0 if parameter_words is None else words + 1 + parameter_words
 
-    def row(array: str, index: str, indent: int) -> str:
-        return f"\n{' ' * indent}".join(f"w{k} = {array}[{index}, {k}]" for k in every)
 
+def owner_text(words: int, parameter_words: int | None) -> str:
+    """The text for states, and parameters, of this many words."""
+    every, origin = range(words), origin_words(words, parameter_words)
     return TEMPLATE.format(
         W=words,
         batch=BATCH,
         row=", ".join(f"w{k}" for k in every),
-        row_found=row("found", "i", 8),
-        row_found_deep=row("found", "i", 12),
-        row_rows=row("rows", "i", 8),
-        row_rows_deep=row("rows", "i", 12),
-        copy_out="\n                ".join(f"out[n, {k}] = rows[i, {k}]" for k in every),
-        differs=" or ".join(["(seen & STATE) != w0", *(f"table[at + {k}] != w{k}" for k in rest)]),
+        row_found=rows_of(words, "found", "i", 8),
+        row_found_deep=rows_of(words, "found", "i", 12),
+        row_rows=rows_of(words, "rows", "i", 8),
+        differs=differs(words),
+        alike=" and ".join(f"found[j, {k}] == w{k}" for k in every),
+        origin=origin,
+        wide=words + 1 + origin,
         copy="\n            ".join(f"out[k, {k}] = w{k}" for k in every),
         take="\n            ".join(f"out[k, {k}] = rows[low + k, {k}]" for k in every),
     )

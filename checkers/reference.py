@@ -14,7 +14,7 @@ from typing import Any
 
 from checkers.layout import Layout, layout_of
 from checkers.options import Interrupted, Options, Progress
-from checkers.search_text import TAG_BITS
+from checkers.table_text import TAG_BITS
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from spec.binding import Bound, Clipped, Step
 from spec.trace import Trace, TraceStep, replay

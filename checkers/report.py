@@ -126,6 +126,24 @@ def _proof(verdict: Verdict, console: Console) -> None:
     console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
 
 
+def _distribution(spark: dict[str, Any], console: Console) -> None:
+    """What each level took on the cluster."""
+    levels = [level for level in spark["levels"] if level["seconds"]]
+    if levels:
+        heads = ("level", "states", "visited", "steps to it", "bytes shuffled", "seconds")
+        console.print(Text("\n" + "".join(f"{head:>15}" for head in heads), style="bold"), soft_wrap=True)
+    for level in levels:
+        counts = [level[k] for k in ("level", "states", "visited", "generated", "shuffled_bytes")]
+        text = "".join(f"{n:>15,}" for n in counts) + f"{level['seconds']:>15.2f}"
+        console.print(Text(text), soft_wrap=True)
+    if prints := spark.get("fingerprints"):
+        text = (
+            f"\nvisited states are kept as fingerprints of {prints['bits']} bits: that two of so many states share "
+            f"one, so that one was passed over, has a probability of at most {prints['collision_bound']:.1e}"
+        )
+        console.print(Text(text), soft_wrap=True)
+
+
 def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
     """Numbers with bars."""
     width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
@@ -153,6 +171,8 @@ def _numbers(verdict: Verdict, console: Console) -> None:
         console.print(Text(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim"), soft_wrap=True)
         console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
         return
+    if verdict.spark:
+        _distribution(verdict.spark, console)
     text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
     if s.frontier:
         text += f", {s.frontier:,} left to expand"
@@ -163,7 +183,7 @@ def _numbers(verdict: Verdict, console: Console) -> None:
     seconds = s.seconds
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
-    workers = f" on {s.workers} threads" if s.workers > 1 else ""
+    workers = f" on {s.workers} {'cores' if verdict.spark else 'threads'}" if s.workers > 1 else ""
     memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
     console.print(
         Text(

@@ -1,7 +1,8 @@
 """The durable truth of a distributed search: one directory, every level committed by one small file.
 
     run.json                         what the run is of; written first
-    packed/0004/part-2-<attempt>.parquet   new states of level 4 that partition 2 owns: columns w0, w1, ...
+    packed/0004/part-2-<attempt>.parquet   new states of level 4 that partition 2 owns: columns w0, w1, ...; if
+                                     steps are kept, also its origin: o0, o1, ... (`checkers.owner_text`)
     commits/0004.json                the commit of level 4: its files, and all counts up to it
 
 A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is no part of the
@@ -21,6 +22,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from checkers.breadth_first import Rows
+from checkers.fingerprints import Key
 
 SCHEMA = 1
 
@@ -39,6 +41,10 @@ class Identity:
     engine_version: str
     partitions: int
     words: int
+    steps: bool = False
+    """Whether states are kept with the steps they come by."""
+    fingerprints: Key = ()
+    """The key of the fingerprints that tables hold; none: they hold whole states."""
 
 
 @dataclass
@@ -123,6 +129,7 @@ class RunDirectory:
             data = self._read("run.json")
             if data.pop("schema") != SCHEMA:
                 raise RunDirectoryError(f"{self.uri} was written by another version of this program")
+            data["fingerprints"] = tuple(tuple(lane) for lane in data["fingerprints"])
             return Identity(**data)
         except (ValueError, TypeError, KeyError) as error:
             raise RunDirectoryError(f"{self.uri}: run.json cannot be read: {error}") from None
@@ -130,6 +137,14 @@ class RunDirectory:
     def must_be(self, wanted: Identity) -> None:
         """Raises `RunDirectoryError` by the name of what differs."""
         have = asdict(self.identity())
+        if have["steps"] != wanted.steps:
+            raise RunDirectoryError(
+                f"{self.uri} was begun with{'' if wanted.steps else 'out'} --no-data: go on in the same way"
+            )
+        if bool(have["fingerprints"]) != bool(wanted.fingerprints):
+            raise RunDirectoryError(
+                f"{self.uri} was begun with{'out' if wanted.fingerprints else ''} --fingerprints: go on in the same way"
+            )
         names = {
             "model_sha256": "text of the model",
             "engine_version": "engine version",
@@ -154,12 +169,15 @@ class RunDirectory:
     def commit(self, level: Commit) -> None:
         self.write_json(f"commits/{level.level:04}.json", asdict(level))
 
-    def write_states(self, level: int, part: int, rows: Rows) -> str:
+    def write_states(self, level: int, part: int, rows: Rows, origins: Rows | None = None) -> str:
         """A file of states; its name, which no other attempt has."""
         name = f"packed/{level:04}/part-{part}-{uuid.uuid4().hex[:12]}.parquet"
         path = self.path(name)
         self.fs.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        table = pa.table({f"w{k}": np.ascontiguousarray(rows[:, k]) for k in range(rows.shape[1])})
+        columns = {f"w{k}": np.ascontiguousarray(rows[:, k]) for k in range(rows.shape[1])}
+        if origins is not None:
+            columns |= {f"o{k}": np.ascontiguousarray(origins[:, k]) for k in range(origins.shape[1])}
+        table = pa.table(columns)
         with self.fs.open_output_stream(path) as stream:
             pq.write_table(table, stream, compression="lz4", use_dictionary=False, write_statistics=False)
         return name
@@ -171,9 +189,11 @@ class RunDirectory:
         with self.fs.open_output_stream(path) as stream:
             pq.write_table(table, stream, compression="zstd")
 
-    def read_states(self, name: str) -> Rows:
+    def read_states(self, name: str, letter: str = "w") -> Rows:
+        """The states of a file, as rows; with the letter o their origins."""
         with self.fs.open_input_file(self.path(name)) as stream:
-            table = pq.read_table(stream)
+            file = pq.ParquetFile(stream)
+            table = file.read([c for c in file.schema_arrow.names if c.startswith(letter)])
         return np.ascontiguousarray(np.stack([c.to_numpy() for c in table.columns], axis=1))
 
 

@@ -1,41 +1,23 @@
 """The search half of a kernel, as text: written for one number of words, appended to the generated successor function.
 
-One table of full states for all threads. A slot is `W` words; word 0 keeps its upper byte for the search: bit 63 is set
-when the slot is taken, the seven bits below hold 1 + the action that first reached the state while its level is being
-found, then 0. A slot is claimed with compare-and-swap; with several words it is locked until they are all written.
-Successors are collected in batches whose table lines are prefetched before they are looked up.
+One table of full states for all threads; a tag is 1 + the action that first reached the state, while its level is being
+found. A slot is claimed with compare-and-swap; with several words it is locked until they are all written. Successors
+are collected in batches whose table lines are prefetched before they are looked up.
 """
 
 from __future__ import annotations
 
-BATCH = 384
-TAG_BITS = 8
+from checkers.table_text import BATCH, differs, rows_of
+
 STEP_BITS = 47
 """Claims over steps in one word behind a successor: the lower 16 bits are the action's, the sign stays free."""
 STATE_CLAIMS = 61
 """Claims over states that one word holds, beside `terminal` and the deadlock."""
 
 TEMPLATE = '''
-TAKEN = -(1 << 63)
-TAG_AT = 56
-STATE = (1 << TAG_AT) - 1
 LOCKED = TAKEN | (127 << TAG_AT)
 MAX_TAG = 126
 DEAD = 62
-
-
-@njit(**OPTIONS)
-def hash_of({row}):
-    """64 bits, the upper ones well mixed."""
-    h = w0 * -7046029254386353131
-    {mix}
-    return h * -4658895280553007687
-
-
-@njit(**OPTIONS)
-def slot_of({row}, slots):
-    """Where a state is looked for first. In the order of the hashes, so that a larger table keeps the order."""
-    return scaled(hash_of({row}), slots)
 
 
 @njit(**OPTIONS)
@@ -83,6 +65,22 @@ def flush(table, size, out, n, found, at, slots):
     return at
 
 
+@njit(forceinline=True, **OPTIONS)
+def follow(frontier, i, out, n, tally, flags):
+    """Appends the successors of a state: the new end, and its claims. Those of its steps are added to `flags`."""
+    verdict = check(frontier, i, tally)
+    clips = tally[CLIPS_TOTAL]
+    m = expand(frontier, i, out, n, tally)
+    if m == n and tally[CLIPS_TOTAL] == clips and ((verdict >> (STATE_FLAGS - 1)) & 1) == 0:
+        verdict |= 1 << DEAD
+    if STEP_FLAGS > 0:
+        for k in range(n, m):
+            for j in range(STEP_WORDS):
+                flags[1 + j] |= out[k, {W} + j] >> 16
+    tally[GENERATED] += m - n
+    return m, verdict
+
+
 @njit(**OPTIONS)
 def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags, room):
     """Expands frontier[low:high]. `flags`: claims over states seen so far (a bit set), then those over steps.
@@ -95,18 +93,8 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
     i = low
     state_flags = flags[0]
     while i < high:
-        verdict = check(frontier, i, tally)
-        clips = tally[CLIPS_TOTAL]
-        m = expand(frontier, i, out, n, tally)
-        if m == n and tally[CLIPS_TOTAL] == clips and ((verdict >> (STATE_FLAGS - 1)) & 1) == 0:
-            verdict |= 1 << DEAD
+        n, verdict = follow(frontier, i, out, n, tally, flags)
         state_flags |= verdict
-        if STEP_FLAGS > 0:
-            for k in range(n, m):
-                for j in range(STEP_WORDS):
-                    flags[1 + j] |= out[k, {W} + j] >> 16
-        tally[GENERATED] += m - n
-        n = m
         i += 1
         if n >= {batch} or i == high:
             at = flush(table, size, out, n, found, at, slots)
@@ -136,46 +124,6 @@ def settle(table, found, low, high, slots, new):
                 seen = table[at]
             new[((seen >> TAG_AT) & 127) - 1] += 1
             table[at] = w0 | TAKEN
-
-
-@njit(**OPTIONS)
-def spread(table, old, spare):
-    """Moves the states of the first `old` slots to where they belong in the larger table that begins there too.
-
-    From the last to the first, since each moves up: except near the start, which is kept aside. Returns False if a
-    state came to lie among those still to be moved: a chain of `KEPT` occupied slots, which no hash makes.
-    """
-    size = table.shape[0] // {W}
-    kept = min(old, spare.shape[0])
-    n = 0
-    for k in range(kept):
-        at = k * {W}
-        if table[at] != 0:
-            {row_aside}
-            n += 1
-    for k in range(old - 1, kept - 1, -1):
-        at = k * {W}
-        if table[at] != 0:
-            {row_table}
-            slot = place(table, size, {row})
-            if kept <= slot < k:
-                return False
-    for k in range(n):
-        {row_spare}
-        place(table, size, {row})
-    return True
-
-
-@njit(**OPTIONS)
-def place(table, size, {row}):
-    """Puts a state with its tag into the first free slot."""
-    tagged = w0
-    w0 &= STATE
-    slot = slot_of({row}, size)
-    while table[slot * {W}] != 0:
-        slot = slot + 1 if slot + 1 < size else 0
-    {copy}
-    return slot
 
 
 @njit(**OPTIONS)
@@ -215,9 +163,6 @@ def search_text(words: int) -> str:
     every = range(words)
     rest = range(1, words)
 
-    def row(array: str, index: str, indent: str) -> str:
-        return f"\n{indent}".join(f"w{k} = {array}[{index}, {k}]" for k in every)
-
     claim_one = """was = compare_and_swap(table, at, 0, new)
             if was == 0:
                 return True
@@ -236,18 +181,13 @@ def search_text(words: int) -> str:
         W=words,
         batch=BATCH,
         row=", ".join(f"w{k}" for k in every),
-        mix="\n    ".join(f"h = (h ^ (h >> 32) ^ w{k}) * -7046029254386353131" for k in rest) or "h = h ^ (h >> 32)",
         claim=claim_one if words == 1 else claim_many,
         spin=spin if words > 1 else "",
         same="".join(f" and table[at + {k}] == w{k}" for k in rest),
-        row_out=row("out", "k", "        "),
-        row_found=row("found", "i", "            "),
-        row_states=row("states", "i", "            "),
-        row_aside="\n            ".join(f"spare[n, {k}] = table[at + {k}]; table[at + {k}] = 0" for k in every),
-        row_table="\n            ".join(f"w{k} = table[at + {k}]; table[at + {k}] = 0" for k in every),
-        row_spare=row("spare", "k", "        "),
-        differs=" or ".join(["(seen & STATE) != w0", *(f"table[at + {k}] != w{k}" for k in rest)]),
+        row_out=rows_of(words, "out", "k", 8),
+        row_found=rows_of(words, "found", "i", 12),
+        row_states=rows_of(words, "states", "i", 12),
+        differs=differs(words),
         append="\n                ".join(f"found[at, {k}] = w{k}" for k in every),
         unlike=unlike,
-        copy="\n    ".join(f"table[slot * {words} + {k}] = {f'w{k}' if k else 'tagged'}" for k in every),
     )

@@ -21,7 +21,7 @@ from checkers.kernels import compiled
 from checkers.layout import WORD, layout_of
 from checkers.options import Interrupted, Options, Progress, Walks
 from checkers.outcome import explain
-from checkers.search_text import TAG_BITS
+from checkers.table_text import TAG_BITS
 from checkers.traces import Disagreement, shows, steps_between, told
 from checkers.verdict import ActionCount, Finding, Reached, Verdict
 from checkers.walk_text import SKETCH

@@ -25,7 +25,8 @@ import numpy as np
 
 from checkers.breadth_first import Clock, RaisedAt, Rows, Search, Seen
 from checkers.codegen import Kernel
-from checkers.dataset import Columns, write_edges, write_states, write_summary
+from checkers.dataset import Tables, write_edges, write_states, write_summary
+from checkers.fingerprints import BITS, Key, collision_bound, new_key
 from checkers.kernels import compiled
 from checkers.layout import WORD, Layout, layout_of
 from checkers.native import explore
@@ -33,10 +34,24 @@ from checkers.options import Cluster, Interrupted, Options, Progress
 from checkers.outcome import Start, conclude, count, explain, open_findings
 from checkers.paths import Paths, Wanted
 from checkers.run_directory import Commit, Identity, RunDirectory
-from checkers.search_text import TAG_BITS
 from checkers.spark_session import Job, NoSpark, Session, stopping, why_not
 from checkers.spark_session import start as start_spark
-from checkers.spark_tasks import SLICE, Owned, Piece, Sent, Work, expand, find, own, tidy_dead, tidy_host, touch, warm
+from checkers.spark_tasks import (
+    SLICE,
+    Owned,
+    Piece,
+    Sent,
+    Work,
+    expand,
+    find,
+    own,
+    tidy_dead,
+    tidy_host,
+    touch,
+    warm,
+    with_origins,
+)
+from checkers.table_text import TAG_BITS
 from checkers.verdict import ENGINE_VERSION, Verdict
 from spec.binding import Bound
 from spec.subset import Elaborated
@@ -62,6 +77,8 @@ class Run:
     module: ModuleType
     directory: RunDirectory
     partitions: int
+    key: Key = ()
+    """Of fingerprints, if the tables are to hold those."""
     token: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:12]}")
     commits: list[Commit] = field(default_factory=list)
     tally: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -78,8 +95,8 @@ class Run:
     @property
     def work(self) -> Work:
         bare: Any = BareLayout(self.kernel.layout.words)
-        shipped = replace(self.kernel, layout=bare, guards=(), clips=())
-        return Work(self.token, self.directory.uri, shipped, self.partitions)
+        shipped = replace(self.kernel, layout=bare, guards=(), clips=(), parameters=())
+        return Work(self.token, self.directory.uri, shipped, self.partitions, self.key)
 
     def connect(self, context: Any) -> None:
         """Uses this context from now on."""
@@ -106,17 +123,20 @@ class Run:
 
     def store(self, levels: list[list[Rows]]) -> None:
         """Commits levels found in the driver."""
-        for number, level in enumerate(levels, 1):
-            rows = np.concatenate(level)
+        whole = [np.concatenate(level) for level in levels]
+        steps = self.kernel.parameter_words is not None
+        told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
+        for number, (rows, origins) in enumerate(told, 1):
             owner = np.empty(len(rows), np.int64)
             self.module.owners(rows, self.partitions, owner)
             files: dict[int, list[str]] = {}
             counts: dict[int, int] = {}
             for part in range(self.partitions):
-                mine = np.ascontiguousarray(rows[owner == part])
-                if len(mine):
-                    files[part] = [self.directory.write_states(number, part, mine)]
-                    counts[part] = len(mine)
+                mine = owner == part
+                if mine.any():
+                    its = None if origins is None else origins[mine]
+                    files[part] = [self.directory.write_states(number, part, rows[mine], its)]
+                    counts[part] = int(mine.sum())
             self.commit(number, files, counts)
 
     # -- jobs --------------------------------------------------------------------------------------------
@@ -220,26 +240,35 @@ def check(
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
     directory = RunDirectory.at(place if "://" in place else os.path.abspath(place))
     with ThreadPoolExecutor(1) as pool:
-        kernel: Future[Kernel] = Future()
+        kernel: Future[Work] = Future()
         session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
         with stopping(session):
             try:
                 partitions = cluster.partitions or _usual(cluster, directory, session)
                 words = layout.words
+                key = _key(cluster, directory, words)
                 identity = Identity(
-                    verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, words
-                )
+                    verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, words,
+                    cluster.steps, key,
+                )  # fmt: skip
                 if cluster.resume:
                     directory.must_be(identity)
                 else:
                     directory.begin(identity)
                 checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session, kernel)
-                verdict = checking.run(lowered, directory, partitions)
+                verdict = checking.run(lowered, directory, partitions, key)
                 session.result()  # a cluster that cannot be reached is said also where it was not needed
                 return verdict
             finally:
                 if cluster.out is None:
                     shutil.rmtree(place, ignore_errors=True)
+
+
+def _key(cluster: Cluster, directory: RunDirectory, words: int) -> Key:
+    """The key of the fingerprints, if there are to be some: that of the run that goes on, or a new one."""
+    if not cluster.fingerprints:
+        return ()
+    return (cluster.resume and directory.identity().fingerprints) or new_key(words)
 
 
 def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) -> int:
@@ -251,10 +280,10 @@ def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) 
     return 2 * int(session.result().context.defaultParallelism)
 
 
-def _started(name: str, cluster: Cluster, compiled: Future[Kernel]) -> Session:
+def _started(name: str, cluster: Cluster, work: Future[Work]) -> Session:
     """A session whose workers load what they need while the driver searches the small levels.
 
-    compiled: the kernel as it is shipped, once its machine code is on disk.
+    work: with a kernel whose machine code is on disk.
     """
     session, cores = start_spark(name, cluster), cores_of(cluster.master)
     if session.ours and session.context.uiWebUrl:
@@ -263,8 +292,8 @@ def _started(name: str, cluster: Cluster, compiled: Future[Kernel]) -> Session:
     if session.ours:
 
         def warm_up() -> None:
-            kernel = compiled.result()
-            context.parallelize(range(cores), cores).foreach(lambda _: warm(kernel))
+            ready = work.result()
+            context.parallelize(range(cores), cores).foreach(lambda _: warm(ready))
 
         Job(context, "reassure-warm", warm_up)
     return session
@@ -290,19 +319,20 @@ class _Check:
     clock: Clock
     layout: Layout
     session: Future[Session]
-    kernel: Future[Kernel]
+    work: Future[Work]
+    """To be given to the workers, for warming up."""
     searched: Search | None = None
     """What was searched in the driver."""
 
-    def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int) -> Verdict:
+    def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int, key: Key) -> Verdict:
         bound, verdict, options = self.bound, self.verdict, self.options
         began = time.monotonic()
-        kernel, module = compiled(lowered, self.layout, verdict.model_sha256)
-        run = Run(kernel, module, directory, partitions, tally=np.zeros(module.TALLY, np.int64))
+        kernel, module = compiled(lowered, self.layout, verdict.model_sha256, parameters=self.cluster.steps)
+        run = Run(kernel, module, directory, partitions, key, tally=np.zeros(module.TALLY, np.int64))
         run.cores = max(1, cores_of(self.cluster.master))
         stats = verdict.stats
-        touch(kernel, module)
-        self.kernel.set_result(run.work.kernel)
+        touch(run.work)
+        self.work.set_result(run.work)
         stats.seconds["compile"] = time.monotonic() - began
         self.clock = Clock(options.budget)  # as of the native engine: of the search
         stats.bytes_per_state, stats.workers = self.layout.bytes_per_state, run.cores
@@ -333,13 +363,8 @@ class _Check:
         conclude(bound, kernel, run.seen, paths, verdict, options)
         stats.seconds["report"] = time.monotonic() - began
         verdict.spark = spark_record(run, self.cluster)
-        if (
-            self.cluster.out is not None
-            and self.cluster.data
-            and run.commits
-            and verdict.stopped_because != "interrupted"
-        ):
-            self._export(run)
+        if self.cluster.steps and run.commits and verdict.stopped_because != "interrupted":
+            self._export(run, lowered)
         self._leave(run)
         return verdict
 
@@ -394,13 +419,9 @@ class _Check:
                 verdict.complete, verdict.stats.frontier = True, 0
                 return
 
-    @property
-    def _keeps_data(self) -> bool:
-        return self.cluster.out is not None and self.cluster.data
-
-    def _export(self, run: Run) -> None:
+    def _export(self, run: Run, lowered: Elaborated) -> None:
         """Writes the datasets: here if they are small, else by jobs."""
-        columns, work = Columns.of(self.layout), run.work
+        tables, work = Tables.of(self.layout, run.kernel, lowered), run.work
         large = run.distinct >= TASK_STATES
         if large and run.context is None:
             run.connect(self.session.result().context)
@@ -408,16 +429,16 @@ class _Check:
             pieces, level, shipped = run.pieces(commit.level), commit.level, run.shipped
             expanded = self.verdict.complete or level < len(run.commits)
             if not large:
-                list(write_states(work, columns, level, pieces))
+                list(write_states(work, tables, level, pieces))
                 if expanded:
-                    list(write_edges(work, level, pieces))
+                    list(write_edges(work, tables, level, pieces))
                 continue
 
             def write(some: Any, shipped: Any = shipped, level: int = level, edges: bool = expanded) -> Any:
                 some = list(some)
-                yield from write_states(shipped.value, columns, level, some)
+                yield from write_states(shipped.value, tables, level, some)
                 if edges:
-                    yield from write_edges(shipped.value, level, some)
+                    yield from write_edges(shipped.value, tables, level, some)
 
             rdd = run.context.parallelize(pieces, min(4 * run.cores, len(pieces))).mapPartitions(write)
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
@@ -440,9 +461,11 @@ def _saying(progress: Progress, what: str) -> Callable[[], None]:
 
 def spark_record(run: Run, cluster: Cluster) -> dict[str, Any]:
     """What the record says of the distribution."""
+    used = run.key and run.context is not None
     return {
         "master": cluster.master,
         "partitions": run.partitions,
+        **({"fingerprints": {"bits": BITS, "collision_bound": collision_bound(run.distinct)}} if used else {}),
         "levels": [
             {
                 "level": c.level,

@@ -14,18 +14,21 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from checkers import fingerprints
 from checkers.breadth_first import FULL, GROWTH, KEPT, LOAD, Rows, Search, Worker
 from checkers.codegen import Kernel
 from checkers.kernels import loaded, roomy
 from checkers.paths import Probe, Wanted, found_in
 from checkers.run_directory import RunDirectory
+from checkers.table_text import BATCH
 
 LOCAL = 1 << 20
 """Distinct successors that a task gathers before it sends them to their owners."""
@@ -48,7 +51,29 @@ class Work:
     place: str
     """The run directory."""
     kernel: Kernel
+    """With parameters: states are kept with the steps they come by."""
     parts: int
+    key: fingerprints.Key = ()
+    """Of fingerprints; none: tables hold whole states."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether states travel in wide rows (`checkers.owner_text`)."""
+        return self.kernel.parameter_words is not None or bool(self.key)
+
+    @property
+    def table_words(self) -> int:
+        """Words of a slot of an owner's table."""
+        return fingerprints.WORDS if self.key else self.kernel.layout.words
+
+    @property
+    def table_module(self) -> ModuleType:
+        """Has the functions of an owner's table."""
+        return fingerprints.module() if self.key else module_of(self)
+
+    def keys(self, rows: Rows) -> Rows:
+        """What an owner's table holds of the states that these rows begin with."""
+        return fingerprints.fingerprints(rows, self.key) if self.key else rows
 
 
 @dataclass(frozen=True)
@@ -102,24 +127,31 @@ def tidy_host(run: str) -> None:
 _modules: dict[str, ModuleType] = {}
 
 
-def warm(kernel: Kernel) -> None:
+def warm(work: Work) -> None:
     """Loads what tasks need, and gives another task the time to start on another worker."""
-    _modules[kernel.source] = module = loaded(kernel.source)
-    roomy(lambda: touch(kernel, module))
+    roomy(lambda: touch(work))
     time.sleep(0.2)
 
 
-def touch(kernel: Kernel, module: ModuleType) -> None:
+def touch(work: Work) -> None:
     """Has all that tasks call compiled, or loaded from disk."""
+    kernel, module = work.kernel, module_of(work)
     Search.of(kernel, module, 1, None).compile()
     words, nothing = kernel.layout.words, np.zeros((0, kernel.layout.words), np.int64)
     table, slots = np.zeros(words << 4, np.int64), np.zeros(384, np.int64)
-    module.parcel(table, nothing, 0, 1, slots, np.zeros(1, np.int64), nothing)
-    arrived = np.frombuffer(b"", np.int64).reshape(-1, words)
-    out = np.zeros((384, kernel.row_words), np.int64)
-    module.absorb(arrived, table, out, nothing, 0, slots)
-    module.unseen(nothing, table, nothing, slots)
-    module.put_back(nothing, table)
+    if work.wide:
+        gathered(work, [])
+        gathering = Wide(work, 1)
+        gathering.take(nothing, 0, 0)
+        list(gathering.parcels({}))
+    else:
+        module.parcel(table, nothing, 0, 1, slots, np.zeros(1, np.int64), nothing)
+        arrived = np.frombuffer(b"", np.int64).reshape(-1, words)
+        module.absorb(arrived, table, np.zeros((384, kernel.row_words), np.int64), nothing, 0, slots)
+    visited, keys = np.zeros(work.table_words << 4, np.int64), work.keys(nothing)
+    work.table_module.unseen(keys, visited, slots, slots)
+    work.table_module.put_back(keys, visited)
+    work.table_module.spread(visited, 0, keys)
     module.owners(nothing, 1, slots)
     Probe(kernel, module)
 
@@ -160,52 +192,128 @@ def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Ite
 
 
 def _expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
-    m, kernel = module_of(work), work.kernel
-    words, worker = kernel.layout.words, Worker.of(kernel, module_of(work).TALLY)
+    m = module_of(work)
     pieces = list(pieces)
-    spare = len(worker.out)
     room = min(LOCAL, max(1 << 10, 16 * sum(p.high - p.low for p in pieces)))
-    worker.chunk = np.empty((room + 2 * spare, words), np.int64)
-    table = np.zeros(int((room + 2 * spare) / LOAD) * words, np.int64)
-    slots = np.zeros(spare, np.int64)
-    at, raised = 0, None
+    gathering = Wide(work, room) if work.wide else Plain(work, room)
+    worker, raised = gathering.worker, None
     directory, open_file, rows = RunDirectory.at(work.place), "", worker.chunk
     for piece in pieces:
         if piece.file != open_file:
             rows, open_file = states_of(work, directory, piece.file), piece.file
         low = piece.low
         while low < piece.high:
-            low, at = m.search_slice(
-                rows, low, piece.high, table, worker.chunk, at, worker.out, worker.slots, worker.tally, worker.flags,
-                max(0, room - at),
-            )  # fmt: skip
+            low = gathering.take(rows, low, piece.high)
             if worker.tally[m.ERROR]:
                 raised = rows[worker.tally[m.ERROR] - 1].copy()
                 break
-            if at >= room:
-                yield from _parcels(work, taken_in, table, worker.chunk[:at], slots)
-                table.fill(0)
-                at = 0
-    yield from _parcels(work, taken_in, table, worker.chunk[:at], slots)
+            if gathering.at >= room:
+                yield from gathering.parcels(taken_in)
+    yield from gathering.parcels(taken_in)
     worker.tally[m.ERROR] = 0
     yield 0, Sent(worker.tally, worker.flags, raised)
 
 
-def _parcels(
-    work: Work, taken_in: dict[int, int], table: Rows, found: Rows, slots: Rows
-) -> Iterator[tuple[int, bytes]]:
-    m, n, words = module_of(work), len(found), found.shape[1]
-    out, counts = np.empty((n, words), np.int64), np.zeros(work.parts, np.int64)
-    m.parcel(table, found, n, work.parts, slots, counts, out)
-    step, low = max(1, PARCEL // (8 * words)), 0
-    for part, count in enumerate(counts.tolist()):
-        rows = _unknown(work, part, taken_in.get(part, 0), out[low : low + count], slots)
-        for first in range(0, len(rows), step):
-            yield part, rows[first : first + step].tobytes()
-        low += count
+class Plain:
+    """The distinct successors that a task has found, each with the tag that a table keeps."""
+
+    def __init__(self, work: Work, room: int) -> None:
+        self.work, self.room, self.module = work, room, module_of(work)
+        self.worker = Worker.of(work.kernel, self.module.TALLY)
+        self.at, self.rows = 0, room + 2 * len(self.worker.out)
+        self._begin(int(self.rows / LOAD))
+
+    def _begin(self, slots: int) -> None:
+        words = self.work.kernel.layout.words
+        self.found, self.table = np.empty((self.rows, words), np.int64), np.zeros(slots * words, np.int64)
+
+    def take(self, rows: Rows, low: int, high: int) -> int:
+        """Expands some rows, until there is no more room; the next to be expanded."""
+        w = self.worker
+        end, self.at = self.module.search_slice(
+            rows, low, high, self.table, self.found, self.at, w.out, w.slots, w.tally, w.flags,
+            max(0, self.room - self.at),
+        )  # fmt: skip
+        return int(end)
+
+    def _by_owner(self) -> tuple[Rows, Rows]:
+        out, counts = np.empty_like(self.found[: self.at]), np.zeros(self.work.parts, np.int64)
+        self.module.parcel(self.table, self.found, self.at, self.work.parts, self.worker.slots, counts, out)
+        return out, counts
+
+    def parcels(self, taken_in: dict[int, int]) -> Iterator[tuple[int, bytes]]:
+        """What was found and the owners do not know, in parcels; then there is room again."""
+        out, counts = self._by_owner()
+        step, low = max(1, PARCEL // (8 * out.shape[1])), 0
+        for part, count in enumerate(counts.tolist()):
+            rows = _unknown(self.work, part, taken_in.get(part, 0), out[low : low + count])
+            for first in range(0, len(rows), step):
+                yield part, rows[first : first + step].tobytes()
+            low += count
+        self.table.fill(0)
+        self.at = 0
 
 
-def _unknown(work: Work, part: int, files: int, rows: Rows, slots: Rows) -> Rows:
+class Wide(Plain):
+    """The same in wide rows, as `checkers.owner_text` has them."""
+
+    def _begin(self, slots: int) -> None:
+        wide = self.work.kernel.wide_words
+        self.found, self.table = np.empty((self.rows, wide), np.int64), np.zeros(slots, np.int64)
+        self.batch = np.empty((len(self.worker.out), wide), np.int64)
+
+    def take(self, rows: Rows, low: int, high: int) -> int:
+        w = self.worker
+        end, self.at = self.module.gather_slice(
+            rows, low, high, self.table, self.found, self.at, w.out, self.batch, w.tally, w.flags,
+            max(0, self.room - self.at),
+        )  # fmt: skip
+        return int(end)
+
+    def _by_owner(self) -> tuple[Rows, Rows]:
+        owner, found = np.empty(self.at, np.int64), self.found[: self.at]
+        self.module.owners(found, self.work.parts, owner)
+        return found[np.argsort(owner, kind="stable")], np.bincount(owner, minlength=self.work.parts)
+
+
+def gathered(work: Work, parts: list[Rows]) -> Rows:
+    """Wide rows of several tasks as one: each state once, with the least tag and the least origin."""
+    total = sum(len(rows) for rows in parts)
+    found = np.empty((total, work.kernel.wide_words), np.int64)
+    index, at = np.zeros(int(total / LOAD) + 16, np.int64), 0
+    for rows in parts or [found]:
+        at = module_of(work).gather(rows, len(rows), index, found, at)
+    return found[:at]
+
+
+def fresh(work: Work, rows: Rows, table: Rows) -> Rows:
+    """Those of the rows whose states an owner's table does not hold, each with its row."""
+    where, slots = np.empty(len(rows), np.int64), np.empty(BATCH, np.int64)
+    n = work.table_module.unseen(work.keys(rows), table, where, slots)
+    return np.ascontiguousarray(rows[where[:n]])
+
+
+def with_origins(work: Work, levels: list[Rows]) -> Iterator[tuple[Rows, Rows]]:
+    """Levels that were searched without: their states, and the origin of each (action -1: an initial state)."""
+    words, level = work.kernel.layout.words, levels[0]
+    table = np.zeros(int(sum(len(rows) for rows in levels) / LOAD + 16) * words, np.int64)
+    exact = replace(work, key=())
+    yield level, np.full((len(level), work.kernel.wide_words - words - 1), -1, np.int64)
+    for before, after in pairwise(levels):
+        module_of(work).put_back(before, table)
+        gathering, low, parts = Wide(work, LOCAL), 0, []
+        while low < len(before):
+            low = gathering.take(before, low, len(before))
+            parts.append(fresh(exact, gathering.found[: gathering.at], table))
+            gathering.table.fill(0)
+            gathering.at = 0
+        rows = gathered(work, parts)
+        if len(rows) != len(after):
+            raise RuntimeError(f"a level of {len(after)} states has {len(rows)} origins: a bug of this program")
+        yield np.ascontiguousarray(rows[:, :words]), rows[:, words + 1 :]
+
+
+def _unknown(work: Work, part: int, files: int, rows: Rows) -> Rows:
     """What the owner's table, if this host has it as of before this level, does not hold yet; else all of it.
 
     The owner may begin to take in the next level meanwhile, where this task is a late copy of another: it says so in
@@ -219,10 +327,8 @@ def _unknown(work: Work, part: int, files: int, rows: Rows, slots: Rows) -> Rows
         return rows
     if whole[1] or whole[0] != files or whole[2] == 0:
         return rows
-    table = np.asarray(whole[HEAD : HEAD + int(whole[2]) * work.kernel.layout.words])
-    left = np.empty_like(rows)
-    n = module_of(work).unseen(rows, table, left, slots)
-    return left[:n] if not whole[1] and whole[0] == files else rows
+    left = fresh(work, rows, np.asarray(whole[HEAD : HEAD + int(whole[2]) * work.table_words]))
+    return left if not whole[1] and whole[0] == files else rows
 
 
 def _cached(work: Work, file: str) -> Path:
@@ -247,7 +353,7 @@ class Table:
     def __init__(self, work: Work, part: int) -> None:
         folder = shared_folder(work.run)
         folder.mkdir(parents=True, exist_ok=True)
-        self.words, self.module = work.kernel.layout.words, module_of(work)
+        self.work, self.words, self.module = work, work.table_words, work.table_module
         self.file = open(folder / f"table-{part}", "a+b")  # noqa: SIM115 (kept open as long as it is mapped)
         fcntl.flock(self.file, fcntl.LOCK_EX)  # a doubled task waits for its other
         self.room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
@@ -300,11 +406,25 @@ class Table:
         for file in files:
             rows = directory.read_states(file)
             self.reserve(len(rows))
-            self.module.put_back(rows, self.slots)
+            self.module.put_back(self.work.keys(rows), self.slots)
             self.all[3] += len(rows)
 
-    def take_in(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows]:
-        """New states, and their number by action."""
+    def take_in(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows | None, Rows]:
+        """New states, their origins if there are some, and their number by action."""
+        return self._take_in_wide(parcels) if self.work.wide else self._take_in_plain(parcels)
+
+    def _take_in_wide(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows | None, Rows]:
+        words, wide = self.work.kernel.layout.words, self.work.kernel.wide_words
+        arrived = gathered(self.work, [np.frombuffer(p, np.int64).reshape(-1, wide).copy() for p in parcels])
+        rows = fresh(self.work, arrived, self.slots)
+        self.reserve(len(rows))
+        self.module.put_back(self.work.keys(rows), self.slots)
+        self.all[3] += len(rows)
+        new = np.bincount(rows[:, words] - 1, minlength=128)
+        origins = rows[:, words + 1 :] if wide > words + 1 else None
+        return np.ascontiguousarray(rows[:, :words]), origins, new
+
+    def _take_in_plain(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows | None, Rows]:
         m, words = self.module, self.words
         width = m.STEP_WORDS + words
         out, slots = np.zeros((384, width), np.int64), np.zeros(384, np.int64)
@@ -319,7 +439,7 @@ class Table:
         new = np.zeros(128, np.int64)
         for rows in kept:
             m.settle(self.slots, rows, 0, len(rows), slots, new)
-        return np.concatenate(kept) if kept else np.empty((0, words), np.int64), new
+        return np.concatenate(kept) if kept else np.empty((0, words), np.int64), None, new
 
 
 def own(
@@ -349,10 +469,10 @@ def _own(
             if not table.has(len(files)):
                 table.rebuild(directory, files)
             table.all[1] = 1
-            rows, new = table.take_in(by_part.pop(part))
+            rows, origins, new = table.take_in(by_part.pop(part))
             file = None
             if len(rows):
-                file = directory.write_states(level + 1, part, rows)
+                file = directory.write_states(level + 1, part, rows, origins)
                 with contextlib.suppress(OSError):
                     np.save(_cached(work, file), rows)
             for old in files[-2:]:  # expanded by now

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import random
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from checkers.codegen import generate
-from checkers.layout import layout_of
+from checkers.dataset import Tables
+from checkers.layout import layout_of, rebuild, unpack_record
 from spec.binding import Bound, Clipped, ModelError
 from spec.domains import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from spec.subset import elaborate
@@ -194,32 +197,46 @@ class Native:
 
     def __init__(self, bound: Bound, folder: Path) -> None:
         self.layout = layout_of(bound.type)
-        self.kernel = generate(elaborate(bound), self.layout)
+        self.lowered = elaborate(bound)
+        self.kernel = generate(self.lowered, self.layout, parameters=True)
         source = self.kernel.source.replace('"cache": True', '"cache": False')
         self.module = module(source, folder, prelude="")
         self.out = np.zeros((self.kernel.max_successors, self.kernel.row_words), np.int64)
         self.frontier = np.zeros((1, self.layout.words), np.uint64)
 
-    def steps(self, state: Any) -> tuple[list[tuple[str, Any]], int, bool]:
-        """Successors by action in order, the number of clipped steps, and whether something raised."""
+    def steps(self, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
+        """Steps (action, parameters, state after) in order, the number of clipped ones, and whether something raised."""
         tally = np.zeros(self.module.TALLY, np.int64)
         self.frontier[0] = self.layout.encode(state)
         n = self.module.expand(self.frontier, 0, self.out, 0, tally)
-        found = [
-            (self.kernel.actions[int(row[self.layout.words]) & 0xFFFF], self.layout.decode(row[: self.layout.words]))
-            for row in self.out[:n].tolist()
-        ]
+        words = self.layout.words
+        found = []
+        for row in self.out[:n].tolist():
+            number = int(row[words]) & 0xFFFF
+            params = self.params(number, row[words + self.module.STEP_WORDS :])
+            found.append((self.kernel.actions[number], params, self.layout.decode(row[:words])))
         return found, int(tally[self.module.CLIP_AT : self.module.ERROR].sum()), bool(tally[self.module.ERROR])
 
+    def params(self, action: int, words: list[int]) -> dict[str, Any]:
+        """The parameters of a step."""
+        stored = (
+            words[f.word] % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1) for f in self.kernel.parameters[action]
+        )
+        found = {}
+        for p in self.lowered.actions[action].params:
+            member = isinstance(p.drawn, tuple)
+            found[p.name] = unpack_record(next(stored), p.type) if member else rebuild(p.type, stored)
+        return found
 
-def plain_steps(bound: Bound, state: Any) -> tuple[list[tuple[str, Any]], int, bool]:
+
+def plain_steps(bound: Bound, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
     found, clipped = [], 0
     try:
         for step in bound.steps(state):
             if isinstance(step.after, Clipped):
                 clipped += 1
             else:
-                found.append((step.action.name, step.after))
+                found.append((step.action.name, dict(step.params), step.after))
     except ModelError:
         return [], 0, True
     return found, clipped, False
@@ -231,6 +248,8 @@ def test_construct(name: str, tmp_path: Path) -> None:
     native = Native(bound, tmp_path)
     rng = random.Random(name)
     enabled = 0
+    rows: list[list[int]] = []
+    columns: list[dict[str, Any]] = []
     for _ in range(150):
         state = drawn(bound.type, rng)
         assert native.layout.decode(native.layout.encode(state)) == state
@@ -241,4 +260,31 @@ def test_construct(name: str, tmp_path: Path) -> None:
             continue
         assert got == want, state
         enabled += len(want[0]) + want[1]
+        rows += native.out[: len(want[0]), native.layout.words :].tolist()
+        columns += [
+            {"action": action, **({"params": {action: shown(params)}} if params else {})}
+            for action, params, _ in want[0]
+        ]
     assert enabled >= 5
+    if rows:
+        table = Tables.of(native.layout, native.kernel, native.lowered)
+        words = np.array(rows, np.int64)
+        made = table.step(words[:, 0] & 0xFFFF, words[:, native.module.STEP_WORDS :])
+        assert pa.table(made).to_pylist() == columns
+
+
+def shown(value: Any) -> Any:
+    """A value as Arrow gives it back."""
+    if isinstance(value, dict):
+        return {name: shown(inner) for name, inner in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: shown(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, Map):
+        return [(shown(k), shown(v)) for k, v in value.items()]
+    if isinstance(value, frozenset):
+        return sorted(shown(v) for v in value)
+    if isinstance(value, tuple):
+        return [shown(v) for v in value]
+    if value is None or isinstance(value, bool):
+        return value
+    return value.value if isinstance(value, Enum) else int(value)

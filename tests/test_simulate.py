@@ -15,8 +15,8 @@ from checkers.layout import layout_of
 from checkers.load import bind, digest, load
 from checkers.options import Options, Progress, Walks
 from checkers.run import Asked, Failure, run
-from checkers.search_text import TAG_BITS
 from checkers.simulate import Walked, Walker, shortened
+from checkers.table_text import TAG_BITS
 from checkers.verdict import Exit, Verdict
 from spec.binding import Bound
 from spec.trace import replay

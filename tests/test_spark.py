@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from checkers.load import bind, load, settings
 from checkers.options import Cluster, Options, Progress
+from checkers.report import report
 from checkers.run import Asked, Failure, run
 from checkers.spark_session import why_not
 from checkers.spark_tasks import shared_folder
@@ -151,6 +153,8 @@ def changed(kept: Path, folder: Path, **fields: Any) -> str:
         ({"config": {"brokers": 4, "min_isr": 2}}, "is of another configuration"),
         ({"model": "kraft"}, "is of another model: kraft, not core"),
         ({"schema": 99}, "was written by another version"),
+        ({"steps": False}, "was begun with --no-data: go on in the same way"),
+        ({"fingerprints": [[1, 2, 3]] * 4}, "was begun with --fingerprints: go on in the same way"),
         ({"words": None, "more": 1}, "run.json cannot be read"),
     ],
 )
@@ -188,6 +192,55 @@ def test_wrong_options(
 def test_options_of_spark_are_for_spark(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "check", "core", "--partitions=2")
     assert (code, "--partitions is for --engine spark" in err) == (64, True)
+
+
+# -- fingerprints ----------------------------------------------------------------------------------------------------
+
+
+def test_fingerprints(context: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same answers, with the probability of a wrong one."""
+    verdict = checked("core", [], far(fingerprints=True))
+    assert everything(verdict) == everything(checked("core", []))
+    assert verdict.spark["fingerprints"] == {"bits": 120, "collision_bound": 1_668 * 1_667 / 2**121}
+    model = load("core")
+    report(verdict, bind(model, settings(model, []))[0], Console())
+    out = capsys.readouterr().out
+    assert "fingerprints of 120 bits" in out and "a probability of at most 1.0e-30" in out
+    # Where all was searched in the driver, nothing was kept but whole states.
+    code, out, _ = said(capsys, "check", "core", "--engine=spark", "--fingerprints")
+    assert (code, "fingerprints of" in out) == (0, False)
+    assert "--fingerprints" in out.splitlines()[-1]
+
+
+def test_fingerprints_are_what_is_compared(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a key that gives all states one fingerprint, each owner takes in the first that arrive and no more."""
+    monkeypatch.setattr("checkers.spark.new_key", lambda words: ((0,) * (2 * words + 1),) * 4)
+    stats = checked("core", [], far(fingerprints=True)).stats
+    assert (stats.distinct, stats.depth) == (15, 3)
+
+
+def test_fingerprint() -> None:
+    """Four lanes: the upper half of a sum of products with 32 bits each; 120 bits of them."""
+    from checkers.fingerprints import fingerprints, new_key
+
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-(2**63), 2**63 - 1, (50, 4))
+    rows[:, 0] &= 2**56 - 1
+    key = new_key(3)
+    got = fingerprints(rows, key).view(np.uint64).tolist()
+    for row, found in zip(rows.view(np.uint64).tolist(), got, strict=True):
+        halves = [half for word in row[:3] for half in (word % 2**32, word >> 32)]
+        lanes = [(first + sum(k * h for k, h in zip(rest, halves, strict=True))) % 2**64 >> 32 for first, *rest in key]
+        assert found == [lanes[0] << 24 | lanes[1] >> 8, lanes[2] << 32 | lanes[3]]
+
+
+@pytest.mark.parametrize("committed", [1, 9])
+def test_resume_with_fingerprints(committed: int, tmp_path: Path, context: Any) -> None:
+    """The tables are made anew with the key of the run."""
+    place = str(tmp_path / "run")
+    checked("core", [], far(out=place, data=False, fingerprints=True), depth=committed)
+    verdict = checked("core", [], far(out=place, data=False, fingerprints=True, resume=True))
+    assert everything(verdict) == everything(checked("core", []))
 
 
 # -- faults --------------------------------------------------------------------------------------------------------
@@ -250,6 +303,7 @@ def test_killed_workers(context: Any) -> None:
 ON_A_CLUSTER = """
 import json, sys
 from checkers.options import Cluster, Options, Progress
+from checkers.report import report
 from checkers.run import Asked, run
 
 conf = {
@@ -303,8 +357,8 @@ def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     from checkers.kernels import compiled
     from checkers.layout import layout_of
     from checkers.run_directory import RunDirectory
-    from checkers.search_text import TAG_BITS
     from checkers.spark import Run
+    from checkers.table_text import TAG_BITS
 
     model = load("core")
     bound, lowered = bind(model, settings(model, []))
@@ -326,10 +380,10 @@ def test_table(owned: tuple[Any, Any, np.ndarray[Any, Any]]) -> None:
     work, _, rows = owned
     table = Table(work, 0)
     table.clear()
-    found, new = table.take_in([tagged(rows[:1_000], 3), tagged(rows[500:150_000], 1)])
+    found, _, new = table.take_in([tagged(rows[:1_000], 3), tagged(rows[500:150_000], 1)])
     assert sorted(found[:, 0]) == list(range(1, 150_001))
     assert (new[3], new[1], new.sum()) == (500, 149_500, 150_000)
-    found, new = table.take_in([tagged(rows[149_990:], 0), tagged(rows[:7], 0)])
+    found, _, new = table.take_in([tagged(rows[149_990:], 0), tagged(rows[:7], 0)])
     assert sorted(found[:, 0]) == list(range(150_001, 200_001))
     assert table.states == 200_000
     table.close()
@@ -429,17 +483,24 @@ def value_of(value: Any) -> Any:
     return value.value if hasattr(value, "value") else int(value)
 
 
-@pytest.mark.parametrize(("model", "pairs"), [("core", []), ("kraft", ["unclean=off", "admin_requests=1"])])
-def test_states_and_edges(model: str, pairs: list[str], tmp_path: Path, context: Any) -> None:
-    """Every state with its level and every step, as plain Python has them."""
+@pytest.mark.parametrize(
+    ("model", "pairs", "options"),
+    [
+        ("core", [], {"small": 1, "partitions": 3}),
+        ("core", [], {"small": 30, "fingerprints": True}),
+        ("kraft", ["unclean=off", "admin_requests=1"], {}),
+    ],
+)
+def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any], tmp_path: Path, context: Any) -> None:
+    """Every state with its level, its origin by the canonical trace, and every step, as plain Python has them."""
     import pyarrow.dataset
 
     from checkers.dataset import ids
     from checkers.layout import layout_of
-    from checkers.search_text import TAG_BITS
+    from checkers.table_text import TAG_BITS
 
     place = tmp_path / "run"
-    verdict = checked(model, pairs, Cluster(MASTER, out=str(place)))
+    verdict = checked(model, pairs, Cluster(MASTER, out=str(place), **options))
     made = load(model)
     bound, _ = bind(made, settings(made, pairs))
     layout = layout_of(bound.type, tag=TAG_BITS)
@@ -447,30 +508,40 @@ def test_states_and_edges(model: str, pairs: list[str], tmp_path: Path, context:
     def id_of(state: Any) -> str:
         return str(ids(np.array([layout.encode(state)], np.uint64).view(np.int64))[0])
 
+    def params_of(step: Any) -> dict[str, Any]:
+        return {step.action.name: {name: value_of(v) for name, v in step.params.items()}} if step.params else {}
+
     level = [state for _, _, state in bound.initial_states()]
     known, edges, depth = {id_of(s): (1, s) for s in level}, [], 1
+    origins: dict[str, Any] = {id_of(s): (None, None, {}) for s in level}
     while level:
         depth, after = depth + 1, []
-        for state in level:
+        for state in sorted(level, key=layout.encode):  # so the first to reach a state is its smallest parent
             for step in bound.steps(state):
-                edges.append((id_of(state), step.action.name, id_of(step.after), depth - 1))
+                edges.append((id_of(state), step.action.name, params_of(step), id_of(step.after), depth - 1))
                 if id_of(step.after) not in known:
                     known[id_of(step.after)] = (depth, step.after)
+                    origins[id_of(step.after)] = (id_of(state), step.action.name, params_of(step))
                     after.append(step.after)
         level = after
+
+    def given(row: dict[str, Any]) -> dict[str, Any]:
+        return {name: params for name, params in (row["params"] or {}).items() if params is not None}
+
     states = pyarrow.dataset.dataset(place / "states").to_table().to_pylist()
     assert len(states) == len(known) == verdict.stats.distinct
     for row in states:
         depth, state = known[row["id"]]
         want = {**value_of(state), "id": row["id"], "level": depth}
+        assert (row.pop("parent"), row.pop("action"), given({"params": row.pop("params")})) == origins[row["id"]]
         for key in row:
             got = row[key]
             if key == "requests":
                 got = sorted(got, key=str)
             assert got == want[key], key
     table = pyarrow.dataset.dataset(place / "edges").to_table()
-    found = zip(*(table[c].to_pylist() for c in ("source", "action", "target", "level")), strict=True)
-    assert sorted(found) == sorted(edges)
+    found = [(e["source"], e["action"], given(e), e["target"], e["level"]) for e in table.to_pylist()]
+    assert sorted(found, key=str) == sorted(edges, key=str)
     levels = pyarrow.dataset.dataset(place / "levels").to_table().to_pylist()
     assert [row["visited"] for row in levels][-1] == len(known)
     properties = pyarrow.dataset.dataset(place / "properties").to_table().to_pylist()
@@ -494,7 +565,9 @@ class TestQuery:
         assert len(found) == 4
         assert found[0] == [(5_369,)]
         assert dict(found[1])["hear"] == 2_505
-        assert all(rows and rows[0][0] is not None for rows in found)
+        assert found[2] == [(16,)]
+        assert [row[0] for row in found[3]] == list(range(1, len(found[3]) + 1))
+        assert (found[3][0][1], found[3][-1][4]) == (None, None)
 
     def test_sql(self, kept: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
         sql = "select action, count(*) n from edges group by action order by n desc limit 2"

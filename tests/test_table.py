@@ -14,7 +14,7 @@ from checkers.layout import layout_of
 from checkers.load import bind, digest, load
 from checkers.options import Options, Progress
 from checkers.run import Asked, run
-from checkers.search_text import TAG_BITS
+from checkers.table_text import TAG_BITS
 from tests.test_engines import everything
 
 MODEL = """

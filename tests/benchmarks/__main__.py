@@ -28,7 +28,7 @@ from checkers.layout import layout_of
 from checkers.load import bind, digest, load, settings
 from checkers.options import Options, Progress, Proof
 from checkers.run import Asked, run
-from checkers.search_text import BATCH, TAG_BITS
+from checkers.table_text import BATCH, TAG_BITS
 
 CORE5 = (1_989_040, 13_687_571)
 PROOFS = [
