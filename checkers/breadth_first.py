@@ -72,7 +72,7 @@ def _room(bytes_wanted: int) -> Rows:
                 raise MemoryError("no memory for a table") from None
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.int64)
+    return np.frombuffer(memory, np.int64, bytes_wanted // 8)
 
 
 def _all_memory() -> int:

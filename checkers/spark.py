@@ -87,6 +87,8 @@ class Run:
     context: Any = None
     cores: int = 2
     jobs: int = 0
+    memory: dict[int, int] = field(default_factory=dict)
+    """Bytes of the owners' tables."""
     expanded: int = 0
     """Levels that were expanded, or were to be when the search was stopped."""
     shipped: Any = None
@@ -194,6 +196,7 @@ class Run:
                 flags |= what.flags
             else:
                 new += what.new
+                self.memory[what.part] = what.memory
                 if what.file is not None:
                     files[what.part], rows[what.part] = [what.file], what.rows
         generated = int(tally[self.module.GENERATED] - self.tally[self.module.GENERATED])
@@ -335,7 +338,7 @@ class _Check:
         self.work.set_result(run.work)
         stats.seconds["compile"] = time.monotonic() - began
         self.clock = Clock(options.budget)  # as of the native engine: of the search
-        stats.bytes_per_state, stats.workers = self.layout.bytes_per_state, run.cores
+        stats.bytes_per_state, stats.workers = 8 * run.work.table_words, run.cores
         claims, start = open_findings(bound, options, verdict), Start.of(bound, self.layout)
         if self.cluster.resume:
             run.resume()
@@ -356,7 +359,7 @@ class _Check:
         if not run.commits and self.searched is not None:  # ended before anything was committed
             paths = Paths.of(bound, self.searched)
         if paths is None:
-            stats.distinct, stats.depth = run.distinct, run.expanded
+            stats.distinct, stats.depth, stats.memory = run.distinct, run.expanded, sum(run.memory.values())
             paths = Paths(bound, kernel, run.find)
         stats.seconds["search"] = self.clock.seconds
         began = time.monotonic()
@@ -401,7 +404,7 @@ class _Check:
             generated = start.generated + int(run.tally[run.module.GENERATED])
             shuffled = sum(c.shuffled for c in run.commits)
             self.progress.report(
-                len(run.commits), generated, run.distinct, run.commits[-1].states, 0,
+                len(run.commits), generated, run.distinct, run.commits[-1].states, sum(run.memory.values()),
                 f"{shuffled / 2**20:,.0f} MiB shuffled",
             )  # fmt: skip
 
@@ -413,6 +416,9 @@ class _Check:
                 return
             if options.fail_fast and run.seen.fallen(run.kernel, claims):
                 verdict.stopped_because = "a property is violated (--fail-fast)"
+                return
+            if options.memory is not None and sum(run.memory.values()) > options.memory:
+                verdict.stopped_because = f"the memory limit of {options.memory / 2**20:,.0f} MiB was passed"
                 return
             run.expanded = len(run.commits)
             if not run.step(beat):

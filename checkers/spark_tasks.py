@@ -102,6 +102,8 @@ class Owned:
     file: str | None
     rows: int
     new: Rows
+    memory: int
+    """Bytes of its table."""
 
 
 def shared_folder(run: str) -> Path:
@@ -478,9 +480,10 @@ def _own(
             for old in files[-2:]:  # expanded by now
                 _cached(work, old).unlink(missing_ok=True)
             table.all[0], table.all[1] = len(files) + (file is not None), 0
+            memory = 8 * len(table.slots)
         finally:
             table.close()
-        yield Owned(part, file, len(rows), new)
+        yield Owned(part, file, len(rows), new, memory)
 
 
 # -- looking again ---------------------------------------------------------------------------------------------

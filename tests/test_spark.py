@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from checkers.gate import read
 from checkers.load import bind, load, settings
 from checkers.options import Cluster, Options, Progress
 from checkers.report import report
@@ -64,6 +65,18 @@ def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     assert everything(checked(model, pairs, far())) == everything(checked(model, pairs))
 
 
+FIRST = {c.asked.model: c.asked for c in reversed(read(Path(__file__).parent.parent / "gate.toml", None))}
+"""The first check of each model."""
+
+
+@pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)
+def test_every_model(first: Asked, context: Any) -> None:
+    """The first levels, all of them by Spark; kernels that other tests have compiled too."""
+    found = checked(first.model, first.set, far(), depth=4)
+    assert everything(found) == everything(checked(first.model, first.set, depth=4))
+    assert found.stats.generated > 10
+
+
 @pytest.mark.parametrize("partitions", [1, 2, 7])
 def test_partitions_change_nothing(partitions: int, context: Any) -> None:
     verdict = checked("die_hard", [], far(partitions=partitions))
@@ -99,6 +112,14 @@ def test_budget(context: Any) -> None:
     verdict = checked("core", ["brokers=4"], far(), budget=1.5)
     assert verdict.stopped_because == "the budget of 1.5 s ended"
     assert verdict.exit() is Exit.INCONCLUSIVE
+
+
+def test_memory_limit(context: Any) -> None:
+    """The owners' tables count: two of 65,536 slots are a mebibyte."""
+    assert checked("core", ["brokers=4"], far(partitions=2), memory=2**20).complete
+    verdict = checked("core", ["brokers=4"], far(partitions=2), memory=2**20 - 1)
+    assert verdict.stopped_because == "the memory limit of 1 MiB was passed"
+    assert (verdict.exit(), verdict.stats.memory) == (Exit.INCONCLUSIVE, 2**20)
 
 
 def test_budget_in_the_driver(context: Any) -> None:
