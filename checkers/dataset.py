@@ -12,6 +12,7 @@ An id is the packed state in hexadecimal digits: exact, and the same in every ru
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,8 @@ from checkers.breadth_first import Rows
 from checkers.codegen import Kernel
 from checkers.layout import Field, Layout, codes, is_index
 from checkers.run_directory import Commit, RunDirectory
-from checkers.spark_tasks import Piece, Work, module_of
+from checkers.spark_tasks import Piece
+from checkers.successors import Work, module_of
 from checkers.verdict import Verdict
 from spec.domains import (
     BagType,
@@ -219,9 +221,10 @@ def _offsets(lengths: Any) -> pa.Array:
 
 def ids(rows: Rows) -> pa.Array:
     """The states' ids."""
-    text = rows.view(np.uint64).astype(">u8").tobytes().hex()
-    width = 16 * rows.shape[1]
-    return pa.array([text[i : i + width] for i in range(0, len(text), width)], pa.string())
+    text = binascii.hexlify(rows.view(np.uint64).astype(">u8").tobytes())
+    offsets = np.arange(len(rows) + 1, dtype=np.int64) * (16 * rows.shape[1])
+    wide = pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(text))
+    return wide.cast(pa.string())
 
 
 # -- writing -----------------------------------------------------------------------------------------------------

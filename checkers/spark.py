@@ -36,21 +36,8 @@ from checkers.paths import Paths, Wanted
 from checkers.run_directory import Commit, Identity, RunDirectory
 from checkers.spark_session import Job, NoSpark, Session, stopping, why_not
 from checkers.spark_session import start as start_spark
-from checkers.spark_tasks import (
-    SLICE,
-    Owned,
-    Piece,
-    Sent,
-    Work,
-    expand,
-    find,
-    own,
-    tidy_dead,
-    tidy_host,
-    touch,
-    warm,
-    with_origins,
-)
+from checkers.spark_tasks import SLICE, Owned, Piece, Sent, expand, find, own, tidy_dead, tidy_host, touch, warm
+from checkers.successors import Work, with_origins
 from checkers.table_text import TAG_BITS
 from checkers.verdict import ENGINE_VERSION, Verdict
 from spec.binding import Bound
