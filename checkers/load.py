@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import difflib
 import hashlib
@@ -9,19 +10,21 @@ import importlib
 import importlib.util
 import sys
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import models
-from spec.binding import Bound, ConfigError, make_config
+from spec.binding import Bound, ConfigError, hints_of, make_config
 from spec.domains import DomainError, IntType, resolve
-from spec.language import LanguageError, Model
+from spec.language import LanguageError, Model, declared_in
 from spec.subset import Elaborated, elaborate
 
 FOLDERS = ("", "toys", "broken")
+OURS = ("models", "spec")
+"""Packages of a model's text, wherever the project is installed."""
 
 
 class UnknownModel(Exception):
@@ -73,6 +76,11 @@ def load(name: str) -> Model:
     model = getattr(module, "MODEL", None)
     if not isinstance(model, Model):
         raise LanguageError(f"{path.name} is no model: it defines no `MODEL = Model.of(...)`")
+    has = {id(d) for d in model.declarations()}
+    missing = [d.name for d in declared_in(module.__name__) if id(d) not in has]
+    if missing:
+        more = ", ".join(missing)
+        raise LanguageError(f"{path.name} declares {more}, but its MODEL lacks it: MODEL = ....adding({more})")
     return model
 
 
@@ -97,9 +105,7 @@ def _import(path: Path) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
         where = ""
-        if isinstance(error, SyntaxError) and error.lineno:
-            where = f" (line {error.lineno})"
-        else:
+        if not isinstance(error, SyntaxError):  # which says where itself
             trace = error.__traceback__
             while trace is not None:
                 if trace.tb_frame.f_code.co_filename == str(path):
@@ -166,25 +172,35 @@ def sources(model: Model) -> set[str]:
 def _files(start: Iterable[str]) -> set[str]:
     """The files of modules and of what they import."""
     pending, seen, files = list(start), set(), set()
-    library = str(Path(dataclasses.__file__).parent)
+    python = str(Path(dataclasses.__file__).parent)
     while pending:
         name = pending.pop()
         module = sys.modules.get(name)
         path = getattr(module, "__file__", None)
-        if name in seen or module is None or path is None or path.startswith(library) or "site-packages" in path:
+        if name in seen or module is None or path is None:
             continue
         seen.add(name)
+        if name.split(".")[0] not in OURS and (path.startswith(python) or "site-packages" in path):
+            continue
         files.add(path)
-        for value in list(vars(module).values()):
-            home_of = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            if isinstance(home_of, str):
-                pending.append(home_of)
+        pending += _imports(module, path)
     return files
+
+
+def _imports(module: ModuleType, path: str) -> Iterator[str]:
+    """The names of what a module imports, by its text: a constant does not say where it comes from."""
+    for node in ast.walk(ast.parse(Path(path).read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            given = "." * node.level + (node.module or "")
+            base = importlib.util.resolve_name(given, module.__package__) if node.level else given
+            yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
 def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
     """`KEY=VALUE` options as typed configuration values; `ConfigError` names what is wrong."""
-    hints = typing.get_type_hints(model.config, include_extras=True)
+    hints = hints_of(model.config)
     made: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
@@ -219,7 +235,10 @@ def _typed(model: Model, key: str, text: str, annotation: Any) -> Any:
             number = int(text)
         except ValueError:
             raise ConfigError(f"{key}={text}: a whole number is needed") from None
-        kind = resolve(annotation, model.config())
+        try:
+            kind = resolve(annotation, model.config())
+        except Exception:  # of a default or an annotation, which the configuration as a whole will tell
+            return number
         if isinstance(kind, IntType) and not kind.low <= number <= kind.high:
             raise ConfigError(f"{key}={text}: it is {kind.low} to {kind.high}")
         return number

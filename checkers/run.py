@@ -14,7 +14,7 @@ from checkers import reference
 from checkers.load import bind, config_values, digest, load, own_file, settings
 from checkers.options import Cluster, Options, Progress, Proof, Walks
 from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
-from spec.binding import Bound, ConfigError, ModelError
+from spec.binding import Bound, Clipped, ConfigError, ModelError
 from spec.domains import DomainError
 from spec.language import LanguageError
 from spec.subset import Elaborated, SubsetError
@@ -147,6 +147,7 @@ def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
     try:
         loaded = load(model)
         bound, lowered = bind(loaded, settings(loaded, pairs))
+        why = _without_start(bound)
     except UnknownModel as error:
         raise Failure(Exit.USAGE, str(error)) from None
     except ConfigError as error:
@@ -156,7 +157,19 @@ def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
         raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
     except (LanguageError, DomainError, ModelError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
+    if why:
+        raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {why}")
     return bound, lowered, digest(loaded)
+
+
+def _without_start(bound: Bound) -> str:
+    """Why there is no initial state, if there is none: everything is true of no state."""
+    why = f"{', '.join(i.name for i in bound.model.initials)} requires what is never so"
+    for declared, _, state in bound.initial_states():
+        if not isinstance(state, Clipped):
+            return ""
+        why = f"{declared.name} leaves the bound of {state.path}: {state.message}"
+    return why
 
 
 def must_match(bound: Bound, claimed: list[str], options: Options) -> None:

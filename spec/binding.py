@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,6 +20,9 @@ from spec.domains import DomainError, Misfit, RecordType, Type, record_type, res
 from spec.language import Action, GuardRefused, Initial, LanguageError, Model, Property
 
 Params = dict[str, Any]
+
+CHOICES = 1 << 20
+"""Values that the parameters of one action may have together, but for those drawn from the state."""
 
 
 class ModelError(Exception):
@@ -66,21 +70,30 @@ class Bound:
         self.type: RecordType = record_type(model.state, self.config)
         self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
         self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
-        self.views = {typing.get_type_hints(v)["return"]: v for v in model.views}
+        self.views = {self._viewed(v): v for v in model.views}
         self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
-        applicable = [p for p in model.properties if p.when is None or p.when(self.config)]
+        applicable = [p for p in model.properties if self._applies(p)]
         self.not_applicable = [p for p in model.properties if p not in applicable]
         self.properties = [p for p in applicable if p.kind != "cover"]
         self.covers = [p for p in applicable if p.kind == "cover"]
         self._claims = {p.name: _Claim(self, p) for p in applicable}
         self._terminals = [self._state_function(t.function) for t in model.terminals]
 
+    def _applies(self, claim: Property) -> bool:
+        """Whether a claim is about this configuration, and a step property about some action of the model."""
+        try:
+            if claim.when is not None and not claim.when(self.config):
+                return False
+        except Exception as error:
+            raise LanguageError(f"{claim.name}: its `when` raised {type(error).__name__}: {error}") from None
+        return claim.kind != "step" or any(self.concerns(claim, a) for a in self.model.actions)
+
     # -- calling the model ----------------------------------------------------------------------
 
     def _callee(
         self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any] | None = None
     ) -> _Callee:
-        hints = typing.get_type_hints(function, include_extras=True)
+        hints = hints_of(function)
         names = list(inspect.signature(function).parameters)
         if len(names) < skip:
             raise LanguageError(f"{name}: its first parameter is the state")
@@ -99,18 +112,42 @@ class Bound:
                 raise DomainError(f"{name}, parameter {parameter}: {error}") from None
             if members and parameter in members:
                 drawn[parameter] = self._state_function(members[parameter])
+        choices = prod(t.count for n, t in free if n not in drawn)
+        if choices > CHOICES:
+            what = f"its parameters have {choices:,} values, to be tried in every state; at most {CHOICES:,}"
+            raise DomainError(f"{name}: {what}: bound them, or draw them from a set of the state")
         return _Callee(function, fixed, tuple(free), drawn)
 
     def _state_function(self, function: Callable[..., Any]) -> Callable[[Any], Any]:
         """`function` of the state (or of a view of it), the configuration filled in."""
-        hints = typing.get_type_hints(function)
+        hints = hints_of(function)
         names = list(inspect.signature(function).parameters)
-        view = self._views.get(hints.get(names[0])) if hasattr(self, "_views") else None
-        if len(names) == 1:
-            return function if view is None else lambda s: function(view(s))
-        if len(names) == 2:
+        if len(names) in (1, 2) and (len(names) == 1 or self._is_config(hints.get(names[1]))):
+            view = self._view(function, hints.get(names[0]))
+            if len(names) == 1:
+                return function if view is None else lambda s: function(view(s))
             return (lambda s: function(s, self.config)) if view is None else lambda s: function(view(s), self.config)
         raise LanguageError(f"{function.__name__} takes the state and, if need be, the configuration")
+
+    def _is_config(self, annotation: Any) -> bool:
+        """Whether a parameter that is annotated so may be given the configuration."""
+        return annotation in (None, Any, self.model.config) or _is_base(annotation, self.model.config)
+
+    def _view(self, function: Callable[..., Any], annotation: Any) -> Callable[[Any], Any] | None:
+        """The view that a function over `annotation` wants; None if that is the state itself."""
+        found = getattr(self, "_views", {}).get(annotation)
+        if found is None and is_dataclass(annotation) and annotation is not self.model.state:
+            if not _is_base(annotation, self.model.state):
+                over = getattr(annotation, "__name__", annotation)
+                raise LanguageError(f"{function.__name__} is over {over}, which {self.model.name} has no view of")
+        return found
+
+    def _viewed(self, view: Callable[..., Any]) -> type:
+        """The class that a view is of."""
+        kind = hints_of(view).get("return")
+        if not isinstance(kind, type):
+            raise LanguageError(f"{view.__name__}, a view, needs the class that it returns")
+        return kind
 
     def lift(self, state: Any) -> Any:
         """A state of a class that the model's own extends gets the defaults of the further fields."""
@@ -243,8 +280,8 @@ class _Claim:
             self.state_function = bound._state_function(claim.function)
             return
         self.function = claim.function
-        hints = typing.get_type_hints(claim.function)
-        self.view = bound._views.get(hints.get("before"))
+        hints = hints_of(claim.function)
+        self.view = bound._view(claim.function, hints.get("before"))
         self.fixed: Params = {}
         self.from_params: list[str] = []
         self.wants_action = ""
@@ -278,6 +315,14 @@ class _Claim:
         if self.wants_action:
             arguments[self.wants_action] = step.action
         return _truth(self.name, lambda _: self.function(before=before, after=after, **arguments), before)
+
+
+def hints_of(function: Any) -> dict[str, Any]:
+    """The annotations of a function or class; `LanguageError` if one names nothing."""
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except Exception as error:
+        raise LanguageError(f"{function.__name__}: an annotation cannot be read: {error}") from None
 
 
 def _remembering(view: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -327,17 +372,22 @@ def _is_base(annotation: Any, cls: type) -> bool:
 def make_config(model: Model, settings: dict[str, Any]) -> Any:
     """The model's configuration with the given fields changed; `ConfigError` names what is wrong."""
     cls = model.config
+    if not is_dataclass(cls):
+        raise LanguageError(f"{cls.__name__}, the configuration, must be a frozen dataclass: @dataclass(frozen=True)")
     known = {f.name: f for f in fields(cls)}
     for name in settings:
         if name not in known:
             raise ConfigError(f"{model.name} has no configuration field {name!r}; it has {', '.join(known)}")
     try:
         config = cls(**settings)
-    except (TypeError, ValueError) as error:
+    except Exception as error:
         raise ConfigError(f"{model.name}: {error}") from None
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = hints_of(cls)
     for name in known:
-        found = resolve(hints[name], config).misfit(getattr(config, name))
+        try:
+            found = resolve(hints[name], config).misfit(getattr(config, name))
+        except DomainError as error:
+            raise DomainError(f"{cls.__name__}.{name}: {error}") from None
         if found is not None:
             raise ConfigError(f"{model.name}: {name}: {found.message}")
     return config

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, is_dataclass
@@ -82,7 +83,7 @@ class Calls(Expressions):
             return handler(self, node)
         if isinstance(target, Action | Property):
             target = target.function
-        if isinstance(target, FunctionType):
+        if isinstance(target, FunctionType) and target.__module__.split(".")[0] not in sys.stdlib_module_names:
             return self.call_function(node, target)
         if isinstance(target, type) and is_dataclass(target):
             return self._construct(node, target)

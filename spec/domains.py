@@ -452,7 +452,19 @@ def resolve(annotation: Any, config: object) -> Type:
         return MapType(key, resolve(args[1], config))
     if isinstance(annotation, type) and is_dataclass(annotation):
         return record_type(annotation, config)
-    raise DomainError(f"{annotation!r} is not a finite type")
+    plain = origin or annotation
+    name = str(annotation) if origin or not isinstance(plain, type) else plain.__name__
+    remedy = f": {REMEDIES[plain]}" if plain in REMEDIES else ""
+    raise DomainError(f"{name} is not a finite type{remedy}")
+
+
+REMEDIES: dict[Any, str] = {
+    list: "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+    set: "a set is frozenset[T]",
+    dict: "a map is Map[K, T]",
+    str: "names are an Enum or an Id sort",
+    float: "a number is Annotated[int, Range(low, high)]",
+}
 
 
 def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
@@ -469,11 +481,18 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
     return SetType(kind)
 
 
+OWN = ("__new__", "__init__", "__post_init__", "__eq__", "__ne__", "__hash__", "__getattr__", "__getattribute__")
+"""What would make, compare or read a record in another way than engines do."""
+
+
 def record_type(cls: type, config: object) -> RecordType:
     """The type of a frozen dataclass; `DomainError` if it is not frozen or a field is not finite."""
     if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise DomainError(f"{cls.__name__} must be a frozen dataclass: @dataclass(frozen=True)")
-    hints = typing.get_type_hints(cls, include_extras=True)
+    try:
+        hints = typing.get_type_hints(cls, include_extras=True)
+    except Exception as error:
+        raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
     resolved = []
     for f in fields(cls):
         if not f.compare or not f.init:
@@ -482,11 +501,10 @@ def record_type(cls: type, config: object) -> RecordType:
             resolved.append((f.name, resolve(hints[f.name], config)))
         except DomainError as error:
             raise DomainError(f"{cls.__name__}.{f.name}: {error}") from None
-    for method in ("__eq__", "__hash__"):
-        if f"{cls.__qualname__}.{method}" == getattr(cls.__dict__.get(method), "__qualname__", None) and (
-            cls.__dict__[method].__code__.co_filename != "<string>"
-        ):
-            raise DomainError(f"{cls.__name__} defines {method}; identity is every field, never hand-written")
+    for method in OWN:
+        code = getattr(getattr(cls, method, None), "__code__", None)
+        if code is not None and code.co_filename != "<string>":  # a dataclass's own come from no file
+            raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")
     return RecordType(cls, tuple(resolved))
 
 

@@ -136,26 +136,25 @@ def action(
         raise LanguageError(f'fair is None, "weak" or "strong", not {fair!r}')
     if weight < 1:
         raise LanguageError(f"weight is at least 1, not {weight}")
+    words = _words(tags)
 
     def declare(function: F) -> Action:
         unknown = set(drawn_from) - set(inspect.signature(function).parameters)
         if unknown:
             raise LanguageError(f"{function.__name__} has no parameter {', '.join(sorted(unknown))}")
-        return Action(
-            function.__name__, function, who, MappingProxyType(dict(drawn_from)), fair, frozenset(tags), weight
-        )
+        return _noted(Action(function.__name__, function, who, MappingProxyType(dict(drawn_from)), fair, words, weight))
 
     return declare
 
 
 def initial(function: F) -> Initial:
     """Declare the initial states: `@initial def start(c: Config) -> State`, parameters allowed."""
-    return Initial(function.__name__, function)
+    return _noted(Initial(function.__name__, function))
 
 
 def terminal(function: F) -> Terminal:
     """Declare where a run may stop: a state with nothing enabled is a deadlock unless this holds."""
-    return Terminal(function.__name__, function)
+    return _noted(Terminal(function.__name__, function))
 
 
 @overload
@@ -218,7 +217,7 @@ def leads_to(goal: F, *, when: Callable[[Any], bool] | None = None) -> Callable[
     """Declare that every state satisfying the decorated function is followed by one satisfying `goal`."""
 
     def declare(function: F) -> Property:
-        return Property(function.__name__, "leads_to", function, when=when, goal=goal)
+        return _noted(Property(function.__name__, "leads_to", function, when=when, goal=goal))
 
     return declare
 
@@ -232,14 +231,31 @@ def _declare(
     when: Callable[[Any], bool] | None = None,
 ) -> Any:
     about = (on,) if isinstance(on, Action) else tuple(on)
+    if any(not isinstance(a, Action) for a in about):
+        raise LanguageError(f"on is an action or a list of actions, not {on!r}")
+    words = _words(tags)
 
     def declare(f: F) -> Property:
-        return Property(f.__name__, kind, f, about, frozenset(tags), when)
+        return _noted(Property(f.__name__, kind, f, about, words, when))
 
     return declare if function is None else declare(function)
 
 
 Declaration = Action | Property | Initial | Terminal
+D = TypeVar("D", Action, Property, Initial, Terminal)
+
+
+def _words(tags: Iterable[str]) -> frozenset[str]:
+    if isinstance(tags, str):
+        raise LanguageError(f"tags is a list: tags=[{tags!r}]")
+    return frozenset(tags)
+
+
+def _noted(declared: D) -> D:
+    """Notes what a module declares in it, so that `Model` can tell what another definition of its name has hidden."""
+    if "<locals>" not in declared.function.__qualname__:
+        declared.function.__globals__.setdefault("__declared__", []).append(declared)
+    return declared
 
 
 @dataclass(frozen=True)
@@ -276,8 +292,7 @@ class Model:
 
         `shared` adds properties declared elsewhere. Nothing declared can be forgotten.
         """
-        namespace = vars(sys.modules[module])
-        found = [v for v in namespace.values() if isinstance(v, Declaration) and _home(v) == module]
+        found = declared_in(module)
         return cls._build(module.rsplit(".", 1)[-1], state, config, [*found, *shared], tuple(views), deadlock, module)
 
     @classmethod
@@ -292,6 +307,14 @@ class Model:
         module: str,
     ) -> Model:
         everything = list(declared)
+        namespace = vars(sys.modules[module])
+        for d in namespace.get("__declared__", ()):
+            if namespace.get(d.name) is not d:
+                line = d.function.__code__.co_firstlineno
+                raise LanguageError(f"{d.name} of line {line} is hidden by another definition of that name: rename one")
+        for spelt, value in namespace.items():
+            if getattr(value, "__qualname__", None) in UNFINISHED:
+                raise LanguageError(f"{spelt} is not declared: write its decorator with arguments, as @leads_to(goal)")
         model = cls(
             name,
             state,
@@ -319,6 +342,11 @@ class Model:
             seen.add(d.name)
         names = {a.name for a in self.actions}
         for p in self.properties:
+            takes = set(inspect.signature(p.function).parameters) & {"before", "after"}
+            if takes and p.kind not in ("step", "cover"):
+                raise LanguageError(f"{p.name} takes {min(takes)}, so it is about steps: write @step_property")
+            if len(takes) < 2 and (takes or p.kind == "step" or p.on or p.tags):
+                raise LanguageError(f"{p.name} is about steps: it takes before and after")
             missing = [a.name for a in p.on if a.name not in names]
             if missing:
                 raise LanguageError(f"{p.name} is about {', '.join(missing)}, no action of {self.name}")
@@ -372,6 +400,16 @@ class Model:
             self.deadlock,
             module,
         )
+
+
+UNFINISHED = {f.__qualname__ + ".<locals>.declare" for f in (action, leads_to, _declare)}
+"""What a decorator that wants arguments leaves behind if it is written without."""
+
+
+def declared_in(module: str) -> list[Declaration]:
+    """What a module declares itself, each once, in order."""
+    found = [v for v in vars(sys.modules[module]).values() if isinstance(v, Declaration) and _home(v) == module]
+    return list({id(d): d for d in found}.values())
 
 
 def _home(declared: Declaration) -> str:

@@ -105,7 +105,7 @@ def _module(path: str) -> tuple[ast.Module, list[str]]:
     return ast.parse(text), text.splitlines()
 
 
-def find_source(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, str, list[str]]:
+def find_source(function: FunctionType) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, str, list[str]]:
     """The syntax tree of a function or lambda, its file and the file's lines; `OSError` if there is none."""
     path = inspect.getsourcefile(function)
     if path is None:
@@ -114,7 +114,7 @@ def find_source(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, s
     first = function.__code__.co_firstlineno
     if function.__name__ != "<lambda>":
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function.__name__:
                 if first in (node.lineno, *(d.lineno for d in node.decorator_list)):
                     return node, path, lines
         raise OSError(f"{function.__name__} is not in {path}")
@@ -193,8 +193,10 @@ class Statements(Calls):
             self.frames.pop()
             self.path = saved
 
-    def _body(self, tree: ast.FunctionDef) -> Sym:
+    def _body(self, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> Sym:
         arguments = tree.args
+        if isinstance(tree, ast.AsyncFunctionDef):
+            raise self.refuse(tree, *_STATEMENTS[ast.AsyncFunctionDef])
         if arguments.vararg or arguments.kwarg:
             raise self.refuse(tree, "`*args` or `**kwargs`", "name every parameter")
         returned: list[tuple[Node, Sym]] = []
@@ -436,7 +438,7 @@ class Elaborator(Statements):
 
     def view(self, function: FunctionType, first: str, state: Sym) -> Sym:
         """The state, or the view of it that the function's first parameter wants."""
-        wanted = get_type_hints(function).get(first)
+        wanted: Any = get_type_hints(function).get(first)
         view = self.bound.views.get(wanted)
         if view is None or wanted is self.bound.model.state:
             return state

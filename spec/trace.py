@@ -180,6 +180,8 @@ def read_itf(path: Path) -> dict[str, Any]:
         raise TraceError(f"{path} is no ITF trace: it needs `vars` and `states`")
     if not data["states"]:
         raise TraceError(f"{path} has no states")
+    if data.get("loop") is not None:
+        raise TraceError(f"{path} is a lasso (`loop`): only what is finite is executed")
     meta = data.setdefault("#meta", {})
     wanted = dict.fromkeys(("model", "model_file", "property", "property_kind"), str) | {"config": dict}
     if not isinstance(meta, dict):

@@ -74,6 +74,123 @@ def model_file(folder: Path, text: str) -> str:
     return str(path)
 
 
+PROTOCOL = """
+from dataclasses import dataclass
+from typing import Annotated
+from spec import Id, Map, Model, Range, action, cover, every, initial, invariant, leads_to, replace, require
+from spec import step_property
+
+
+class Node(Id, size="nodes"): ...
+
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 5)] = 2
+
+
+@dataclass(frozen=True)
+class State:
+    alive: frozenset[Node]
+
+
+@initial
+def up(c: Config) -> State:
+    return State(every(Node, c))
+
+
+@action(who="fate")
+def crash(s: State, node: Node) -> State:
+    require(node in s.alive)
+    return replace(s, alive=s.alive - {node})
+
+
+@invariant
+def fits(s: State, c: Config) -> bool:
+    return len(s.alive) <= c.nodes
+
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+def adds(text: str) -> tuple[str, str]:
+    return "MODEL =", text + "\nMODEL ="
+
+
+# What is put for what in PROTOCOL, the exit code, and what is said.
+MISTAKES = [
+    (adds("@invariant\ndef fits(s: State) -> bool:\n    return True\n"), 150, "fits of line 32 is hidden by another"),
+    (adds("def fits() -> None: ...\n"), 150, "fits of line 32 is hidden by another"),
+    (adds("@leads_to\ndef ends(s: State) -> bool:\n    return True\n"), 150, "ends is not declared: write its"),
+    (
+        adds("@step_property\ndef st(s: State, t: State) -> bool:\n    return True\n"),
+        150,
+        "st is about steps: it takes",
+    ),
+    (adds("@cover(on=crash)\ndef st(s: State) -> bool:\n    return True\n"), 150, "st is about steps: it takes before"),
+    (adds("@invariant\ndef st(before: State, after: State) -> bool:\n    return True\n"), 150, "write @step_property"),
+    (adds("@step_property(tags='x')\ndef st(before: State, after: State) -> bool:\n    return True\n"), 150, "['x']"),
+    (adds("@step_property(on='x')\ndef st(before: State, after: State) -> bool:\n    return True\n"), 150, "not 'x'"),
+    (adds("@invariant\ndef st(s: State, n: Node) -> bool:\n    return True\n"), 150, "st takes the state and, if need"),
+    (adds("@invariant\ndef st() -> bool:\n    return True\n"), 150, "st takes the state and, if need be"),
+    (
+        adds("@invariant\ndef st(s: Config) -> bool:\n    return True\n"),
+        150,
+        "st is over Config, which mine has no view",
+    ),
+    (
+        adds("@invariant(when=lambda c: c.no)\ndef st(s: State) -> bool:\n    return True\n"),
+        150,
+        "st: its `when` raised",
+    ),
+    (("node: Node", "node: 'Nod'"), 150, "crash: an annotation cannot be read: name 'Nod' is not defined"),
+    (("node: Node", "node: Node, k: Annotated[int, Range(1, 10**9)]"), 150, "values, to be tried in every state"),
+    (("def crash", "async def crash"), 150, "async: a model is plain functions"),
+    (("frozenset[Node]", "list[Node]"), 150, "is not a finite type: a sequence is Annotated["),
+    (("Annotated[int, Range(1, 5)]", "int"), 150, "Config.nodes: an int needs bounds"),
+    (("@dataclass(frozen=True)\nclass Config", "class Config"), 150, "Config, the configuration, must be a frozen"),
+    (("] = 2", "] = 2\n\n    def __post_init__(self):\n        raise KeyError('odd')"), 151, "mine: 'odd'"),
+    (("alive: frozenset[Node]", "alive: frozenset[Node]\n\n    def __post_init__(self): ..."), 150, "__post_init__"),
+    (
+        ("    return State(e", "    require(c.nodes > 5)\n    return State(e"),
+        6,
+        "mine has no initial state: up requires",
+    ),
+    (
+        ("alive: frozenset[Node]", "alive: frozenset[Node]\n    n: Annotated[int, Range(1, 2)] = 3"),
+        6,
+        "up leaves the bound of n: 3 is",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "code", "message"), MISTAKES, ids=[m for _, _, m in MISTAKES])
+def test_a_mistake_in_a_model_is_told(
+    change: tuple[str, str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing that is declared is forgotten: an exit code of 0 would be a lie about it."""
+    assert PROTOCOL.count(change[0]) == 1
+    got, _, err = said(capsys, "check", model_file(tmp_path, PROTOCOL.replace(*change)))
+    assert (got, message in err) == (code, True), err
+
+
+def test_a_variant_has_everything_that_its_file_declares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = "from spec import invariant\n\n@invariant\ndef more(s: die_hard.Jugs) -> bool:\n    return s.big < 5\n"
+    text = SMALL.replace("MODEL =", more + "MODEL =")
+    code, _, err = said(capsys, "check", model_file(tmp_path, text))
+    assert (code, "mine.py declares more, but its MODEL lacks it" in err) == (150, True), err
+    path = model_file(tmp_path, text.replace("')\n", "').adding(more)\n"))
+    assert said(capsys, "check", path, "--engine=reference")[0] == 12
+
+
+def test_a_property_of_no_step_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of steps that no action takes everything is true."""
+    change = adds("@step_property(tags=['typo'])\ndef st(before: State, after: State) -> bool:\n    return False\n")
+    code, out, err = said(capsys, "check", model_file(tmp_path, PROTOCOL.replace(*change)), "--engine=reference")
+    assert (code, "not applicable here: st" in out) == (0, True), out + err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -105,6 +222,16 @@ def test_a_model_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.Cap
     assert code == 0, err
     assert out.startswith(name.removesuffix(".py").replace(".", "_"))
     assert there is None or sys.modules[name.removesuffix(".py")] is there
+
+
+def test_the_digest_is_of_what_constants_come_from(tmp_path: Path) -> None:
+    path = tmp_path / "idea.py"
+    path.write_text("from limits_of_idea import LIMIT\n" + SMALL)
+    made = []
+    for limit in (1, 2):
+        (tmp_path / "limits_of_idea.py").write_text(f"LIMIT = {limit}\n")
+        made.append(digest(load(str(path))))
+    assert made[0] != made[1]
 
 
 def test_the_digest_is_of_the_text(tmp_path: Path) -> None:
@@ -307,6 +434,7 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         (lambda d: d.pop("states"), "no ITF trace"),
         (lambda d: d["states"].clear(), "has no states"),
+        (lambda d: d.update(loop=0), "is a lasso"),
         (lambda d: d["states"][1].pop("big"), "state 1"),
         (lambda d: d["states"][1].update(big={"#bigint": "77"}), "outside 0..5"),
         (lambda d: d["states"][2]["#meta"].update(action="fly"), "no action 'fly'"),

@@ -124,6 +124,7 @@ def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
     bound = Bound(
         model(text.replace('@action(who="a")\ndef circle', '@action(who="a", fair="weak")\ndef circle'), tmp_path)
     )
+    claim = next(p for p in bound.properties if p.name == "arrives")
     assert stuck(bound, claim, fair_only=True).trapped == 0
 
 
