@@ -61,6 +61,7 @@ def _room(bytes_wanted: int) -> Rows:
 
     Memory is taken as it is written to, in huge pages where the system has them.
     """
+    bytes_wanted = -(-bytes_wanted // mmap.PAGESIZE) * mmap.PAGESIZE
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     while True:
         try:
@@ -136,7 +137,11 @@ class Search:
     @classmethod
     def of(cls, kernel: Kernel, module: ModuleType, workers: int, memory_limit: int | None) -> Search:
         made = [Worker.of(kernel, module.TALLY) for _ in range(workers)]
-        return cls(kernel, module, made, memory_limit, _room(min(memory_limit or _all_memory(), _all_memory())), START)
+        room = min(memory_limit or _all_memory(), _all_memory())
+        least = (
+            8 * kernel.layout.words * START
+        )  # whatever the limit: the table must not be shorter than it is said to be
+        return cls(kernel, module, made, memory_limit, _room(max(room, least)), START)
 
     @property
     def words(self) -> int:
@@ -158,7 +163,8 @@ class Search:
     def _fits(self, more: int) -> bool:
         return self.memory_limit is None or self.memory + more <= self.memory_limit
 
-    def _allow(self, more: int) -> None:
+    def allow(self, more: int) -> None:
+        """Raises `OutOfMemory` if with so many more bytes the limit would be passed."""
         if not self._fits(more):
             assert self.memory_limit is not None
             raise OutOfMemory(f"the memory limit of {self.memory_limit / 2**20:,.0f} MiB would be passed")
@@ -172,7 +178,7 @@ class Search:
         if wanted * self.words <= len(self.room) and self._fits(more):
             self._grow(wanted)
         elif needed > self.slots * FULL:
-            self._allow(more)
+            self.allow(more)
             raise OutOfMemory("the memory of this machine would be passed")
         return int(self.slots * (LOAD if self.slots == wanted else FULL)) - self.distinct
 
@@ -186,7 +192,7 @@ class Search:
         spare = len(worker.out)
         if len(worker.chunk) - worker.at < 2 * spare:
             size = max(min(2 * len(worker.chunk), CHUNK // self.words), 4 * spare)
-            self._allow(8 * self.words * size)
+            self.allow(8 * self.words * size)
             self.chunks += worker.chunk.nbytes
             worker.parts.append(worker.chunk[worker.start : worker.at])
             worker.chunk = np.empty((size, self.words), np.int64)

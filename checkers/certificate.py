@@ -143,6 +143,9 @@ def refuted_by(certificate: Certificate, lowered: Elaborated, states: list[Any])
     for state in states:
         solver = z3.Solver()
         solver.add(machine.equals(0, state))
-        if solver.check(z3.Not(z3.And(*now))) != z3.unsat:
+        answer = solver.check(z3.Not(z3.And(*now)))
+        if answer == z3.sat:
             found.append(f"a reachable state violates the lemmas: {state}")
+        elif answer == z3.unknown:
+            found.append(f"Z3 gave no answer to whether a reachable state satisfies the lemmas: {state}")
     return found

@@ -404,6 +404,7 @@ COMMANDS = {
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code."""
     words = sys.argv[1:] if argv is None else argv
+    _streams()
     args = argparse.Namespace(json=_json_among(words), model="")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
@@ -440,6 +441,15 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(
             Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)", args, words
         )
+
+
+def _streams() -> None:
+    """Makes output possible whatever it goes to: where a stream is closed, or has no letter for a character."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _close_stdout() -> None:

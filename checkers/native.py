@@ -45,6 +45,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
         progress.report(len(search.levels), generated, search.distinct, left, search.memory)
 
     try:
+        search.allow(0)
         search.seed(start.rows)
         explore(search, seen, options, claims, stop, verdict)
     except KeyboardInterrupt:

@@ -105,7 +105,7 @@ class Prover:
             if k + 1 == depth:
                 return
             solver.add(machine.step(k))
-            if solver.check() == z3.unsat:
+            if not self._sat(solver, z3.BoolVal(True)):
                 self.verdict.stopped_because = f"no run has more than {k + 1} states"
                 for p in self.open():
                     p.status, p.note = "proved", f"no run has more than {k + 1} states"

@@ -104,7 +104,7 @@ def _actions(verdict: Verdict, console: Console) -> None:
     for name, count in verdict.actions.items():
         row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
         if not count.taken:
-            row.append("  never enabled", style="yellow")
+            row.append("  never enabled" if verdict.complete else "  not enabled so far", style="yellow")
         console.print(row, soft_wrap=True)
 
 

@@ -566,3 +566,24 @@ def test_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert "core" in out
     assert "isr_not_trimmed" not in out
     assert "isr_not_trimmed" in said(capsys, "models", "--broken")[1]
+
+
+@pytest.mark.parametrize("limit", ["1", "1.1M"])
+def test_any_limit_of_memory_is_one(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that is less than the smallest table, or no multiple of a word."""
+    code, out, err = said(capsys, "check", "core", "--memory", limit, "--workers=1", "--quiet")
+    assert err == ""
+    assert code == (5 if limit == "1" else 0)
+    assert ("the memory limit of 0 MiB would be passed" in out, "not enabled so far" in out) == (code == 5,) * 2
+
+
+def test_output_is_possible_whatever_it_goes_to(tmp_path: Path) -> None:
+    """A closed stream, or one without the letters: the exit code stays that of what was found."""
+    broken = PROTOCOL.replace('"fate"', '"Schicksal → ä"').replace("<= c.nodes", "== c.nodes")
+    words = [sys.executable, "-m", "checkers.cli", "check", model_file(tmp_path, broken), "--engine=reference"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (12, "")
+    assert r"1. Schicksal \u2192 \xe4: crash(node=1)" in done.stdout
+    closed = subprocess.run(["sh", "-c", '"$@" >&- 2>&-', "sh", *words], cwd=ROOT, check=False)
+    assert closed.returncode == 12
