@@ -238,6 +238,8 @@ def do_verify(args: argparse.Namespace, console: Console) -> Exit:
     try:
         found = certificate.read(args.certificate)
         pairs = [f"{k}={v}" for k, v in found.config.items()]
+        if not args.model and found.model not in names():
+            raise certificate.CertificateError(f"{args.certificate} is of a model of its own file: give --model FILE")
         bound, lowered, sha = prepare(args.model or found.model, pairs)
         if sha != found.model_sha256:
             raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
@@ -335,6 +337,8 @@ def do_replay(args: argparse.Namespace, console: Console) -> Exit:
     name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
     if not name:
         return Exit.OK
+    if name not in {"deadlock", *(p.name for p in bound.model.properties)}:
+        raise Failure(Exit.EXPECTATION, f"{bound.model.name} has no property {name}, which the trace is of")
     shown = why.shows(trace, bound)
     if shown is None:
         print(f"note: {bound.model.name} does not decide {name} here", file=sys.stderr)

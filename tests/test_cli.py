@@ -384,6 +384,18 @@ def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytes
     path.write_text(json.dumps(data))
     code, out, _ = said(capsys, "replay", str(path))
     assert (code, "goal_not_reached holds at its end" in out) == (15, True)
+    data["#meta"]["property"] = "goal_reached"  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "die_hard has no property goal_reached" in err) == (15, True)
+
+
+def test_a_certificate_of_a_file_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.json"
+    about = {"schema": 1, "kind": "inductive-invariant", "model": "mine", "model_sha256": "", "config": {}}
+    path.write_text(json.dumps({**about, "properties": [], "lemmas": []}))
+    code, _, err = said(capsys, "verify", str(path))
+    assert (code, "is of a model of its own file: give --model FILE" in err) == (64, True)
 
 
 def test_a_trace_of_another_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
