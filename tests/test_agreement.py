@@ -102,7 +102,7 @@ def test_model(name: str, pairs: list[str], tmp_path: Path) -> None:
             step_flags(bound, native, state, len(got[0]))
         except ModelError:
             continue
-        for action, _ in want[0]:
+        for action, *_ in want[0]:
             enabled[action] = enabled.get(action, 0) + 1
     assert sum(enabled.values()) >= FLOOR
     # Every action was compared where it is enabled.
