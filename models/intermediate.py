@@ -39,7 +39,7 @@ from spec import (
     terminal,
 )
 from spec.promises import PROMISES, Copies, Duties, Part
-from spec.reassignment import NOBODY, Broker, Brokers
+from spec.reassignment import NOBODY, Broker, Brokers, first
 
 
 class Stage(Enum):
@@ -151,9 +151,7 @@ def duties(s: Cluster, c: Config) -> Duties:
 @initial
 def settled(c: Config) -> Cluster:
     """A partition on the first brokers, all in sync, led by broker 1."""
-    replicas = frozenset(
-        b for b in every(Broker, c) if sum(1 for x in every(Broker, c) if x < b) < c.replication_factor
-    )
+    replicas = first(c.replication_factor, c)
     return Cluster(
         assigned=replicas,
         isr=replicas,

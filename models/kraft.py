@@ -52,10 +52,12 @@ from spec.reassignment import (
     Replicas,
     Watched,
     enough,
+    first,
     members,
     moved,
     reassigning,
     target_of,
+    without,
 )
 
 
@@ -178,10 +180,6 @@ def duties(s: Cluster, c: Config) -> Duties:
     )
 
 
-def first(count: int, c: Config) -> Brokers:
-    return frozenset(b for b in every(Broker, c) if sum(1 for x in every(Broker, c) if x < b) < count)
-
-
 @initial
 def settled(c: Config, unclean: bool) -> Cluster:
     """A partition on the first brokers, led by broker 1, everybody alive."""
@@ -238,10 +236,6 @@ def recorded(before: Partition, after: Partition, new_reign: bool) -> Partition:
     """The change as it is written: one more partition epoch; a leader epoch for a new leader or `new_reign`."""
     reigns = 1 if new_reign or after.leader != before.leader else 0
     return replace(after, partition_epoch=before.partition_epoch + 1, leader_epoch=before.leader_epoch + reigns)
-
-
-def without(replicas: tuple[Broker, ...], gone: Brokers) -> tuple[Broker, ...]:
-    return tuple(b for b in replicas if b not in gone)
 
 
 def retargeted(p: Partition, target: Brokers) -> Partition:

@@ -13,11 +13,7 @@ from collections.abc import Callable
 from models.zookeeper import CLUSTER, Cluster, Config, Logs, Memory, Next, Stored, in_order
 from spec import action, cover, replace, require, some
 from spec.promises import Part
-from spec.reassignment import NOBODY, Broker, Brokers
-
-
-def without(listed: tuple[Broker, ...], gone: Brokers) -> tuple[Broker, ...]:
-    return tuple(b for b in listed if b not in gone)
+from spec.reassignment import NOBODY, Broker, Brokers, without
 
 
 def union(first: tuple[Broker, ...], then: tuple[Broker, ...]) -> tuple[Broker, ...]:

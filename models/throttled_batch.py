@@ -17,7 +17,7 @@ from typing import Annotated
 
 from spec import Map, Model, Range, action, cover, every, fill, initial, leads_to, replace, require, step_property
 from spec.promises import PROMISES, Copies, Duties, Part
-from spec.reassignment import NOBODY, Broker, Brokers
+from spec.reassignment import NOBODY, Broker, Brokers, first
 
 
 class Split(Enum):
@@ -79,7 +79,7 @@ class Cluster:
 
 
 def old(c: Config) -> Brokers:
-    return frozenset(b for b in every(Broker, c) if sum(1 for x in every(Broker, c) if x < b) < c.replicas)
+    return first(c.replicas, c)
 
 
 def target(c: Config) -> Brokers:

@@ -35,7 +35,7 @@ from spec import (
     terminal,
 )
 from spec.promises import PROMISES, Copies, Duties, Part
-from spec.reassignment import NOBODY, Broker, Brokers, Replicas
+from spec.reassignment import NOBODY, Broker, Brokers, Replicas, first
 
 
 class Next(Enum):
@@ -209,10 +209,6 @@ def duties(s: Cluster, c: Config) -> Duties:
         leaders_moving=leading_in(s, c),
         leaders_limit=s.granted.leaders,
     )
-
-
-def first(count: int, c: Config) -> Brokers:
-    return frozenset(b for b in every(Broker, c) if sum(1 for x in every(Broker, c) if x < b) < count)
 
 
 def resting(assignment: tuple[Broker, ...]) -> Memory:

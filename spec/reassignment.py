@@ -10,7 +10,7 @@ from typing import Annotated
 
 from spec.domains import MaxLen, Range
 from spec.language import cover, invariant, leads_to, step_property
-from spec.values import Id
+from spec.values import Id, every
 
 
 class Broker(Id, size="brokers", first=1):
@@ -51,6 +51,16 @@ class Watched:
     min_isr: Annotated[int, Range(0, 64)]
     unclean: bool
     """Whether the topic allows unclean leader election."""
+
+
+def first(count: int, c: object) -> Brokers:
+    """The first brokers, by number."""
+    return frozenset(b for b in every(Broker, c) if sum(1 for x in every(Broker, c) if x < b) < count)
+
+
+def without(listed: tuple[Broker, ...], gone: Brokers) -> tuple[Broker, ...]:
+    """The list but for some brokers, in its order."""
+    return tuple(b for b in listed if b not in gone)
 
 
 def members(p: Partition) -> Brokers:

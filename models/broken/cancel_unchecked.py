@@ -1,9 +1,9 @@
 """Flaw: a cancellation is carried out however few of the originals are in sync."""
 
 from models import kraft
-from models.kraft import Cluster, Config, decided, elr_after, may_lead, recorded, without
+from models.kraft import Cluster, Config, decided, elr_after, may_lead, recorded
 from spec import action, replace, require
-from spec.reassignment import NOBODY, Broker, members, reassigning
+from spec.reassignment import NOBODY, Broker, members, reassigning, without
 
 
 @action(who="admin", tags=["cancel"])
