@@ -1,7 +1,8 @@
 """An inductive invariant on its own: written by a proof, and checked again without it.
 
 The lemmas are in the model's words and as SMT-LIB over the fields of one state. `verify` asks a fresh solver three
-things: do they hold initially, does every step preserve them, do they imply the claims; and looks at reachable states.
+things: do they hold initially, does every step preserve them, do they imply the claims and that nothing raises; it says
+which bounds they leave open, and looks at reachable states.
 """
 
 from __future__ import annotations
@@ -131,8 +132,25 @@ def verify(certificate: Certificate, lowered: Elaborated) -> list[str]:
         about = {f.name: machine.holds(f, 0) for f in formulas if f.name in claimed}
         known |= set(about)
         ask(f"steps of {step.name}", [*whole, step.taken], about)
+        ask(f"{step.name} raises nowhere", whole, {"so": z3.Not(step.error)})
+    terms = machine.terms(0)
+    for f in [f for f in lowered.states if f.name in claimed]:
+        ask(f"{f.name} raises nowhere", whole, {"so": z3.And(*(terms(c.condition) for c in f.checks))})
     wrong += [f"{name} is no property of the model" for name in sorted(claimed - known)]
     return wrong
+
+
+def open_bounds(certificate: Certificate, lowered: Elaborated) -> dict[str, bool]:
+    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
+    machine = Machine(lowered)
+    now, found = lemmas_of(certificate, machine), dict[str, bool]()
+    for step, outcome in zip(machine.steps(0), lowered.actions, strict=True):
+        for path, condition, declared in outcome.clips:
+            solver = z3.Solver()
+            solver.add(machine.well_formed(0), *now, step.enabled)
+            if solver.check(machine.terms(0)(condition)) != z3.unsat:
+                found[path] = declared and found.get(path, True)
+    return found
 
 
 def refuted_by(certificate: Certificate, lowered: Elaborated, states: list[Any]) -> list[str]:

@@ -99,6 +99,8 @@ def do_simulate(args: argparse.Namespace, console: Console) -> Exit:
 
 def do_prove(args: argparse.Namespace, console: Console) -> Exit:
     _writable(args.certificate, "--certificate")
+    if args.depth is not None and args.method in ("induction", "pdr"):
+        raise Failure(Exit.USAGE, f"--depth is for bmc, k-induction and auto: {args.method} has none")
     options = Options(args.property, None, args.budget, None, 1, False, False)
     asked = Asked(
         args.model, args.set, f"prove:{args.method}", options, proof=Proof(args.method, args.depth, args.seed)
@@ -244,6 +246,7 @@ def do_verify(args: argparse.Namespace, console: Console) -> Exit:
         if sha != found.model_sha256:
             raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
         wrong = certificate.verify(found, lowered)
+        left = certificate.open_bounds(found, lowered) if not wrong else {}
         scout = Scout(bound, lowered, sha)
         rows = scout.some(scout.reachable(), 200)
         wrong += certificate.refuted_by(found, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
@@ -253,11 +256,17 @@ def do_verify(args: argparse.Namespace, console: Console) -> Exit:
         console.print(line, markup=False, soft_wrap=True)
     if wrong:
         return Exit.EXPECTATION
-    many = f"{len(found.lemmas)} lemmas hold initially, are preserved by every step, and imply"
-    console.print(f"{many} {len(found.properties)} properties of {found.model}:", markup=False, soft_wrap=True)
+    lemmas = "1 lemma holds" if len(found.lemmas) == 1 else f"{len(found.lemmas)} lemmas hold"
+    claims = f"{len(found.properties)} propert{'y' if len(found.properties) == 1 else 'ies'}"
+    text = f"{lemmas} initially, preserved by every step; they imply {claims} of {found.model}:"
+    console.print(text, markup=False, soft_wrap=True)
     console.print("  " + ", ".join(found.properties), markup=False, soft_wrap=True)
     console.print(f"{len(rows)} reachable states satisfy them", style="dim", markup=False)
-    return Exit.OK
+    if left:
+        paths = ", ".join(sorted(left))
+        text = f"within bounds: not excluded are steps that leave the bound of {paths}; they count as no steps"
+        console.print(text, markup=False, soft_wrap=True)
+    return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE
 
 
 def _run(asked: Asked, args: argparse.Namespace, console: Console) -> Exit:

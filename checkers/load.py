@@ -210,6 +210,8 @@ def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
             near = difflib.get_close_matches(key, hints, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(hints)}"
             raise ConfigError(f"{model.name} has no configuration field {key!r}; {hint}")
+        if key in made:
+            raise ConfigError(f"--set {key} is given twice")
         made[key] = _typed(model, key, text, hints[key])
     return made
 

@@ -100,7 +100,7 @@ class Potentials:
             paid = z3.Sum([z3.RealVal(int(h - v)) * k for h, v, k in zip(highs, r, c, strict=True)] or [z3.RealVal(0)])
             left = z3.Sum([z3.RealVal(int(v)) * k for v, k in zip(f, a, strict=True)] or [z3.RealVal(0)])
             solver.add(z3.RealVal(int(x)) + paid + left <= self.high)
-        solver.minimize(z3.Sum([*c, *a]))
+        solver.minimize(z3.Sum([*c, *a, z3.RealVal(0)]))
         while True:
             for row in self.chosen:
                 solver.add(self._survived(row, c, a))
@@ -121,6 +121,8 @@ class Potentials:
 
     def _broken(self, cs: list[Fraction], as_: list[Fraction]) -> Any:
         """The step seen that the coefficients fail by most."""
+        if not len(self.rows):
+            return None
         weights = np.array([1.0, *(-float(k) for k in cs), *(float(k) for k in as_)])
         excess = self.rows @ weights
         worst = int(np.argmax(excess))

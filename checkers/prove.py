@@ -106,7 +106,6 @@ class Prover:
                 return
             solver.add(machine.step(k))
             if not self._sat(solver, z3.BoolVal(True)):
-                self.verdict.stopped_because = f"no run has more than {k + 1} states"
                 for p in self.open():
                     p.status, p.note = "proved", f"no run has more than {k + 1} states"
                 return

@@ -159,7 +159,8 @@ def test_decided_within_the_depth(tmp_path: Path) -> None:
     """Bounded search that decides everything does not say that its depth was the end of it."""
     verdict = proved(counter(tmp_path, guard="require(s.n < 2)"), [], "bmc", depth=8)
     assert set(statuses(verdict).values()) == {"proved"}
-    assert verdict.stopped_because == "no run has more than 3 states"
+    assert {p.note for p in verdict.properties} == {"no run has more than 3 states"}
+    assert (verdict.stopped_because, verdict.exit()) == ("everything asked for is decided", Exit.OK)
     verdict = proved(counter(tmp_path, guard="require(s.n < 29)", by=5), [], "bmc", depth=12, properties=["small"])
     assert statuses(verdict) == {"small": "violated"}
     assert verdict.stopped_because == "everything asked for is decided"
@@ -204,6 +205,16 @@ def test_kraft_is_refuted_as_by_search() -> None:
     assert [(p.status, p.depth) for p in verdict.properties] == [("violated", 5)]
 
 
+def test_a_certificate_that_leaves_a_bound_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One counter and nothing that bounds it: proved of the steps that stay within."""
+    path, file = counter(tmp_path, guard="require(s.n < 40)", by=0), tmp_path / "c.json"
+    code, out, _ = said(capsys, "prove", path, f"--certificate={file}", "--property=small")
+    assert (code, "holds within bounds" in out) == (5, True)
+    code, out, _ = said(capsys, "verify", str(file), f"--model={path}")
+    assert code == 5
+    assert "within bounds: not excluded are steps that leave the bound of n; they count as no steps" in out
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "core.json"
@@ -216,7 +227,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_certificate(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "verify", str(written))
     assert code == 0
-    assert "imply 3 properties of core" in out and "200 reachable states satisfy them" in out
+    assert "they imply 3 properties of core" in out and "200 reachable states satisfy them" in out
 
 
 def changed(path: Path, folder: Path, **fields: Any) -> str:
@@ -404,4 +415,4 @@ def test_the_sum_is_in_the_certificate(tmp_path: Path, capsys: pytest.CaptureFix
     texts = [lemma["text"] for lemma in json.loads(file.read_text())["lemmas"]]
     assert [t for t in texts if t.startswith("writes + ")]
     code, out, _ = said(capsys, "verify", str(file), f"--model={path}")
-    assert (code, "imply 1 properties" in out) == (0, True)
+    assert (code, "they imply 1 property of paid" in out) == (0, True)
