@@ -34,7 +34,7 @@ from checkers.options import Cluster, Interrupted, Options, Progress
 from checkers.outcome import Start, conclude, count, explain, open_findings
 from checkers.paths import Paths, Wanted
 from checkers.run_directory import Commit, Identity, RunDirectory
-from checkers.spark_session import Job, NoSpark, Session, stopping, why_not
+from checkers.spark_session import Job, NoSpark, Session, resolved, stopping, why_not
 from checkers.spark_session import start as start_spark
 from checkers.spark_tasks import (
     SLICE,
@@ -238,10 +238,11 @@ def check(
     `RunDirectoryError`, `OSError`."""
     if lacking := why_not():
         raise NoSpark(lacking)
+    cluster = resolved(cluster)
     clock = Clock(options.budget)
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
-    directory = RunDirectory.at(place if "://" in place else os.path.abspath(place))
+    directory = RunDirectory.at(place)
     with ThreadPoolExecutor(1) as pool:
         kernel: Future[Work] = Future()
         session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
@@ -458,7 +459,8 @@ class _Check:
             token = run.token
             with contextlib.suppress(Exception):
                 many = 4 * run.context.defaultParallelism
-                run.context.parallelize(range(many), many).foreach(lambda _: tidy_host(token))
+                rdd = run.context.parallelize(range(many), many)
+                Job(run.context, f"reassure-{token}-tidy", lambda: rdd.foreach(lambda _: tidy_host(token))).briefly(10)
 
 
 def _saying(progress: Progress, what: str) -> Callable[[], None]:
