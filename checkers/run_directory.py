@@ -233,7 +233,8 @@ class RunDirectory:
     def must_be_there(self) -> None:
         """Raises `OSError` if the run is not, or no longer, to be seen from this host."""
         if not self._exists("run.json"):
-            why = f"there is no run.json in it on {socket.gethostname()}: it has to stay, where all machines share it"
+            host = socket.gethostname()
+            why = f"there is no run.json in it on {host}; it has to be where all machines see it, and to stay"
             raise OSError(errno.ENOENT, why, self.uri)
 
     @told

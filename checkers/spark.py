@@ -243,7 +243,7 @@ def check(
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
     directory = RunDirectory.at(place)
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as last:
         kernel: Future[Work] = Future()
         session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
         with stopping(session):
@@ -260,7 +260,12 @@ def check(
                 else:
                     directory.begin(identity)
                 checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session, kernel)
-                verdict = checking.run(lowered, directory, partitions, key)
+                tidy_dead()
+                last.callback(checking.tidy)  # a task that still ran may have begun a table again
+                try:
+                    verdict = checking.run(lowered, directory, partitions, key)
+                finally:  # also after a failure: what stays in memory is missing for the next run
+                    checking.leave()
                 session.result()  # a cluster that cannot be reached is said also where it was not needed
                 return verdict
             finally:
@@ -325,6 +330,7 @@ class _Check:
     session: Future[Session]
     work: Future[Work]
     """To be given to the workers, for warming up."""
+    started: Run | None = None
     searched: Search | None = None
     """What was searched in the driver."""
 
@@ -333,6 +339,7 @@ class _Check:
         began = time.monotonic()
         kernel, module = compiled(lowered, self.layout, verdict.model_sha256, parameters=self.cluster.steps)
         run = Run(kernel, module, directory, partitions, key, tally=np.zeros(module.TALLY, np.int64))
+        self.started = run
         run.cores = max(1, cores_of(self.cluster.master))
         stats = verdict.stats
         touch(run.work)
@@ -369,7 +376,6 @@ class _Check:
         verdict.spark = spark_record(run, self.cluster)
         if self.cluster.steps and run.commits and verdict.stopped_because != "interrupted":
             self._export(run, lowered)
-        self._leave(run)
         return verdict
 
     def _in_driver(self, run: Run, start: Start, claims: set[str]) -> Paths | None:
@@ -451,9 +457,15 @@ class _Check:
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
         write_summary(run.directory, run.commits, self.verdict)
 
-    def _leave(self, run: Run) -> None:
+    def tidy(self) -> None:
+        """Removes the caches of this host."""
+        if self.started is not None:
+            tidy_host(self.started.token)
+
+    def leave(self) -> None:
         """Removes the caches, on every host that may have some."""
-        tidy_dead()
+        if (run := self.started) is None:
+            return
         tidy_host(run.token)
         if run.context is not None and not self.cluster.master.startswith("local"):
             token = run.token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -184,12 +185,20 @@ def _context(name: str, cluster: Cluster) -> Any:
             )
         context = SparkContext(conf=conf, gateway=gateway)
         context.setLogLevel("ERROR")
+        _hush(context)
     except Exception as error:  # Py4J's and PySpark's are of no common class
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(log.name)
     return context
+
+
+def _hush(context: Any) -> None:
+    """Of a JVM that dies, PySpark and Py4J print tracebacks from threads of their own; the job says it in a line."""
+    context._accumulatorServer.handle_error = lambda *_: None
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(lambda record: "Exception while sending command" not in record.getMessage())
 
 
 def answers(master: str, seconds: float = 5.0) -> bool:
@@ -265,12 +274,19 @@ def failed(error: BaseException) -> str:
     place = re.fullmatch(r"(?:OSError|FileNotFoundError|PermissionError): \[Errno \d+\] (.*): ['\"](.*)['\"]", said)
     if place:
         said = f"{place[2]}: {place[1]}"
+    said = re.sub(r"^OSError: (\[Errno \d+\] )?", "", said)
     if found := re.search(r"ModuleNotFoundError: No module named '(numba|llvmlite|numpy|pyarrow)'", said):
         said = f"the executors' Python has no {found[1]}; PYSPARK_PYTHON names one that has numba, numpy and pyarrow"
     elif found := re.search(r"PYTHON_VERSION_MISMATCH\].*?(\d+\.\d+).*?(\d+\.\d+)", text):
         said = f"the executors have Python {found[1]} and this is {found[2]}; PYSPARK_PYTHON names theirs"
     elif found := re.search(r'Cannot run program "([^"]+)"', text):
         said = f"the executors have no {found[1]}; PYSPARK_PYTHON names their Python"
+    elif said.startswith("MemoryError: no more memory for the states visited"):
+        said = "no more memory for the states visited: a host's /dev/shm is full"
+    elif "java.io.IOException: No space left on device" in text:
+        said = "no space left in Spark's own directories (spark.local.dir, or SPARK_LOCAL_DIRS of its workers)"
+    else:  # Java's report: the last of its reasons
+        said = re.sub(r"^: [\w.]+: Job aborted due to .*\(TID \d+\) \([^()]*\): ", "", said)
     return f"a task failed: {said}"
 
 
