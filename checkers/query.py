@@ -43,6 +43,8 @@ def query(place: str, sql: str, cluster: Cluster, limit: int) -> tuple[list[str]
         session = SparkSession(context)
         session.conf.set("spark.sql.shuffle.partitions", str(2 * context.defaultParallelism))
         for name in TABLES:
+            if directory.native is None and not re.search(rf"\b{name}\b", sql, re.IGNORECASE):
+                continue  # a table costs some seconds there
             _frame(session, directory, name).createOrReplaceTempView(name)
         try:
             frame = session.sql(sql)

@@ -319,6 +319,9 @@ class RunDirectory:
             for name in ENDS:
                 if self._exists(name):
                     self._delete(name)
+            for name in ("states", "edges"):
+                for path in self.files(name):
+                    self._delete(f"{name}/{path.rpartition('/')[2]}")
         self.write_json(f"commits/{level.level:04}.json", asdict(level))
 
     @told

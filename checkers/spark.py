@@ -124,7 +124,9 @@ class Run:
             self.seen.levels = {(word, bit): at for word, bit, at in last.flags}
 
     def store(self, levels: list[list[Rows]]) -> None:
-        """Commits levels found in the driver."""
+        """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
+        without the others are no run; and without the first none is read."""
+        made = []
         whole = [np.concatenate(level) for level in levels]
         steps = self.kernel.parameter_words is not None
         told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
@@ -139,7 +141,10 @@ class Run:
                     its = None if origins is None else origins[mine]
                     files[part] = [self.directory.write_states(number, part, rows[mine], its)]
                     counts[part] = int(mine.sum())
+            made.append((number, files, counts))
+        for number, files, counts in reversed(made):
             self.commit(number, files, counts)
+        self.commits.reverse()
 
     # -- jobs --------------------------------------------------------------------------------------------
 

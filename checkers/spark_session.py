@@ -337,6 +337,8 @@ class Job:
 
     def result(self, beat: Any) -> Any:
         """Waits; `beat` is called now and then, and the job is cancelled if it raises."""
+        from pyspark.errors import PySparkException
+
         executors = Lonely(self.context)
         try:
             while not self.future.done():
@@ -348,7 +350,7 @@ class Job:
             if not self.future.done():
                 self.context.cancelJobGroup(self.group)
                 self.thread.join(20)
-            if type(error).__name__ == "Py4JJavaError":
+            if type(error).__name__ == "Py4JJavaError" or isinstance(error, PySparkException):  # with a SQL session
                 raise JobFailed(failed(error)) from None
             if type(error).__name__ in (
                 "Py4JNetworkError",
