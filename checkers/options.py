@@ -48,6 +48,10 @@ class Walks:
         return [f"--walks={self.count}", f"--depth={self.depth}", f"--seed={self.seed}", *weights]
 
 
+SECRET = "(?i)secret|password|token|access[._]?key"
+"""Settings whose values are not printed, as Spark has it."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """Where and how to search with Spark.
@@ -78,7 +82,7 @@ class Cluster:
         found = [f"--master={self.master}"] if self.master != Cluster.master else []
         found += [f"--partitions={self.partitions}"] if self.partitions is not None else []
         found += ["--fingerprints"] if self.fingerprints else []
-        return found + [f"--conf={key}={value}" for key, value in self.conf.items()]
+        return found + [f"--conf={key}={value}" for key, value in self.conf.items() if not re.search(SECRET, key)]
 
 
 METHODS = ("auto", "bmc", "induction", "k-induction", "pdr")

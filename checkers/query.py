@@ -14,7 +14,7 @@ from rich.table import Table
 
 from checkers.options import Cluster
 from checkers.run_directory import RunDirectory, RunDirectoryError
-from checkers.spark_session import start
+from checkers.spark_session import JobFailed, failed, start
 
 TABLES = ("states", "edges", "levels", "properties")
 
@@ -30,12 +30,12 @@ def query(place: str, sql: str, cluster: Cluster, limit: int) -> tuple[list[str]
     """
     directory = RunDirectory.at(place)
     directory.identity()
-    missing = [name for name in TABLES if not directory.has(name)]
-    if missing:
-        raise RunDirectoryError(f"{place} has no {missing[0]}: its run has not ended")
+    if not directory.ended():
+        raise RunDirectoryError(f"{place} has no tables: its run has not ended, or was made with --no-data")
     spark = start("reassure query", cluster)
     try:
-        from pyspark.errors import PySparkException
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import AnalysisException, ParseException, PySparkException
         from pyspark.sql import SparkSession
 
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # what is wrong is said in one line
@@ -43,17 +43,33 @@ def query(place: str, sql: str, cluster: Cluster, limit: int) -> tuple[list[str]
         session = SparkSession(context)
         session.conf.set("spark.sql.shuffle.partitions", str(2 * context.defaultParallelism))
         for name in TABLES:
-            session.read.parquet(f"{place}/{name}").createOrReplaceTempView(name)
+            if directory.native is None and not re.search(rf"\b{name}\b", sql, re.IGNORECASE):
+                continue  # a table costs some seconds there
+            _frame(session, directory, name).createOrReplaceTempView(name)
         try:
             frame = session.sql(sql)
             found = frame.limit(limit + 1).collect() if limit else frame.collect()
         except PySparkException as error:
+            if not isinstance(error, AnalysisException | ParseException):
+                raise JobFailed(failed(error)) from None
             raise QueryError(_line(str(error))) from None
+        except Py4JJavaError as error:
+            raise JobFailed(failed(error)) from None
         rows = [tuple(_plain(v) for v in row) for row in found]
         more = bool(limit) and len(rows) > limit
         return frame.columns, rows[:limit] if more else rows, more
     finally:
         spark.stop()
+
+
+def _frame(session: Any, directory: RunDirectory, name: str) -> Any:
+    """A dataset: read by Spark itself where it can, else in tasks, as the search does."""
+    if directory.native is not None:
+        return session.read.parquet(f"{directory.native}/{name}")
+    from checkers.table_source import RunSource
+
+    session.dataSource.register(RunSource)
+    return session.read.format("reassure").options(place=directory.uri, dataset=name).load()
 
 
 def _line(text: str) -> str:

@@ -34,7 +34,7 @@ from checkers.options import Cluster, Interrupted, Options, Progress
 from checkers.outcome import Start, conclude, count, explain, open_findings
 from checkers.paths import Paths, Wanted
 from checkers.run_directory import Commit, Identity, RunDirectory
-from checkers.spark_session import Job, NoSpark, Session, stopping, why_not
+from checkers.spark_session import Job, NoSpark, Session, resolved, stopping, why_not
 from checkers.spark_session import start as start_spark
 from checkers.spark_tasks import SLICE, Owned, Piece, Sent, expand, find, own, tidy_dead, tidy_host, touch, warm
 from checkers.successors import Work, with_origins
@@ -111,7 +111,9 @@ class Run:
             self.seen.levels = {(word, bit): at for word, bit, at in last.flags}
 
     def store(self, levels: list[list[Rows]]) -> None:
-        """Commits levels found in the driver."""
+        """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
+        without the others are no run; and without the first none is read."""
+        made = []
         whole = [np.concatenate(level) for level in levels]
         steps = self.kernel.parameter_words is not None
         told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
@@ -126,7 +128,10 @@ class Run:
                     its = None if origins is None else origins[mine]
                     files[part] = [self.directory.write_states(number, part, rows[mine], its)]
                     counts[part] = int(mine.sum())
+            made.append((number, files, counts))
+        for number, files, counts in reversed(made):
             self.commit(number, files, counts)
+        self.commits.reverse()
 
     # -- jobs --------------------------------------------------------------------------------------------
 
@@ -225,11 +230,12 @@ def check(
     `RunDirectoryError`, `OSError`."""
     if lacking := why_not():
         raise NoSpark(lacking)
+    cluster = resolved(cluster)
     clock = Clock(options.budget)
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
-    directory = RunDirectory.at(place if "://" in place else os.path.abspath(place))
-    with ThreadPoolExecutor(1) as pool:
+    directory = RunDirectory.at(place)
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as last:
         kernel: Future[Work] = Future()
         session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
         with stopping(session):
@@ -246,7 +252,12 @@ def check(
                 else:
                     directory.begin(identity)
                 checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session, kernel)
-                verdict = checking.run(lowered, directory, partitions, key)
+                tidy_dead()
+                last.callback(checking.tidy)  # a task that still ran may have begun a table again
+                try:
+                    verdict = checking.run(lowered, directory, partitions, key)
+                finally:  # also after a failure: what stays in memory is missing for the next run
+                    checking.leave()
                 session.result()  # a cluster that cannot be reached is said also where it was not needed
                 return verdict
             finally:
@@ -311,6 +322,7 @@ class _Check:
     session: Future[Session]
     work: Future[Work]
     """To be given to the workers, for warming up."""
+    started: Run | None = None
     searched: Search | None = None
     """What was searched in the driver."""
 
@@ -319,6 +331,7 @@ class _Check:
         began = time.monotonic()
         kernel, module = compiled(lowered, self.layout, verdict.model_sha256, parameters=self.cluster.steps)
         run = Run(kernel, module, directory, partitions, key, tally=np.zeros(module.TALLY, np.int64))
+        self.started = run
         run.cores = max(1, cores_of(self.cluster.master))
         stats = verdict.stats
         touch(run.work)
@@ -355,7 +368,6 @@ class _Check:
         verdict.spark = spark_record(run, self.cluster)
         if self.cluster.steps and run.commits and verdict.stopped_because != "interrupted":
             self._export(run, lowered)
-        self._leave(run)
         return verdict
 
     def _in_driver(self, run: Run, start: Start, claims: set[str]) -> Paths | None:
@@ -437,15 +449,22 @@ class _Check:
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
         write_summary(run.directory, run.commits, self.verdict)
 
-    def _leave(self, run: Run) -> None:
+    def tidy(self) -> None:
+        """Removes the caches of this host."""
+        if self.started is not None:
+            tidy_host(self.started.token)
+
+    def leave(self) -> None:
         """Removes the caches, on every host that may have some."""
-        tidy_dead()
+        if (run := self.started) is None:
+            return
         tidy_host(run.token)
         if run.context is not None and not self.cluster.master.startswith("local"):
             token = run.token
             with contextlib.suppress(Exception):
                 many = 4 * run.context.defaultParallelism
-                run.context.parallelize(range(many), many).foreach(lambda _: tidy_host(token))
+                rdd = run.context.parallelize(range(many), many)
+                Job(run.context, f"reassure-{token}-tidy", lambda: rdd.foreach(lambda _: tidy_host(token))).briefly(10)
 
 
 def _saying(progress: Progress, what: str) -> Callable[[], None]:

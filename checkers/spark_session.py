@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -10,10 +11,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
+import warnings
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,10 @@ JAVA = 17
 """The oldest Java that Spark 4 runs on."""
 PATIENCE = 90.0
 """Seconds for a master to answer."""
+COMING = 10.0
+"""Seconds for the first executors to come."""
+SILENCE = 12.0
+"""Seconds without any executor after which it is said."""
 
 
 class NoSpark(Exception):
@@ -76,21 +83,68 @@ class Session:
 
     context: Any
     ours: bool = True
+    shipped: Path | None = None
+    """This program as it is served to the executors."""
 
     def stop(self) -> None:
         if self.ours:
-            self.context.stop()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a JVM that has gone already
+                self.context.stop()
+            if self.shipped is not None:
+                shutil.rmtree(self.shipped.parent, ignore_errors=True)
+
+
+def resolved(cluster: Cluster) -> Cluster:
+    """With the master of the session that is there, as in a notebook or under spark-submit, if none is named."""
+    if cluster.master != Cluster.master:
+        return cluster
+    active = _active()
+    if active is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        from pyspark import SparkConf, SparkContext
+
+        SparkContext._ensure_initialized()
+        master = SparkConf().get("spark.master")
+    else:
+        master = active.master if active is not None else None
+    return cluster if master in (None, _retrying(cluster.master)) else replace(cluster, master=str(master))
+
+
+def _active() -> Any:
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context
 
 
 def start(name: str, cluster: Cluster) -> Session:
     """The context of this process, as in a notebook, or one that is started. Raises `NoSpark`."""
-    if "pyspark" in sys.modules:
-        from pyspark import SparkContext
+    cluster, active = resolved(cluster), _active()
+    if active is not None:
+        if active.master != _retrying(cluster.master):
+            raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
+        _ship(active)
+        return Session(active, ours=False)
+    context = _context(name, cluster)
+    _await_executors(context, cluster.master)
+    return Session(context, shipped=_ship(context))
 
-        active = SparkContext._active_spark_context
-        if active is not None and active.master == _retrying(cluster.master):
-            return Session(active, ours=False)
-    return Session(_context(name, cluster))
+
+def _await_executors(context: Any, master: str) -> None:
+    """Waits a little for executors: how many cores there are is known when they have come."""
+    until, before = time.monotonic() + COMING, 0
+    while not master.startswith("local") and time.monotonic() < until:
+        executors = _executors(context)
+        if executors and executors == before:
+            return
+        before = executors
+        time.sleep(0.5)
+
+
+def _executors(context: Any) -> int:
+    """How many there are now, without the driver; of a local master there is none."""
+    return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
 def _context(name: str, cluster: Cluster) -> Any:
@@ -107,6 +161,7 @@ def _context(name: str, cluster: Cluster) -> Any:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf().setAppName(name).setMaster(_retrying(cluster.master))
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     for key, value in {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -117,27 +172,33 @@ def _context(name: str, cluster: Cluster) -> Any:
         "spark.driver.host": "localhost" if local else "",
         **cluster.conf,
     }.items():
-        if value:
+        if value and (key in cluster.conf or not (submitted and conf.contains(key))):
             conf.set(key, value)
     log = tempfile.NamedTemporaryFile(prefix="reassure-spark-", suffix=".log", delete=False)  # noqa: SIM115
     try:
         with contextlib.suppress(KeyError):
             os.environ.pop("SPARK_HOME")  # another Spark than the package's
         gateway = None
-        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        if not submitted:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
                 conf, popen_kwargs={"stderr": log, "stdout": log}
             )
         context = SparkContext(conf=conf, gateway=gateway)
         context.setLogLevel("ERROR")
+        _hush(context)
     except Exception as error:  # Py4J's and PySpark's are of no common class
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(log.name)
-    if not local or cluster.master.startswith("local-cluster"):
-        context.addPyFile(str(_shipped()))
     return context
+
+
+def _hush(context: Any) -> None:
+    """Of a JVM that dies, PySpark and Py4J print tracebacks from threads of their own; the job says it in a line."""
+    context._accumulatorServer.handle_error = lambda *_: None
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(lambda record: "Exception while sending command" not in record.getMessage())
 
 
 def answers(master: str, seconds: float = 5.0) -> bool:
@@ -170,15 +231,21 @@ def _reason(error: BaseException, log: str) -> str:
     return re.sub(r'^Exception in thread "\w+" |^Caused by: |[\w.]+\.(?=\w+(Exception|Error))', "", said)[:300]
 
 
-def _shipped() -> Path:
-    """This program as a zip for the executors' path."""
+def _ship(context: Any) -> Path | None:
+    """Puts this program, as a zip, on the executors' path, once; None where they have it, being this machine's."""
+    here = context.master.startswith("local") and not context.master.startswith("local-cluster")
+    if here and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable:
+        return None
+    if any(name.startswith("reassure-") for name in context._python_includes):
+        return None
     root = Path(__file__).parent.parent
-    made = Path(tempfile.mkdtemp(prefix="reassure-ship-")) / "reassure.zip"
+    made = Path(tempfile.mkdtemp(prefix="reassure-ship-")) / f"reassure-{os.getpid()}.zip"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("spec", "models", "checkers"):
             for path in sorted((root / package).rglob("*")):
                 if path.is_file() and path.suffix in (".py", ".toml", ".json"):
                     archive.write(path, path.relative_to(root))
+    context.addPyFile(str(made))
     return made
 
 
@@ -198,6 +265,55 @@ def cause(text: str) -> str:
     lines = [line.strip() for line in before.splitlines() if line.strip() and "SQLSTATE" not in line]
     told = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Failure)\b", line)]
     return re.sub(r"\s+", " ", told[-1] if told else lines[-1] if lines else "no reason given")[:300]
+
+
+def failed(error: BaseException) -> str:
+    """A failed job in one line, with what can be done where that is known."""
+    text = str(error)
+    said = cause(text)
+    place = re.fullmatch(r"(?:OSError|FileNotFoundError|PermissionError): \[Errno \d+\] (.*): ['\"](.*)['\"]", said)
+    if place:
+        said = f"{place[2]}: {place[1]}"
+    said = re.sub(r"^OSError: (\[Errno \d+\] )?", "", said)
+    if found := re.search(r"ModuleNotFoundError: No module named '(numba|llvmlite|numpy|pyarrow)'", said):
+        said = f"the executors' Python has no {found[1]}; PYSPARK_PYTHON names one that has numba, numpy and pyarrow"
+    elif found := re.search(r"PYTHON_VERSION_MISMATCH\].*?(\d+\.\d+).*?(\d+\.\d+)", text):
+        said = f"the executors have Python {found[1]} and this is {found[2]}; PYSPARK_PYTHON names theirs"
+    elif found := re.search(r'Cannot run program "([^"]+)"', text):
+        said = f"the executors have no {found[1]}; PYSPARK_PYTHON names their Python"
+    elif said.startswith("MemoryError: no more memory for the states visited"):
+        said = "no more memory for the states visited: a host's /dev/shm is full"
+    elif "java.io.IOException: No space left on device" in text:
+        said = "no space left in Spark's own directories (spark.local.dir, or SPARK_LOCAL_DIRS of its workers)"
+    else:  # Java's report: the last of its reasons
+        said = re.sub(r"^: [\w.]+: Job aborted due to .*\(TID \d+\) \([^()]*\): ", "", said)
+    return f"a task failed: {said}"
+
+
+class Lonely:
+    """Says when a cluster has given no executor for a while: Spark itself would wait without a word."""
+
+    def __init__(self, context: Any) -> None:
+        self.context, self.next = context, time.monotonic() + SILENCE / 4
+        self.since: float | None = None
+        self.told = context.master.startswith("local")
+
+    def look(self) -> None:
+        """Called often; asks seldom, and says it once."""
+        now = time.monotonic()
+        if self.told or now < self.next:
+            return
+        self.next = now + SILENCE / 4
+        with contextlib.suppress(Exception):  # of a JVM that has gone: the job says so
+            self.since = None if _executors(self.context) else self.since or now
+        if self.since is not None and now > self.since + SILENCE:
+            self.told = True
+            print(
+                f"reassure: no executors from {self.context.master} for {now - self.since:.0f} s; "
+                "waiting for workers with free cores and memory",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 class Job:
@@ -221,18 +337,36 @@ class Job:
 
     def result(self, beat: Any) -> Any:
         """Waits; `beat` is called now and then, and the job is cancelled if it raises."""
+        from pyspark.errors import PySparkException
+
+        executors = Lonely(self.context)
         try:
             while not self.future.done():
                 self.thread.join(0.05)
                 beat()
+                executors.look()
             return self.future.result()
         except BaseException as error:
             if not self.future.done():
                 self.context.cancelJobGroup(self.group)
                 self.thread.join(20)
-            if type(error).__name__ == "Py4JJavaError":
-                raise JobFailed(f"a task failed: {cause(str(error))}") from None
+            if type(error).__name__ == "Py4JJavaError" or isinstance(error, PySparkException):  # with a SQL session
+                raise JobFailed(failed(error)) from None
+            if type(error).__name__ in (
+                "Py4JNetworkError",
+                "Py4JError",
+                "ConnectionRefusedError",
+                "ConnectionResetError",
+            ):
+                raise JobFailed("Spark's JVM on this machine has ended") from None
             raise
+
+    def briefly(self, seconds: float) -> None:
+        """Waits so long at the most, and does not care how it ends."""
+        self.thread.join(seconds)
+        if not self.future.done():
+            with contextlib.suppress(Exception):
+                self.context.cancelJobGroup(self.group)
 
     def shuffled(self) -> int:
         """Bytes that the job's stages wrote for the shuffle, by Spark's own count."""

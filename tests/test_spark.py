@@ -386,6 +386,7 @@ def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     layout = layout_of(bound.type, tag=TAG_BITS)
     kernel, module = compiled(lowered, layout, "test")
     made = Run(kernel, module, RunDirectory.at(str(tmp_path / "run")), 1)
+    made.directory.write_json("run.json", {})
     yield made.work, made.directory, np.arange(1, 200_001, dtype=np.int64).reshape(-1, 1)
     shutil.rmtree(shared_folder(made.token), ignore_errors=True)
 
