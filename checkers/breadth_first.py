@@ -128,6 +128,8 @@ class Search:
     """What the table may grow into."""
     slots: int
     levels: list[list[Rows]] = field(default_factory=list)
+    beyond: list[Rows] = field(default_factory=list)
+    """A level that was found and is not to be expanded."""
     known: int = 0
     """Distinct states up to the last level that is complete."""
     new: Rows = field(default_factory=lambda: np.zeros(128, np.int64))
@@ -207,6 +209,11 @@ class Search:
         m.settle(self.table, nothing, 0, 0, w.slots, np.zeros(128, np.int64))
         m.spread(self.table, 0, nothing)
         m.seed(np.zeros(self.words << 4, np.int64), *([0] * self.words))
+
+    def leave_off(self) -> int:
+        """Ends before the last level, of so many states."""
+        self.beyond = self.levels.pop()
+        return sum(len(p) for p in self.beyond)
 
     def seed(self, rows: list[tuple[int, ...]]) -> None:
         """The initial states: the first level."""

@@ -153,6 +153,21 @@ def open_bounds(certificate: Certificate, lowered: Elaborated) -> dict[str, bool
     return found
 
 
+def told(certificate: Certificate, looked_at: int, left: dict[str, bool]) -> list[str]:
+    """What a certificate that is right says. looked_at: reachable states; left: of `open_bounds`."""
+    lemmas = "1 lemma holds" if len(certificate.lemmas) == 1 else f"{len(certificate.lemmas)} lemmas hold"
+    claims = f"{len(certificate.properties)} propert{'y' if len(certificate.properties) == 1 else 'ies'}"
+    found = [
+        f"{lemmas} initially, preserved by every step; they imply {claims} of {certificate.model}:",
+        "  " + ", ".join(certificate.properties),
+        f"{looked_at} reachable states satisfy them",
+    ]
+    if left:
+        paths = ", ".join(sorted(left))
+        found.append(f"within bounds: not excluded are steps that leave the bound of {paths}; they count as no steps")
+    return found
+
+
 def refuted_by(certificate: Certificate, lowered: Elaborated, states: list[Any]) -> list[str]:
     """Lemmas that some of these reachable states violate: then something is wrong with this program."""
     machine = Machine(lowered)

@@ -256,16 +256,8 @@ def do_verify(args: argparse.Namespace, console: Console) -> Exit:
         console.print(line, markup=False, soft_wrap=True)
     if wrong:
         return Exit.EXPECTATION
-    lemmas = "1 lemma holds" if len(found.lemmas) == 1 else f"{len(found.lemmas)} lemmas hold"
-    claims = f"{len(found.properties)} propert{'y' if len(found.properties) == 1 else 'ies'}"
-    text = f"{lemmas} initially, preserved by every step; they imply {claims} of {found.model}:"
-    console.print(text, markup=False, soft_wrap=True)
-    console.print("  " + ", ".join(found.properties), markup=False, soft_wrap=True)
-    console.print(f"{len(rows)} reachable states satisfy them", style="dim", markup=False)
-    if left:
-        paths = ", ".join(sorted(left))
-        text = f"within bounds: not excluded are steps that leave the bound of {paths}; they count as no steps"
-        console.print(text, markup=False, soft_wrap=True)
+    for line in certificate.told(found, len(rows), left):
+        console.print(line, markup=False, soft_wrap=True)
     return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE
 
 

@@ -81,7 +81,7 @@ def explore(
         try:
             while True:
                 if options.depth is not None and len(search.levels) > options.depth:
-                    stats.frontier = sum(len(p) for p in search.levels.pop())
+                    stats.frontier = search.leave_off()
                     verdict.stopped_because = f"depth {options.depth} was reached"
                     return True
                 if enough():
@@ -98,7 +98,7 @@ def explore(
                     return True
                 if options.fail_fast and seen.fallen(search.kernel, claims):
                     verdict.stopped_because = "a property is violated (--fail-fast)"
-                    stats.frontier = sum(len(p) for p in search.levels.pop())
+                    stats.frontier = search.leave_off()
                     return True
         except (KeyboardInterrupt, Interrupted, MemoryError):
             seen.note(len(search.levels), search.workers)

@@ -391,7 +391,7 @@ class _Check:
             stats = self.verdict.stats
             stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
         if not ended or self.cluster.out is not None:
-            run.store(search.levels)
+            run.store([*search.levels, search.beyond] if search.beyond else search.levels)
         return Paths.of(self.bound, search) if ended else None
 
     def _distributed(self, run: Run, start: Start, claims: set[str]) -> None:

@@ -120,7 +120,7 @@ def test_the_example_of_the_readme_works(tmp_path: Path, capsys: pytest.CaptureF
     block = next(b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "my_idea.py" in b)
     path = tmp_path / "my_idea.py"
     path.write_text(block)
-    code = main(["check", str(path), "--set", "unclean=off", "--engine", "reference", "--quiet"])
+    code = main(["check", str(path), "--set", "unclean=off", "--engine", "reference", "--fail-fast", "--quiet"])
     assert code == 12
     assert "leader_holds_everything_committed" in capsys.readouterr().out
 
