@@ -28,6 +28,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     """Searches every reachable state; fills in and returns the verdict. Raises as the reference engine does."""
     began = time.monotonic()
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
+    progress.ready("compiling")
     kernel, module = compiled(lowered, layout, verdict.model_sha256)
     search = Search.of(kernel, module, options.workers, options.memory)
     search.compile()
@@ -35,6 +36,7 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
     stats.seconds["compile"] = time.monotonic() - began
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
     clock = Clock(options.budget)
+    progress.begin()
     claims = open_findings(bound, options, verdict)
     seen, start = Seen(), Start.of(bound, layout)
 

@@ -142,6 +142,15 @@ class Progress:
         self.last = (now, generated, distinct)
         self._say(text)
 
+    def ready(self, what: str) -> None:
+        """Says on a terminal, at once, what is done before there is anything to count."""
+        if self.terminal and not self.quiet:
+            self._say(what)
+
+    def begin(self) -> None:
+        """Rates are from now on."""
+        self.last = (time.monotonic(), 0, 0)
+
     def walks(self, done: int, of: int, steps: int, distinct: Callable[[], int]) -> None:
         """As `report`, for random walks."""
         if self._due():

@@ -329,6 +329,7 @@ class _Check:
     def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int, key: Key) -> Verdict:
         bound, verdict, options = self.bound, self.verdict, self.options
         began = time.monotonic()
+        self.progress.ready("compiling")
         kernel, module = compiled(lowered, self.layout, verdict.model_sha256, parameters=self.cluster.steps)
         run = Run(kernel, module, directory, partitions, key, tally=np.zeros(module.TALLY, np.int64))
         self.started = run
@@ -337,6 +338,7 @@ class _Check:
         touch(run.work)
         self.work.set_result(run.work)
         stats.seconds["compile"] = time.monotonic() - began
+        self.progress.begin()
         self.clock = Clock(options.budget)  # as of the native engine: of the search
         stats.bytes_per_state, stats.workers = 8 * run.work.table_words, run.cores
         claims, start = open_findings(bound, options, verdict), Start.of(bound, self.layout)
