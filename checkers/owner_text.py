@@ -77,7 +77,7 @@ def owners(rows, parts, out):
 @njit(**OPTIONS)
 def edges(rows, out, counts, tally):
     """Every step from these states, in order; how many from each."""
-    n = 0
+    n = int64(0)
     for i in range(rows.shape[0]):
         m = expand(rows, i, out, n, tally)
         counts[i] = m - n
@@ -131,7 +131,7 @@ def sooner(rows, i, found, j):
 def gather_slice(frontier, low, high, index, found, at, out, rows, tally, flags, room):
     """As `search_slice`, with wide rows. rows: as many as `out` has."""
     start = at
-    n = 0
+    n = int64(0)
     i = low
     while i < high:
         m, verdict = follow(frontier, i, out, n, tally, flags)
@@ -151,7 +151,7 @@ def gather_slice(frontier, low, high, index, found, at, out, rows, tally, flags,
         i += 1
         if n >= {batch} or i == high:
             at = gather(rows, n, index, found, at)
-            n = 0
+            n = int64(0)
             if at - start > room:
                 break
     return i, at

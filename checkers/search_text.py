@@ -65,7 +65,7 @@ def flush(table, size, out, n, found, at, slots):
     return at
 
 
-@njit(forceinline=True, **OPTIONS)
+@njit(inline="always", **OPTIONS)
 def follow(frontier, i, out, n, tally, flags):
     """Appends the successors of a state: the new end, and its claims. Those of its steps are added to `flags`."""
     verdict = check(frontier, i, tally)
@@ -89,7 +89,7 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
     """
     size = table.shape[0] // {W}
     start = at
-    n = 0
+    n = int64(0)
     i = low
     state_flags = flags[0]
     while i < high:
@@ -98,7 +98,7 @@ def search_slice(frontier, low, high, table, found, at, out, slots, tally, flags
         i += 1
         if n >= {batch} or i == high:
             at = flush(table, size, out, n, found, at, slots)
-            n = 0
+            n = int64(0)
             if at - start > room:
                 break
     flags[0] = state_flags
