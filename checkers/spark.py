@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 import time
 import uuid
@@ -34,7 +33,7 @@ from checkers.options import Cluster, Interrupted, Options, Progress
 from checkers.outcome import Start, conclude, count, explain, open_findings
 from checkers.paths import Paths, Wanted
 from checkers.run_directory import Commit, Identity, RunDirectory
-from checkers.spark_session import Job, NoSpark, Session, resolved, stopping, why_not
+from checkers.spark_session import Job, NoSpark, Session, note, resolved, stopping, why_not
 from checkers.spark_session import start as start_spark
 from checkers.spark_tasks import SLICE, Owned, Piece, Sent, expand, find, own, tidy_dead, tidy_host, touch, warm
 from checkers.successors import Work, with_origins
@@ -288,7 +287,7 @@ def _started(name: str, cluster: Cluster, work: Future[Work]) -> Session:
     """
     session, cores = start_spark(name, cluster), cores_of(cluster.master)
     if session.ours and session.context.uiWebUrl:
-        print(f"Spark UI: {session.context.uiWebUrl}", file=sys.stderr, flush=True)
+        note(f"Spark UI: {session.context.uiWebUrl}")
     context = session.context
     if session.ours:
 

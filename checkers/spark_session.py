@@ -290,6 +290,11 @@ def failed(error: BaseException) -> str:
     return f"a task failed: {said}"
 
 
+def note(text: str) -> None:
+    """A line on stderr, in place of the progress on a terminal."""
+    print(("\r\x1b[2K" if sys.stderr.isatty() else "") + text, file=sys.stderr, flush=True)
+
+
 class Lonely:
     """Says when a cluster has given no executor for a while: Spark itself would wait without a word."""
 
@@ -308,11 +313,9 @@ class Lonely:
             self.since = None if _executors(self.context) else self.since or now
         if self.since is not None and now > self.since + SILENCE:
             self.told = True
-            print(
+            note(
                 f"reassure: no executors from {self.context.master} for {now - self.since:.0f} s; "
-                "waiting for workers with free cores and memory",
-                file=sys.stderr,
-                flush=True,
+                "waiting for workers with free cores and memory"
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +18,8 @@ import pyarrow.fs as pafs
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from checkers import spark, spark_session
-from checkers.options import Cluster
+from checkers import spark, spark_session, sweep
+from checkers.options import Cluster, Options
 from checkers.query import query
 from checkers.run import Failure
 from checkers.run_directory import RunDirectory, file_system
@@ -241,6 +242,24 @@ def test_tasks_that_fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
 )  # fmt: skip
 def test_what_failed(report: str, message: str) -> None:
     assert failed(RuntimeError(report)) == f"a task failed: {message}"
+
+
+def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
+    """As on a cluster, where executors have this program as one."""
+    served: list[str] = []
+    cluster = SimpleNamespace(master="spark://head:7077", _python_includes=[], addPyFile=served.append)
+    archive = spark_session._ship(cluster)
+    assert archive is not None and served == [str(archive)]
+    try:
+        path = tmp_path / "jugs.py"
+        path.write_text((Path(__file__).parent.parent / "models/toys/die_hard.py").read_text(encoding="utf-8"))
+        for model in ("die_hard", str(path)):
+            found = sweep._beside(archive, sweep.task_of(model, Options(), False, True), (("goal", "3"),))
+            assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
+                "safety-violation", 16, ["goal_not_reached"],
+            )  # fmt: skip
+    finally:
+        shutil.rmtree(archive.parent)
 
 
 # -- sessions ------------------------------------------------------------------------------------------------------
