@@ -20,7 +20,7 @@ from checkers.grammar import parser
 from checkers.load import UnknownModel, config_values, load, names
 from checkers.options import Cluster, Options, Progress, Proof, Walks
 from checkers.report import guards_record, report, report_guards
-from checkers.run import Asked, Failure, must_match, prepare, run, write_traces
+from checkers.run import Asked, Failure, must_match, plain, prepare, run, write_traces
 from checkers.verdict import Exit, error_record, write_atomically, write_record
 from spec.binding import ConfigError
 from spec.language import LanguageError
@@ -301,7 +301,7 @@ def _trace(args: argparse.Namespace) -> tuple[Trace, Any, str]:
     if not name:
         raise Failure(Exit.USAGE, f"{args.trace} does not name its model; give --model")
     pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
-    bound, _, sha = prepare(name, pairs)
+    bound, sha = plain(name, pairs)
     try:
         trace = from_itf(data, bound)
     except TraceError as error:

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from checkers import reference
 from checkers.load import bind, config_values, digest, load, own_file, settings
 from checkers.options import Cluster, Options, Progress, Proof, Walks
 from checkers.verdict import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
-from spec.binding import Bound, Clipped, ConfigError, ModelError
+from spec.binding import Bound, Clipped, ConfigError, ModelError, make_config
 from spec.domains import DomainError
-from spec.language import LanguageError
+from spec.language import LanguageError, Model
 from spec.subset import Elaborated, SubsetError
 from spec.trace import ReplayRefused, to_itf
 
@@ -142,12 +142,26 @@ class Asked:
 
 def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
     """A model ready to be checked, and its digest; `Failure` if it is none, or its configuration is wrong."""
+    (bound, lowered), sha = _prepared(model, pairs, bind)
+    return bound, lowered, sha
+
+
+Prepared = TypeVar("Prepared", bound=tuple[Bound, Any])
+
+
+def plain(model: str, pairs: list[str]) -> tuple[Bound, str]:
+    """A model ready to be run by plain Python alone, and its digest; `Failure` as of `prepare`."""
+    (bound, _), sha = _prepared(model, pairs, lambda loaded, chosen: (Bound(loaded, make_config(loaded, chosen)), None))
+    return bound, sha
+
+
+def _prepared(model: str, pairs: list[str], bind: Callable[[Model, dict[str, Any]], Prepared]) -> tuple[Prepared, str]:
     from checkers.load import UnknownModel
 
     try:
         loaded = load(model)
-        bound, lowered = bind(loaded, settings(loaded, pairs))
-        why = _without_start(bound)
+        made = bind(loaded, settings(loaded, pairs))
+        why = _without_start(made[0])
     except UnknownModel as error:
         raise Failure(Exit.USAGE, str(error)) from None
     except ConfigError as error:
@@ -159,7 +173,7 @@ def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
         raise Failure(Exit.MODEL, str(error)) from None
     if why:
         raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {why}")
-    return bound, lowered, digest(loaded)
+    return made, digest(loaded)
 
 
 def _without_start(bound: Bound) -> str:

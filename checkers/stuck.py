@@ -27,7 +27,7 @@ from rich.text import Text
 
 from checkers.load import config_values, own_file
 from checkers.options import Options, Progress
-from checkers.run import Failure, prepare, trace_meta
+from checkers.run import Failure, plain, trace_meta
 from checkers.story import tell
 from checkers.traces import told
 from checkers.verdict import VERDICTS, Exit, Finding, Verdict, worst
@@ -265,7 +265,7 @@ def analysed(
     model: str, pairs: list[str], wanted: list[str], limit: int | None, fair_only: bool, progress: Progress
 ) -> Report:
     """The command: every leads-to property of the model that is wanted; `Failure` where there is none to be had."""
-    bound, _, sha = prepare(model, pairs)
+    bound, sha = plain(model, pairs)
     claims = [p for p in bound.properties if p.kind == "leads_to"]
     if not claims:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no leads_to property that applies here")

@@ -20,7 +20,7 @@ MODELS = [
     ("two_phase_commit", []),
     ("core", ["brokers=5"]),
     ("kraft", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
-    ("kraft_kafka", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
+    ("kraft_kafka", []),
     ("reassignment_classic", ["brokers=3", "changes=1", "requests=2"]),
     ("batching_literal", ["brokers=3", "changes=1", "requests=2"]),
     ("batching", ["brokers=3", "partitions=2", "changes=1", "requests=2"]),
@@ -86,8 +86,8 @@ def test_model(name: str, pairs: list[str], tmp_path: Path) -> None:
     bound = Bound(model, make_config(model, settings(model, pairs)))
     native = Native(bound, tmp_path)
     rng = random.Random(name)
-    reached = walk(bound, rng, 250)
-    states = [*reached, *(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(100))]
+    reached = walk(bound, rng, 150)
+    states = [*reached, *(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(60))]
     enabled: dict[str, int] = {}
     for state in states:
         assert native.layout.decode(native.layout.encode(state)) == state

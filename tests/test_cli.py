@@ -432,7 +432,7 @@ def test_replay_names_the_step_that_does_not_fit(tmp_path: Path, capsys: pytest.
 
 def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "check", "epoch_unchecked", "--set=unclean=off", "--engine=reference", "--trace-dir", str(tmp_path),
-         "--property=stale_request_changes_nothing", "--quiet")  # fmt: skip
+         "--property=stale_request_changes_nothing", "--fail-fast", "--quiet")  # fmt: skip
     (path,) = tmp_path.glob("*.itf.json")
     assert said(capsys, "replay", str(path))[0] == 0
     code, _, err = said(capsys, "replay", str(path), "--model", "kraft")

@@ -337,7 +337,7 @@ def test_every_promise_says_what_breaks() -> None:
 
 
 def test_default_configuration() -> None:
-    verdict, bound = run(Asked("kraft", [], "reference", Options()), Progress(quiet=True))
+    verdict, bound = run(Asked("kraft", [], "native", Options()), Progress(quiet=True))
     stats = verdict.stats
     assert (stats.distinct, stats.generated, stats.depth, stats.clipped) == (39_379, 111_125, 21, 0)
     assert verdict.complete

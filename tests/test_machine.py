@@ -86,16 +86,15 @@ def test_model(name: str, pairs: list[str], count: int) -> None:
         solver.add(machine.equals(0, state))
         assert solver.check() == z3.sat, "every state of the type is well formed"
         assert machine.decoded(0, solver.model()) == state
+        steps, raises = [], False
+        try:
+            for step in bound.steps(state):
+                steps.append(step)
+        except ModelError:
+            raises = True
         for number, action in enumerate(bound.model.actions):
-            want, clipped, raises = set(), False, False
-            try:
-                for step in bound.steps(state):
-                    if step.action is action and isinstance(step.after, Clipped):
-                        clipped = True
-                    elif step.action is action:
-                        want.add(step.after)
-            except ModelError:
-                raises = True
+            its = [step.after for step in steps if step.action is action]
+            want, clipped = {a for a in its if not isinstance(a, Clipped)}, any(isinstance(a, Clipped) for a in its)
             got = successors(machine, solver, number)
             if raises:
                 continue
