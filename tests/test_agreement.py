@@ -20,7 +20,7 @@ MODELS = [
     ("two_phase_commit", []),
     ("core", ["brokers=5"]),
     ("kraft", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
-    ("kraft_kafka", []),
+    ("kraft_kafka", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
     ("reassignment_classic", ["brokers=3", "changes=1", "requests=2"]),
     ("batching_literal", ["brokers=3", "changes=1", "requests=2"]),
     ("batching", ["brokers=3", "partitions=2", "changes=1", "requests=2"]),
