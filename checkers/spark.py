@@ -339,7 +339,7 @@ class _Check:
         stats.seconds["compile"] = time.monotonic() - began
         self.progress.begin()
         self.clock = Clock(options.budget)  # as of the native engine: of the search
-        stats.bytes_per_state, stats.workers = 8 * run.work.table_words, run.cores
+        stats.bytes_per_state, stats.workers = self.layout.bytes_per_state, run.cores
         claims, start = open_findings(bound, options, verdict), Start.of(bound, self.layout)
         if self.cluster.resume:
             run.resume()
@@ -362,6 +362,7 @@ class _Check:
         if paths is None:
             stats.distinct, stats.depth, stats.memory = run.distinct, run.expanded, sum(run.memory.values())
             paths = Paths(bound, kernel, run.find)
+            stats.bytes_per_state = 8 * run.work.table_words
         stats.seconds["search"] = self.clock.seconds
         began = time.monotonic()
         conclude(bound, kernel, run.seen, paths, verdict, options)

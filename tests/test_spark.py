@@ -231,13 +231,14 @@ def test_fingerprints(context: Any, capsys: pytest.CaptureFixture[str]) -> None:
     verdict = checked("core", [], far(fingerprints=True))
     assert everything(verdict) == everything(checked("core", []))
     assert verdict.spark["fingerprints"] == {"bits": 120, "collision_bound": 1_668 * 1_667 / 2**121}
+    assert verdict.stats.bytes_per_state == 16
     model = load("core")
     report(verdict, bind(model, settings(model, []))[0], Console())
     out = capsys.readouterr().out
     assert "fingerprints of 120 bits" in out and "a probability of at most 1.0e-30" in out
     # Where all was searched in the driver, nothing was kept but whole states.
     code, out, _ = said(capsys, "check", "core", "--engine=spark", "--fingerprints")
-    assert (code, "fingerprints of" in out) == (0, False)
+    assert (code, "fingerprints of" in out, "8 bytes a state" in out) == (0, False, True)
     assert "--fingerprints" in out.splitlines()[-1]
 
 
