@@ -1,7 +1,8 @@
 """The language protocols are written in, and the promises they must keep. Standard library only."""
 
-from spec.domains import MaxLen, MaxSize, Range
-from spec.language import (
+from reassure.spec.language.types import MaxLen, MaxSize, Range
+from reassure.spec.language.values import Id, Map, every, fill
+from reassure.spec.language.vocabulary import (
     Action,
     Model,
     action,
@@ -16,7 +17,6 @@ from spec.language import (
     step_property,
     terminal,
 )
-from spec.values import Id, Map, every, fill
 
 __all__ = [
     "Action",

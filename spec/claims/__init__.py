@@ -155,7 +155,7 @@ READING_KEYS = {
     "model": (_text, "the name of a model"),
     "set": (_settings, "a table of configuration values"),
     "properties": (_texts, "a list of different properties or covers, at least one"),
-    "function": (_function, 'a function such as "models.placement_claims:spread"'),
+    "function": (_function, 'a function such as "kip36_racks.placement_cases:spread"'),
     "expect": (lambda v: v in EXPECTATIONS, f"one of {', '.join(EXPECTATIONS)}"),
     "note": (_text, "a text"),
 }

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from checkers.breadth_first import Search
-from checkers.kernels import compiled
-from checkers.layout import layout_of
-from checkers.load import bind, digest, load, settings
-from checkers.options import Options, Progress, Proof
-from checkers.run import Asked, run
-from checkers.table_text import BATCH, TAG_BITS
+from reassure.checkers.base.model_loader import bind, digest, load, settings
+from reassure.checkers.base.options import Options, Progress, Proof
+from reassure.checkers.check import Asked, run
+from reassure.checkers.encoding.state_layout import layout_of
+from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.native.search import Search
+from reassure.checkers.native.table_text import BATCH, TAG_BITS
 
 CORE5 = (1_989_040, 13_687_571)
 PROOFS = [

@@ -21,7 +21,7 @@ from typing import Any
 def timed(words: list[str], cache: Path | None = None) -> tuple[float, float, dict[str, Any]]:
     """Seconds of a whole command, the driver's memory at most (MiB), and its record."""
     with tempfile.NamedTemporaryFile(suffix=".json") as record:
-        command = [sys.executable, "-m", "checkers.cli", "check", *words, f"--json={record.name}", "--quiet"]
+        command = [sys.executable, "-m", "reassure", "check", *words, f"--json={record.name}", "--quiet"]
         environment = {**os.environ, **({"REASSURE_CACHE": str(cache)} if cache else {})}
         began = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)

@@ -1,0 +1,284 @@
+"""What `check` prints: verdicts, covers, actions, counterexamples as stories, and one line to repeat it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.result import VERDICTS, Exit, Verdict, error_record
+from reassure.checkers.traces.render import call, tell, tell_astray
+from reassure.spec.semantics.interpreter import Bound
+
+if TYPE_CHECKING:
+    from reassure.checkers.native.guard_analysis import Guard, Ran
+
+LEMMAS = 12
+"""Lemmas of a proof that are printed."""
+STYLES = {
+    "holds": "green",
+    "proved": "green",
+    "holds_within_bounds": "green",
+    "holds_to_depth": "yellow",
+    "violated": "bold red",
+}
+
+
+def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = True) -> None:
+    """Prints a verdict."""
+    by = f"by random walks, seed {verdict.walks['seed']}" if verdict.walks else f"with the {verdict.engine} engine"
+    if verdict.engine.startswith("prove:"):
+        by = f"by proof, method {verdict.engine.removeprefix('prove:')}"
+    config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
+    console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
+    _properties(verdict, console)
+    _covers(verdict, console)
+    _actions(verdict, console)
+    _numbers(verdict, console)
+    if stories:
+        for finding in verdict.properties:
+            if finding.trace is not None:
+                console.print()
+                tell(finding.trace, bound, console)
+            elif finding.astray:
+                console.print()
+                tell_astray(finding.name, finding.astray, console)
+        for cover in verdict.covers:
+            if cover.trace is not None:
+                console.print()
+                tell(cover.trace, bound, console)
+    code = verdict.exit()
+    console.print()
+    style = "green" if code is Exit.OK else "bold red"
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+    if verdict.repro:
+        console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
+
+
+def _properties(verdict: Verdict, console: Console) -> None:
+    width = max((len(p.name) for p in verdict.properties), default=0)
+    console.print(Text("\nproperties", style="bold"))
+    for p in verdict.properties:
+        row = Text(f"  {p.name:{width}}  ")
+        row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
+        if p.trace is not None:
+            row.append(f", trace of {len(p.trace)} states")
+        if p.note:
+            row.append(f" ({p.note})", style="dim")
+        console.print(row, soft_wrap=True)
+    if not verdict.properties:
+        console.print("  none")
+    if verdict.not_applicable:
+        row = Text("  not applicable here: " + ", ".join(verdict.not_applicable), style="dim")
+        console.print(row, soft_wrap=True)
+
+
+def _covers(verdict: Verdict, console: Console) -> None:
+    if not verdict.covers:
+        return
+    width = max(len(c.name) for c in verdict.covers)
+    console.print(Text("\ncovers", style="bold"))
+    for c in verdict.covers:
+        row = Text(f"  {c.name:{width}}  ")
+        if c.depth is not None:
+            row.append(f"reached at depth {c.depth}", style="green")
+            if c.walks is not None:
+                of = f" of {verdict.walks['walks']:,}" if verdict.walks else ""
+                row.append(f", in {c.walks:,}{of} walks")
+        else:
+            row.append(
+                "never reached" if verdict.complete and verdict.exhaustive else "not reached so far", style="bold red"
+            )
+        console.print(row, soft_wrap=True)
+
+
+def _actions(verdict: Verdict, console: Console) -> None:
+    if not verdict.actions:
+        return
+    width = max(len(name) for name in verdict.actions)
+    if verdict.walks:
+        _shares("actions", {name: count.taken for name, count in verdict.actions.items()}, console)
+        return
+    console.print(Text(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold"))
+    for name, count in verdict.actions.items():
+        row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
+        if not count.taken:
+            row.append("  never enabled" if verdict.complete else "  not enabled so far", style="yellow")
+        console.print(row, soft_wrap=True)
+
+
+def _proof(verdict: Verdict, console: Console) -> None:
+    if verdict.lemmas:
+        console.print(Text(f"\nan inductive invariant of {len(verdict.lemmas)} lemmas", style="bold"))
+        for text in verdict.lemmas[:LEMMAS]:
+            console.print(Text(f"  {text}"), soft_wrap=True)
+        if len(verdict.lemmas) > LEMMAS:
+            console.print(
+                Text(f"  and {len(verdict.lemmas) - LEMMAS} more (--certificate FILE has all)"), soft_wrap=True
+            )
+    if verdict.bounds_open:
+        said = ", ".join(verdict.bounds_open)
+        console.print(
+            Text(f"\nnot excluded: steps that leave the bound of {said}; they count as no steps"), soft_wrap=True
+        )
+    console.print(Text(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim"), soft_wrap=True)
+    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+
+
+def _distribution(spark: dict[str, Any], console: Console) -> None:
+    """What each level took on the cluster."""
+    levels = [level for level in spark["levels"] if level["seconds"]]
+    if levels:
+        heads = ("level", "states", "visited", "steps to it", "bytes shuffled", "seconds")
+        console.print(Text("\n" + "".join(f"{head:>15}" for head in heads), style="bold"), soft_wrap=True)
+    for level in levels:
+        counts = [level[k] for k in ("level", "states", "visited", "generated", "shuffled_bytes")]
+        text = "".join(f"{n:>15,}" for n in counts) + f"{level['seconds']:>15.2f}"
+        console.print(Text(text), soft_wrap=True)
+    if prints := spark.get("fingerprints"):
+        text = (
+            f"\nvisited states are kept as fingerprints of {prints['bits']} bits: that two of so many states share "
+            f"one, so that one was passed over, has a probability of at most {prints['collision_bound']:.1e}"
+        )
+        console.print(Text(text), soft_wrap=True)
+
+
+def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
+    """Numbers with bars."""
+    width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
+    console.print(Text(f"\n{title}", style="bold"))
+    for name, number in numbers.items():
+        row = Text(f"  {name:{width}}  {number:>13,}  {number / max(whole, 1):>6.1%}  ")
+        row.append("#" * round(30 * number / most), style="dim")
+        console.print(row, soft_wrap=True)
+
+
+def _numbers(verdict: Verdict, console: Console) -> None:
+    s = verdict.stats
+    if verdict.engine.startswith("prove:"):
+        _proof(verdict, console)
+        return
+    if verdict.walks:
+        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.walks["depths"]}
+        if depths:
+            _shares("states of a walk", depths, console)
+        clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
+        text = (
+            f"\n{verdict.walks['walks']:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
+        )
+        console.print(Text(text), soft_wrap=True)
+        console.print(Text(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim"), soft_wrap=True)
+        console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+        return
+    if verdict.spark:
+        _distribution(verdict.spark, console)
+    text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
+    if s.frontier:
+        text += f", {s.frontier:,} left to expand"
+    if s.clipped:
+        where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
+        text += f"; {s.clipped:,} steps clipped at a bound ({where})"
+    console.print(Text(text), soft_wrap=True)
+    seconds = s.seconds
+    rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
+    compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
+    workers = f" on {s.workers} {'cores' if verdict.spark else 'threads'}" if s.workers > 1 else ""
+    memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
+    console.print(
+        Text(
+            f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}",
+            style="dim",
+        ),
+        soft_wrap=True,
+    )
+    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+
+
+def report_guards(bound: Bound, guards: list[Guard], base: Ran, early: str, console: Console) -> None:
+    """Prints what each guard is for."""
+    console.print(Text(f"{bound.model.name}: {base.distinct:,} states, {base.generated:,} steps", style="bold"))
+    if base.fallen:
+        console.print(
+            Text(f"violated with every guard: {', '.join(sorted(base.fallen))}", style="yellow"), soft_wrap=True
+        )
+    last = ""
+    for g in guards:
+        if g.action != last:
+            console.print(Text(f"\n{g.action}", style="bold"))
+            last = g.action
+        row = Text(f"  {g.text}")
+        row.append("\n    ")
+        row.append(g.verdict, style="green" if g.verdict == "load-bearing" else "yellow")
+        if g.falls:
+            row.append(f": {', '.join(g.falls)}, trace of {g.depth} states")
+            if g.trace is not None:
+                row.append("\n      " + " > ".join(call(step) for step in g.trace.steps[1:]), style="dim")
+            elif g.note:
+                row.append(f"; {g.note}")
+        elif g.note:
+            row.append(f": {g.note}")
+        console.print(row, soft_wrap=True)
+    counts = {v: sum(g.verdict == v for g in guards) for v in dict.fromkeys(g.verdict for g in guards)}
+    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in counts.items())), soft_wrap=True)
+    if counts.get("not needed"):
+        console.print("not needed: it forbids something that no property minds; a property may be missing")
+    if early:
+        console.print(Text(f"stopped because {early}"), soft_wrap=True)
+
+
+def report_sweep(
+    model: str, keys: list[str], records: list[dict[str, Any]], every: int, code: Exit, console: Console
+) -> None:
+    """One row for each configuration; then which properties fall where."""
+    few = f"{len(records)} of {every}" if len(records) < every else f"{every}"
+    console.print(Text(f"{model}: {few} configurations", style="bold"))
+    rows = []
+    for record in records:
+        point = dict(record["point"])
+        fallen = [f"{p['name']} ({p['depth']})" for p in record["properties"] if p["status"] == "violated"]
+        fallen += [f"{c['name']} never reached" for c in record["covers"] if not c["reached"] and record["complete"]]
+        what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]
+        counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"
+        rows.append([*(point[k] for k in keys), record["verdict"], counts, f"{record['took']:.1f} s", what])
+    head = [*keys, "verdict", "distinct", "took", "what falls, by a trace of so many states"]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
+    for number, row in enumerate([head, *rows]):
+        line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + "  ")
+        line.append(row[-1])
+        style = "bold" if number == 0 else ("" if records[number - 1]["exit_code"] == 0 else "red")
+        line.stylize(style)
+        console.print(line, soft_wrap=True)
+    verdicts: dict[str, int] = {}
+    for record in records:
+        verdicts[record["verdict"]] = verdicts.get(record["verdict"], 0) + 1
+    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items())))
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"))
+
+
+def guards_record(
+    code: Exit, early: str, about: tuple[str, str, dict[str, Any], str], guards: list[Guard], traces: dict[int, str]
+) -> dict[str, Any]:
+    """The run record of `guards`. about: model, its digest, configuration, command; traces: files by guard."""
+    model, sha, config, repro = about
+    return {
+        **error_record(code, early or "every guard was left out", model, repro),
+        "model_sha256": sha,
+        "config": config,
+        "engine": "guards",
+        "complete": not early,
+        "guards": [
+            {
+                "action": g.action,
+                "text": g.text,
+                "file": g.file,
+                "line": g.line,
+                "verdict": g.verdict,
+                "falls": list(g.falls),
+                "depth": g.depth,
+                "note": g.note,
+                "trace": traces.get(number),
+            }
+            for number, g in enumerate(guards)
+        ],
+    }

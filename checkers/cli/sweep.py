@@ -1,0 +1,212 @@
+"""Every configuration of a grid, one Spark task each, with the native engine inside: `reassure sweep`."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.model_loader import own_file
+from reassure.checkers.base.options import Cluster, Options, Progress
+from reassure.checkers.base.result import Exit, error_record
+from reassure.checkers.spark.session import Job, start
+
+Point = tuple[tuple[str, str], ...]
+"""One configuration: settings in the order they were given."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Settings with their values."""
+
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @classmethod
+    def of(cls, pairs: list[str]) -> Grid:
+        """From `KEY=V1,V2`; raises `ValueError` for what is none."""
+        axes: dict[str, tuple[str, ...]] = {}
+        for pair in pairs:
+            key, equals, text = pair.partition("=")
+            values = tuple(v.strip() for v in text.split(","))
+            if not equals or not key or not all(values):
+                raise ValueError(f"{pair!r} is no setting; write KEY=VALUE or KEY=VALUE,VALUE")
+            if key in axes:
+                raise ValueError(f"{key} is given twice; write {key}=VALUE,VALUE")
+            if len(set(values)) < len(values):
+                raise ValueError(f"{pair!r} has a value twice")
+            axes[key] = values
+        return cls(tuple(axes.items()))
+
+    def every(self) -> list[Point]:
+        """All combinations."""
+        keys = [key for key, _ in self.axes]
+        return [tuple(zip(keys, chosen, strict=True)) for chosen in itertools.product(*(v for _, v in self.axes))]
+
+    def pairwise(self) -> list[Point]:
+        """Few combinations such that any two values of different settings occur together; greedy, always the same."""
+        if len(self.axes) < 3:
+            return self.every()
+        pairs = {
+            frozenset({(a, x), (b, y)})
+            for (a, xs), (b, ys) in itertools.combinations(self.axes, 2)
+            for x in xs
+            for y in ys
+        }
+        chosen: list[Point] = []
+        while pairs:
+            # One pair that is still missing is built in, so that each round covers something.
+            point = dict(sorted(min(pairs, key=sorted)))
+            for key, values in self.axes:
+                if key not in point:
+                    gains = {value: self._gain(point, key, value, pairs) for value in values}
+                    point[key] = max(values, key=gains.__getitem__)
+            made = tuple((key, point[key]) for key, _ in self.axes)
+            chosen.append(made)
+            pairs -= {frozenset(two) for two in itertools.combinations(made, 2)}
+        return chosen
+
+    @staticmethod
+    def _gain(point: dict[str, str], key: str, value: str, pairs: set[frozenset[tuple[str, str]]]) -> int:
+        return sum(frozenset({(key, value), other}) in pairs for other in point.items())
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task needs to check one configuration."""
+
+    model: str
+    text: str | None
+    """Of a model given by path."""
+    options: Options
+    accept_clipping: bool
+    traces: bool
+
+
+def check_one(task: Task, point: Point) -> dict[str, Any]:
+    """The run record of one configuration, with its traces as ITF texts; runs in a Spark task."""
+    archive = next((p for p in Path(__file__).parents if p.is_file()), None)
+    if archive is not None:
+        return _beside(archive, task, point)
+    from reassure.checkers.check import Asked, Failure, results, run
+    from reassure.spec.semantics.trace import to_itf
+
+    began = time.monotonic()
+    name = task.model
+    if task.text is not None:
+        folder = (
+            Path(tempfile.gettempdir())
+            / f"reassure-models-{os.getuid()}-{hashlib.sha256(task.text.encode()).hexdigest()[:16]}"
+        )
+        folder.mkdir(exist_ok=True)
+        name = str(folder / Path(task.model).name)
+        if not Path(name).is_file():
+            beside = f"{name}.{os.getpid()}"
+            Path(beside).write_text(task.text, encoding="utf-8")
+            os.replace(beside, name)
+    pairs = [f"{key}={value}" for key, value in point]
+    asked = Asked(name, pairs, "native", task.options, task.accept_clipping)
+    try:
+        verdict, bound = run(asked, Progress(quiet=True))
+    except Failure as failure:
+        record = error_record(failure.code, str(failure), task.model, asked.repro())
+        return {**record, "point": point, "texts": {}, "took": time.monotonic() - began}
+    texts = {}
+    if task.traces:
+        for found in results(verdict):
+            if found.trace is not None:
+                if task.text is not None:
+                    found.trace.meta["model_file"] = task.model
+                texts[found.name] = to_itf(found.trace, bound)
+    record = verdict.record({})
+    record["repro"] = record["repro"].replace(name, task.model)
+    return {**record, "point": point, "texts": texts, "took": time.monotonic() - began}
+
+
+IN_TASK = """
+import pickle, sys
+from reassure.checkers.cli.sweep import check_one
+with open(sys.argv[1], "rb") as asked:
+    found = check_one(*pickle.load(asked))
+with open(sys.argv[1], "wb") as told:
+    pickle.dump(found, told)
+"""
+
+
+def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
+    """As `check_one`, in a process that has this program as files: models are read as text, not from a zip."""
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"reassure-program-{os.getuid()}-{digest}"
+    if not folder.is_dir():
+        made = tempfile.mkdtemp(dir=folder.parent, prefix="reassure-program-")
+        with zipfile.ZipFile(archive) as opened:
+            opened.extractall(made)
+        try:
+            os.rename(made, folder)
+        except OSError:  # another task was faster
+            shutil.rmtree(made, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="reassure-sweep-") as place:
+        exchanged = Path(place) / "task"
+        exchanged.write_bytes(pickle.dumps((task, point)))
+        done = subprocess.run(
+            [sys.executable, "-c", IN_TASK, str(exchanged)],
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["no reason given"])[-1])
+        found: dict[str, Any] = pickle.loads(exchanged.read_bytes())
+        return found
+
+
+def sweep(
+    model: str, points: list[Point], task: Task, cluster: Cluster, done: Callable[[int, int], None]
+) -> list[dict[str, Any]]:
+    """A record for each configuration, in order. Raises `NoSpark`.
+
+    done: called while they run with how many have ended, and of how many.
+    """
+    session = start(f"reassure sweep {model}", cluster)
+    context = session.context
+    try:
+        ended = context.accumulator(0)
+
+        def one(point: Point) -> dict[str, Any]:
+            record = check_one(task, point)
+            ended.add(1)
+            return record
+
+        # A task each: the slow ones do not hold up others.
+        rdd = context.parallelize(points, len(points)).map(one)
+        job = Job(context, "reassure-sweep", rdd.collect)
+        found: list[dict[str, Any]] = job.result(lambda: done(ended.value, len(points)))
+        return found
+    finally:
+        session.stop()
+
+
+def task_of(model: str, options: Options, accept_clipping: bool, traces: bool) -> Task:
+    """The task for a model by name, or by path, which is shipped as text."""
+    path = own_file(model)
+    text = Path(model).read_text(encoding="utf-8") if path else None
+    return Task(model, text, options, accept_clipping, traces)
+
+
+def worst_of(records: list[dict[str, Any]]) -> Exit:
+    """The exit code of a sweep: the most severe of its configurations."""
+    order = list(Exit)
+    return min((Exit(r["exit_code"]) for r in records), key=order.index, default=Exit.NOTHING)
+
+
+__all__ = ["Grid", "Point", "Task", "check_one", "sweep", "task_of", "worst_of"]

@@ -1,0 +1,271 @@
+"""Dataclass <-> packed words, derived from the fields.
+
+A state is a row of 64-bit words that holds every field exactly. Fields do not straddle words; as few words are used as
+their bits need. The order of packed states (words compared as unsigned numbers, word 0 first) is the canonical order of
+states, by which every engine chooses among counterexamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reassure.spec.frontend.symbolic_values import bits_of, bits_of_slot
+from reassure.spec.language.types import (
+    BagType,
+    BoolType,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
+
+SEQ_LENGTH_AT = 56
+"""In a word that holds a sequence: items from bit 0, the length from here."""
+WORD = 64
+
+
+class LayoutError(Exception):
+    """A type that does not fit the engines' words."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """How one stored field is coded: a scalar leaf, or an optional index (two leaves: present, value).
+
+    leaf: number of the (first) leaf among all leaves. optional: 0 is None, else 1 + index.
+    """
+
+    leaf: int
+    type: Type
+    optional: bool
+    bits: int
+
+
+@dataclass(frozen=True)
+class Field:
+    """A coded field in its place."""
+
+    code: Code
+    word: int
+    shift: int
+
+
+def is_index(kind: Type) -> bool:
+    """Whether values are small numbers, so that None can be one more."""
+    return isinstance(kind, BoolType | IntType | EnumType | IdType)
+
+
+def codes(kind: Type, start: int = 0) -> list[Code]:
+    """The coded fields of a type, its leaves numbered from `start` as `Symbols.of_type` makes them."""
+    if isinstance(kind, RecordType):
+        return _several((t for _, t in kind.fields), start)
+    if isinstance(kind, MapType):
+        return _several((kind.value for _ in range(kind.key.count)), start)
+    if isinstance(kind, OptionType):
+        if is_index(kind.inner):
+            return [Code(start, kind.inner, True, kind.inner.count.bit_length())]
+        return [Code(start, BoolType(), False, 1), *codes(kind.inner, start + 1)]
+    if isinstance(kind, BagType):
+        slot = IntType(0, 1 << bits_of(kind.item))
+        return [Code(start + i, slot, False, bits_of_slot(kind.item)) for i in range(kind.size)]
+    bits = bits_of(kind)
+    if bits > 62:
+        raise LayoutError(f"{kind} takes {bits} bits; at most 62 fit a field")
+    return [Code(start, kind, False, bits)]
+
+
+def _several(kinds: Iterator[Type], start: int) -> list[Code]:
+    found: list[Code] = []
+    for kind in kinds:
+        more = codes(kind, start)
+        found += more
+        start = found[-1].leaf + (2 if found[-1].optional else 1) if more else start
+    return found
+
+
+def scalars(value: Any, kind: Type) -> Iterator[Any]:
+    """The scalar leaves of a Python value, as numbers (indices, masks, packed sequences), in order."""
+    if isinstance(kind, RecordType):
+        for name, inner in kind.fields:
+            yield from scalars(getattr(value, name), inner)
+    elif isinstance(kind, MapType):
+        for key in kind.key.values():
+            yield from scalars(value[key], kind.value)
+    elif isinstance(kind, OptionType):
+        yield 0 if value is None else 1
+        if value is None:
+            yield from (0 for _ in range(_leaves(kind.inner)))
+        else:
+            yield from scalars(value, kind.inner)
+    elif isinstance(kind, BagType):
+        packed = sorted((1 + pack_record(member, kind.item) for member in value), reverse=True)
+        yield from packed
+        yield from (0 for _ in range(kind.size - len(packed)))
+    elif isinstance(kind, SetType):
+        yield kind.rank(value)
+    elif isinstance(kind, SeqType):
+        k = bits_of(kind.item)
+        items = sum(_index(v, kind.item) << (i * k) for i, v in enumerate(value))
+        yield items | len(value) << SEQ_LENGTH_AT
+    else:
+        yield _index(value, kind)
+
+
+def _leaves(kind: Type) -> int:
+    last = codes(kind)[-1]
+    return last.leaf + (2 if last.optional else 1)
+
+
+def _index(value: Any, kind: Type) -> int:
+    if isinstance(kind, IdType):
+        return int(value) - kind.first
+    if isinstance(kind, IntType):
+        return int(value) - kind.low
+    return int(kind.rank(value))
+
+
+def coded(leaves: list[int], code: Code) -> int:
+    """The number stored for a field, from the scalar leaves (ints counted from their lower bound)."""
+    if code.optional:
+        return leaves[code.leaf] and 1 + leaves[code.leaf + 1]
+    if isinstance(code.type, SeqType):
+        room = code.type.length * bits_of(code.type.item)
+        word = leaves[code.leaf]
+        return word & ((1 << room) - 1) | word >> SEQ_LENGTH_AT << room
+    return leaves[code.leaf]
+
+
+def pack_record(value: Any, kind: RecordType) -> int:
+    """A record as one number, first field most significant; ascending as `RecordType.rank` is."""
+    leaves = list(scalars(value, kind))
+    word = 0
+    for code in codes(kind):
+        word = word << code.bits | coded(leaves, code)
+    return word
+
+
+def unpack_record(word: int, kind: RecordType) -> Any:
+    """Inverse of `pack_record`."""
+    stored = []
+    for code in reversed(codes(kind)):
+        stored.append(word & ((1 << code.bits) - 1))
+        word >>= code.bits
+    stored.reverse()
+    return rebuild(kind, iter(stored))
+
+
+def rebuild(kind: Type, stored: Iterator[int]) -> Any:
+    """The Python value whose coded fields come next."""
+    if isinstance(kind, RecordType):
+        return kind.cls(*(rebuild(t, stored) for _, t in kind.fields))
+    if isinstance(kind, MapType):
+        from reassure.spec.language.values import Map
+
+        return Map([(k, rebuild(kind.value, stored)) for k in kind.key.values()])
+    if isinstance(kind, OptionType):
+        number = next(stored)
+        if is_index(kind.inner):
+            return _value(number - 1, kind.inner) if number else None
+        inner = rebuild(kind.inner, stored)
+        return inner if number else None
+    if isinstance(kind, BagType):
+        slots = [next(stored) for _ in range(kind.size)]
+        return frozenset(unpack_record(s - 1, kind.item) for s in slots if s)
+    return _value(next(stored), kind)
+
+
+def _value(number: int, kind: Type) -> Any:
+    if isinstance(kind, BoolType):
+        return bool(number)
+    if isinstance(kind, IdType):
+        return kind.sort(number + kind.first)
+    if isinstance(kind, EnumType):
+        return tuple(kind.sort)[number]
+    if isinstance(kind, IntType):
+        return number + kind.low
+    if isinstance(kind, SetType):
+        members = tuple(kind.item.values())
+        return frozenset(v for i, v in enumerate(members) if number >> i & 1)
+    assert isinstance(kind, SeqType)
+    k = bits_of(kind.item)
+    length = number >> (kind.length * k)
+    return tuple(_value(number >> (i * k) & ((1 << k) - 1), kind.item) for i in range(length))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each field of a state is."""
+
+    type: RecordType
+    fields: tuple[Field, ...]
+    words: int
+    bits: int
+    """Bits in use."""
+
+    @property
+    def bytes_per_state(self) -> int:
+        return 8 * self.words
+
+    def encode(self, state: Any) -> tuple[int, ...]:
+        """A state's words, unsigned."""
+        leaves = list(scalars(state, self.type))
+        words = [0] * self.words
+        for f in self.fields:
+            words[f.word] |= coded(leaves, f.code) << f.shift
+        return tuple(words)
+
+    def decode(self, words: Any) -> Any:
+        """The state that `encode` gives these words for."""
+        stored = (int(words[f.word]) % (1 << WORD) >> f.shift & ((1 << f.code.bits) - 1) for f in self.fields)
+        return rebuild(self.type, stored)
+
+
+def layout_of(kind: RecordType, room: int = WORD, tag: int = 0) -> Layout:
+    """The layout of a state type; `LayoutError` if a field does not fit a word.
+
+    tag: bits left free at the top of word 0, for the search's own use, where that costs no further word.
+    """
+    wanted = codes(kind)
+    best = min((_place(wanted, room, order, tag) for order in (_as_given, _widest_first)), key=_word_count)
+    words = _word_count(best)
+    return Layout(kind, tuple(best), max(1, words), sum(c.bits for c in wanted))
+
+
+def placed(wanted: list[Code]) -> tuple[tuple[Field, ...], int]:
+    """Fields in their given order, in as few words as that order needs; how many those are."""
+    fields = _place(wanted, WORD, _as_given, 0)
+    return tuple(fields), _word_count(fields) if fields else 0
+
+
+def _word_count(placed: list[Field]) -> int:
+    return 1 + max((f.word for f in placed), default=0)
+
+
+def _as_given(c: Code) -> int:
+    return 0
+
+
+def _widest_first(c: Code) -> int:
+    return -c.bits
+
+
+def _place(wanted: list[Code], room: int, order: Callable[[Code], int], tag: int) -> list[Field]:
+    filled: list[int] = []
+    place: dict[int, Field] = {}
+    for code in sorted(wanted, key=order):
+        if code.bits > room:
+            raise LayoutError(f"{code.type} takes {code.bits} bits; at most {room} fit a word")
+        w = next((i for i, used in enumerate(filled) if used + code.bits <= room), len(filled))
+        if w == len(filled):
+            filled.append(tag if w == 0 else 0)
+        # From the top down, so that earlier fields weigh more in the canonical order.
+        place[code.leaf] = Field(code, w, room - filled[w] - code.bits)
+        filled[w] += code.bits
+    return [place[c.leaf] for c in wanted]

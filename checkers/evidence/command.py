@@ -1,0 +1,52 @@
+"""`reassure claims`: what is asked for, from the ledger to the terminal, a page or a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rich.console import Console
+
+from reassure.checkers.base.options import Progress
+from reassure.checkers.base.result import VERDICTS, Exit, write_record
+from reassure.checkers.check import Failure
+from reassure.checkers.evidence import ledger
+from reassure.checkers.evidence import pages as ledger_page
+from reassure.spec import claims
+
+
+def answer(args: argparse.Namespace, console: Console) -> Exit:
+    """Prints the claims that are asked for; searches only with `--refresh`."""
+    try:
+        every = claims.read()
+    except claims.ClaimError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    wanted = [ledger.TABLE] if args.table else args.claim
+    if unknown := set(wanted) - {c.id for c in every}:
+        has = ", ".join(c.id for c in every) or "none"
+        raise Failure(Exit.USAGE, f"no claim {min(unknown)}; there are {has}")
+    chosen = [c for c in every if not wanted or c.id in wanted]
+    if not chosen:
+        raise Failure(Exit.NOTHING, "there are no claims")
+    if args.refresh:
+        progress = Progress()
+        try:
+            ledger.refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
+        finally:
+            progress.done()
+    found = ledger.entries(chosen, ledger.read())
+    code = args.found = ledger.exit_code(found)
+    if args.json:
+        head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
+        write_record(args.json, {**head, **ledger_page.data(found)})
+    if args.format == "html":
+        sys.stdout.write(ledger_page.page(found))
+    elif args.format == "md":
+        sys.stdout.write("" if args.table else ledger_page.markdown(found) + "\n")
+        sys.stdout.write(ledger_page.markdown_table(found))
+    else:
+        if not args.table:
+            ledger_page.tell(found, console)
+        ledger_page.tell_table(found, console)
+        ledger_page.tell_counts(found, console)
+    return code

@@ -1,0 +1,227 @@
+"""Which guards bear load: each conjunct of each `require` is left out in turn, and all reachable states searched again.
+
+One kernel has a switch for each guard, so that a model is compiled once. A guard without which no step is added, in any
+reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. What has no property
+against it although it does forbid something may be the sign of a property that nobody has written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from reassure.checkers.base.model_loader import config_values
+from reassure.checkers.base.options import Interrupted, Options, Progress
+from reassure.checkers.encoding.state_layout import layout_of
+from reassure.checkers.native.codegen import Kernel, written
+from reassure.checkers.native.counterexample import Paths
+from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.native.search import SMALL, Level, OutOfMemory, RaisedAt, Search, Seen
+from reassure.checkers.native.table_text import TAG_BITS
+from reassure.checkers.reference.guard_removed import Unguarded
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.semantics.interpreter import Bound, Clipped
+from reassure.spec.semantics.trace import Trace
+
+MOST = 20
+"""A search without a guard is given up at so many times the states of the model (and a million)."""
+
+
+@dataclass
+class Guard:
+    """One conjunct of a `require`, and what comes of leaving it out.
+
+    verdict: load-bearing, redundant, raises, bounding (it keeps the model within its bounds), not needed, undecided.
+    """
+
+    action: str
+    text: str
+    file: str
+    line: int
+    verdict: str = "undecided"
+    falls: tuple[str, ...] = ()
+    depth: int | None = None
+    """Levels of the shortest violation."""
+    trace: Trace | None = None
+    """How it comes about: the run of plain Python without the guard."""
+    note: str = ""
+
+
+@dataclass
+class Ran:
+    """One search: what it found, and on which level first."""
+
+    generated: int
+    distinct: int
+    fallen: dict[str, int]
+    clipped: int
+    ended: str
+    search: Search | None = None
+    seen: Seen = field(default_factory=Seen)
+
+
+class Guards:
+    """The searches of one model."""
+
+    def __init__(self, bound: Bound, lowered: Elaborated, digest: str, options: Options, say: Callable[[str], None]):
+        self.bound, self.options, self.say = bound, options, say
+        self.digest = digest
+        self.layout = layout_of(bound.type, tag=TAG_BITS)
+        self.kernel: Kernel
+        self.module: ModuleType
+        self.kernel, self.module = compiled(lowered, self.layout, digest, switches=True)
+        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+        self.starts = [tuple(int(w) for w in row) for row in np.array(starts, np.uint64)]
+        self.claims = {p.name for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)}
+        if bound.model.deadlock and options.wants("deadlock"):
+            self.claims.add("deadlock")
+        self.began = time.monotonic()
+
+    def run(self, switch: int, limit: int | None, known: set[str]) -> Ran:
+        """Searches with a guard off (0: none), to the first level with a property fallen that is not `known`."""
+        search = Search.of(self.kernel, self.module, self.options.workers, self.options.memory)
+        for worker in search.workers:
+            worker.tally[self.module.SWITCH] = switch
+        search.seed(self.starts)
+        seen, ended = Seen(), ""
+
+        def stop(left: int) -> None:
+            budget = self.options.budget
+            if budget is not None and time.monotonic() - self.began > budget:
+                raise Interrupted(f"the budget of {budget:g} s ended")
+            if limit is not None and search.distinct > limit:
+                raise OutOfMemory(f"more than {limit:,} states")
+            self.say(f"{search.distinct:,} states")
+
+        with ThreadPoolExecutor(self.options.workers) as pool:
+            try:
+                while not (set(self._fallen(seen)) - known):
+                    level = Level(search, stop)
+                    several = pool if self.options.workers > 1 and level.left >= SMALL else None
+                    before = len(search.levels)
+                    level.run(several)
+                    seen.note(before, search.workers)
+                    level.finish(several)
+                    if len(search.levels) == before:
+                        break
+            except RaisedAt:
+                ended = "raises"
+            except OutOfMemory as error:
+                ended = str(error)
+        tally = np.sum([w.tally for w in search.workers], axis=0)
+        generated, clipped = int(tally[self.module.GENERATED]), int(tally[self.module.CLIPS_TOTAL])
+        return Ran(generated, search.distinct, self._fallen(seen), clipped, ended, search, seen)
+
+    def _fallen(self, seen: Seen) -> dict[str, int]:
+        """Properties that fell, with the states of their shortest traces."""
+        return seen.fallen(self.kernel, self.claims)
+
+    def baseline(self) -> Ran:
+        """The search with every guard, to its end."""
+        self.run_compiled()
+        return self.run(0, None, self.claims)
+
+    def run_compiled(self) -> None:
+        self.say("compiling")
+        Search.of(self.kernel, self.module, 1, None).compile()
+
+    def listed(self) -> list[Guard]:
+        """Every guard, in the kernel's order, with its own part of the `require` it is from."""
+        found = []
+        for action, check in self.kernel.guards:
+            number, count = check.part
+            parts = written(check.text)
+            text = parts[number] if count == len(parts) else check.text
+            found.append(Guard(action, text, Path(check.file).name, check.line))
+        return found
+
+    def judge(self, guard: Guard, number: int, base: Ran) -> None:
+        """Leaves a guard out, and says what comes of it."""
+        _, check = self.kernel.guards[number]
+        if check.text.startswith("some(") or makes_sure(check.condition):
+            guard.verdict, guard.note = "raises", "without it there may be no value to act on"
+            return
+        ran = self.run(number + 1, max(1_000_000, MOST * base.distinct), set(base.fallen))
+        new = {name: level for name, level in ran.fallen.items() if name not in base.fallen}
+        if new:
+            first = min(new.values())
+            guard.verdict, guard.depth = "load-bearing", first
+            guard.falls = tuple(sorted(name for name, level in new.items() if level == first))
+            self._tell(guard, number, ran)
+        elif ran.ended == "raises":
+            guard.verdict, guard.note = "raises", "without it the action is not defined: Python raises"
+        elif ran.ended:
+            guard.note = ran.ended
+        elif (ran.generated, ran.distinct, ran.clipped) == (base.generated, base.distinct, base.clipped):
+            guard.verdict, guard.note = "redundant", "it forbids nothing in any reachable state"
+        else:
+            guard.verdict = "not needed"
+            guard.note = f"{ran.distinct - base.distinct:+,} states, {ran.generated - base.generated:+,} steps"
+            if ran.clipped != base.clipped:
+                guard.verdict, guard.note = (
+                    "bounding",
+                    "without it steps leave a bound; within the bounds nothing falls",
+                )
+
+    def _tell(self, guard: Guard, number: int, ran: Ran) -> None:
+        """The story of the first property that falls, in plain Python without the guard."""
+        _, check = self.kernel.guards[number]
+        try:
+            without = Unguarded(self.bound, guard.action, check.file, check.line, check.part)
+        except LookupError as error:
+            guard.note = f"no story: {error}"
+            return
+        assert ran.search is not None
+        name = guard.falls[0]
+        claim = next((p for p in self.bound.properties if p.name == name), None)
+        flag = self.kernel.flags()[name]
+        guard.trace = Paths.of(without, ran.search, number + 1).shown(claim, flag, ran.seen.levels[flag])
+        if len(guard.trace) != guard.depth:
+            raise Disagreement(f"{guard.text}: {len(guard.trace)} states instead of {guard.depth}")
+        guard.trace.meta = {
+            "model": self.bound.model.name,
+            "model_sha256": self.digest,
+            "config": config_values(self.bound.config),
+            "property": name,
+            "property_kind": claim.kind if claim else "deadlock",
+            "engine": "guards",
+            "without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}",
+        }
+
+
+def makes_sure(condition: Node) -> set[Node]:
+    """The optional fields that are there if the condition holds: what follows may read them."""
+    if condition.op in ("var", "param") and str(condition.data[-1]).endswith("?"):
+        return {condition}
+    if condition.op == "and":
+        return set().union(*(makes_sure(a) for a in condition.args))
+    if condition.op == "or":
+        return set.intersection(*(makes_sure(a) for a in condition.args))
+    return set()
+
+
+def guards(
+    bound: Bound, lowered: Elaborated, digest: str, options: Options, progress: Progress
+) -> tuple[list[Guard], Ran, str]:
+    """Every guard with its verdict; the search with all of them; and why it ended early, if it did."""
+    them = Guards(bound, lowered, digest, options, progress.proof)
+    listed = them.listed()
+    base = Ran(0, 0, {}, 0, "")
+    try:
+        base = them.baseline()
+        for number, guard in enumerate(listed):
+            progress.proof(f"guard {number + 1} of {len(listed)}: {guard.action}")
+            them.judge(guard, number, base)
+    except Interrupted as end:
+        return listed, base, str(end)
+    except KeyboardInterrupt:
+        return listed, base, "interrupted"
+    return listed, base, ""

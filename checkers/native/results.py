@@ -1,0 +1,94 @@
+"""From what a compiled search saw to a verdict; shared by the engines that run a kernel, in one process or in many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from reassure.checkers.base.options import Options
+from reassure.checkers.base.result import ActionCount, Finding, Reached, Verdict
+from reassure.checkers.encoding.state_layout import Layout
+from reassure.checkers.native.codegen import Kernel
+from reassure.checkers.native.counterexample import Paths
+from reassure.checkers.native.search import Rows, Seen
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.semantics.interpreter import Bound, Clipped
+
+
+@dataclass
+class Start:
+    """The initial states, packed and in canonical order, and what counts before the first step."""
+
+    rows: list[tuple[int, ...]]
+    generated: int = 0
+    clipped: int = 0
+    clipped_at: dict[str, int] = field(default_factory=dict)
+    undeclared: int = 0
+
+    @classmethod
+    def of(cls, bound: Bound, layout: Layout) -> Start:
+        start, seeds = cls([]), set()
+        for _, _, state in bound.initial_states():
+            start.generated += 1
+            if isinstance(state, Clipped):
+                start.clipped += 1
+                start.clipped_at[state.path] = start.clipped_at.get(state.path, 0) + 1
+                start.undeclared += not state.declared
+            else:
+                seeds.add(layout.encode(state))
+        start.rows = sorted(seeds)
+        return start
+
+
+def open_findings(bound: Bound, options: Options, verdict: Verdict) -> set[str]:
+    """Lists what is asked for, undecided; the names of the claims that can fall."""
+    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
+    if bound.model.deadlock and options.wants("deadlock"):
+        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
+    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
+    return {p.name for p in verdict.properties if p.kind != "leads_to"}
+
+
+def count(verdict: Verdict, start: Start, kernel: Kernel, module: ModuleType, total: Rows, new: Rows) -> None:
+    """Statistics from the kernel's tallies. new: distinct states by the action that reached them first."""
+    stats = verdict.stats
+    clips = int(total[module.CLIPS_TOTAL])
+    stats.generated = start.generated + int(total[module.GENERATED]) + clips
+    stats.clipped = start.clipped + clips
+    stats.clipped_at, stats.undeclared = dict(start.clipped_at), start.undeclared
+    for (path, declared), n in zip(kernel.clips, total[module.CLIP_AT : module.ERROR].tolist(), strict=True):
+        if n:
+            stats.clipped_at[path] = n
+            stats.undeclared += 0 if declared else n
+    verdict.actions = {name: ActionCount(int(total[i]), int(new[i])) for i, name in enumerate(kernel.actions)}
+
+
+def conclude(bound: Bound, kernel: Kernel, seen: Seen, paths: Paths, verdict: Verdict, options: Options) -> None:
+    """Traces and statuses."""
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+    hits = {name: (flag, seen.levels[flag]) for name, flag in kernel.flags().items() if flag in seen.levels}
+    for finding in verdict.properties:
+        if finding.name in hits:
+            finding.trace = paths.shown(claims.get(finding.name), *hits[finding.name])
+            finding.status, finding.depth = "violated", len(finding.trace)
+    for cover in verdict.covers:
+        if cover.name in hits:
+            flag, level = hits[cover.name]
+            cover.depth = level + claims[cover.name].over_steps
+            if options.witness:
+                cover.trace = paths.shown(claims[cover.name], flag, level)
+    verdict.conclude()
+
+
+def explain(bound: Bound, state: Any) -> None:
+    """Re-executes a state in plain Python, which raises with an explanation."""
+    list(bound.steps(state))
+    for p in [*bound.properties, *bound.covers]:
+        if not p.over_steps:
+            bound.holds(p, state)
+    for step in bound.steps(state):
+        for p in [*bound.properties, *bound.covers]:
+            if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
+                bound.holds_on(p, state, step)
+    raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")

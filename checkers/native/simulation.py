@@ -1,0 +1,308 @@
+"""Random walks with the native kernel, for spaces too large to search: seeded, repeatable, and never a proof.
+
+A walk starts in an initial state chosen at random, then takes an action chosen by weight among the enabled ones, with
+parameters chosen at random. What a walk does depends on the seed and its number alone: any number of threads, and the
+same seed later, give the same walks. What is found is rebuilt in plain Python, shortened there, and replayed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.base.options import Interrupted, Options, Progress, Walks
+from reassure.checkers.base.result import ActionCount, Finding, Reached, Verdict
+from reassure.checkers.encoding.state_layout import WORD, layout_of
+from reassure.checkers.native.codegen import Kernel
+from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.native.results import explain
+from reassure.checkers.native.search import BEAT, Clock, RaisedAt, Rows
+from reassure.checkers.native.table_text import TAG_BITS
+from reassure.checkers.native.walk_text import SKETCH
+from reassure.checkers.traces.reconstruct import Disagreement, shows, steps_between, told
+from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.language.vocabulary import GuardRefused, Property
+from reassure.spec.semantics.interpreter import Bound, Clipped, Step
+from reassure.spec.semantics.trace import Trace
+
+NEVER = 1 << 62
+PIECE = 64
+"""Walks that a thread takes at a time."""
+
+
+@dataclass
+class Walked:
+    """What walks saw, over all threads; merging two gives the same in any order."""
+
+    taken: Rows
+    lengths: Rows
+    """Number of walks by their steps."""
+    best: Rows
+    """By flag: the fewest steps to a hit, and the walk."""
+    hits: Rows
+    """By flag: walks with a hit."""
+    sketch: Rows
+    tally: Rows
+    walks: int = 0
+
+    @classmethod
+    def none(cls, actions: int, depth: int, tally: int, words: int) -> Walked:
+        zeros = np.zeros
+        best = np.full((words, 64, 2), NEVER, np.int64)
+        return cls(
+            zeros(max(actions, 1), np.int64),
+            zeros(depth, np.int64),
+            best,
+            zeros((words, 64), np.int64),
+            zeros(1 << SKETCH, np.int64),
+            zeros(tally, np.int64),
+        )
+
+    def add(self, other: Walked) -> None:
+        """Merges another thread's walks into these."""
+        self.taken += other.taken
+        self.lengths += other.lengths
+        self.hits += other.hits
+        self.tally += other.tally
+        self.walks += other.walks
+        np.maximum(self.sketch, other.sketch, out=self.sketch)
+        mine, theirs = self.best, other.best
+        sooner = (theirs[..., 0] < mine[..., 0]) | ((theirs[..., 0] == mine[..., 0]) & (theirs[..., 1] < mine[..., 1]))
+        mine[sooner] = theirs[sooner]
+
+    def distinct(self) -> int:
+        """An estimate of the number of distinct states visited (HyperLogLog; standard error 1 %)."""
+        m = len(self.sketch)
+        raw = 0.7213 / (1 + 1.079 / m) * m * m / float(np.sum(2.0 ** -self.sketch.astype(float)))
+        empty = int(np.sum(self.sketch == 0))
+        return round(m * math.log(m / empty)) if raw <= 2.5 * m and empty else round(raw)
+
+
+class Walker:
+    """Walks of one model with its kernel."""
+
+    def __init__(self, bound: Bound, kernel: Kernel, module: Any, walks: Walks, initials: Rows) -> None:
+        self.bound, self.kernel, self.module, self.walks, self.initials = bound, kernel, module, walks, initials
+        given = [walks.weights.get(name, 1) for name in kernel.actions]
+        self.weights = np.array(given or [0], np.int64)
+
+    def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
+        """Walks first..last-1; and the number of states of the last one."""
+        m, words = self.module, self.kernel.layout.words
+        found = Walked.none(len(self.kernel.actions), self.walks.depth, m.TALLY, self.kernel.claim_words)
+        row = np.zeros((1, words), np.int64)
+        states = m.walks(
+            first,
+            last,
+            self.walks.seed,
+            self.walks.depth - 1,
+            self.initials,
+            self.weights,
+            np.zeros((self.kernel.max_successors + 1, self.kernel.row_words), np.int64),
+            row,
+            found.tally,
+            found.taken,
+            found.lengths,
+            found.best,
+            found.hits,
+            np.zeros(self.kernel.claim_words, np.int64),
+            found.sketch,
+            np.zeros((0, words), np.int64) if path is None else path,
+        )
+        if found.tally[m.ERROR]:
+            raise RaisedAt(row)
+        found.walks = last - first
+        return found, int(states)
+
+    def states(self, number: int, count: int) -> list[Any]:
+        """The first so many states of a walk, by walking it again."""
+        path = np.zeros((count, self.kernel.layout.words), np.int64)
+        _, states = self.run(number, number + 1, path)
+        if states < count:
+            raise Disagreement(f"walk {number} was longer the first time")
+        return [self.kernel.layout.decode(row.view(np.uint64)) for row in path]
+
+
+def simulate(
+    bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress, walks: Walks
+) -> Verdict:
+    """Walks; fills in and returns the verdict. A property that no walk violates is `unknown`."""
+    clock = Clock(None)
+    layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
+    kernel, module = compiled(lowered, layout, verdict.model_sha256)
+    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
+    if bound.model.deadlock and options.wants("deadlock"):
+        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
+    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
+    stats = verdict.stats
+    starts = sorted({layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+    initials = np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words)
+    if not starts:
+        verdict.stopped_because = "there is no initial state"
+        return verdict
+    walker = Walker(bound, kernel, module, walks, initials)
+    seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
+    stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
+
+    def ended() -> bool:
+        asked = {p.name for p in verdict.properties}
+        return any(name in asked and seen.hits[flag] for name, flag in kernel.flags().items())
+
+    def beat() -> None:
+        clock.look()
+        progress.walks(seen.walks, walks.count, int(seen.taken.sum()), seen.distinct)
+        if options.fail_fast and ended():
+            raise Interrupted("a property is violated (--fail-fast)")
+
+    try:
+        _walk_all(walker, options.workers, seen, beat)
+        verdict.stopped_because = f"{walks.count:,} walks of at most {walks.depth:,} states were taken"
+    except KeyboardInterrupt:
+        verdict.stopped_because = "interrupted"
+    except RaisedAt as raised:
+        explain(bound, layout.decode(raised.row[0].view(np.uint64)))
+    except Interrupted as end:
+        verdict.stopped_because = str(end)
+    stats.seconds["search"] = clock.seconds
+    stats.workers, stats.bytes_per_state = options.workers, layout.bytes_per_state
+    stats.generated, stats.distinct = int(seen.taken.sum()), seen.distinct()
+    stats.clipped = int(seen.tally[module.CLIPS_TOTAL])
+    reached = np.nonzero(seen.lengths)[0]
+    stats.depth = int(reached[-1]) + 1 if len(reached) else 0
+    for (path, _), n in zip(kernel.clips, seen.tally[module.CLIP_AT : module.ERROR].tolist(), strict=True):
+        if n:
+            stats.clipped_at[path] = n
+    verdict.actions = {name: ActionCount(int(seen.taken[i])) for i, name in enumerate(kernel.actions)}
+    verdict.walks = {
+        "walks": seen.walks,
+        "depth": walks.depth,
+        "seed": walks.seed,
+        "weights": walks.weights,
+        "depths": _histogram(seen.lengths),
+    }
+    clock = Clock(None)
+    _conclude(walker, seen, verdict, options)
+    verdict.conclude()
+    stats.seconds["report"] = clock.seconds
+    return verdict
+
+
+def _walk_all(walker: Walker, workers: int, seen: Walked, beat: Callable[[], None]) -> None:
+    """All walks, a piece at a time to each thread."""
+    left = iter(range(0, walker.walks.count, PIECE))
+    busy: set[Future[tuple[Walked, int]]] = set()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            while True:
+                while len(busy) < 2 * workers and (first := next(left, None)) is not None:
+                    busy.add(pool.submit(walker.run, first, min(first + PIECE, walker.walks.count)))
+                if not busy:
+                    return
+                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_COMPLETED)
+                for job in done:
+                    seen.add(job.result()[0])
+                beat()
+        finally:
+            for job in busy:
+                job.cancel()
+
+
+def _histogram(lengths: Rows) -> list[dict[str, int]]:
+    """Walks by their number of states, in at most ten classes."""
+    longest = len(lengths)
+    width = -(-longest // 10)
+    classes = []
+    for low in range(1, longest + 1, width):
+        high = min(low + width - 1, longest)
+        number = int(lengths[low - 1 : high].sum())
+        if number:
+            classes.append({"from": low, "to": high, "walks": number})
+    return classes
+
+
+def _conclude(walker: Walker, seen: Walked, verdict: Verdict, options: Options) -> None:
+    bound, kernel = walker.bound, walker.kernel
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+
+    flags = kernel.flags()
+
+    def hit(name: str) -> tuple[int, int, int] | None:
+        """Steps, walk and number of walks with a hit."""
+        flag = flags.get(name)
+        if flag is None or not seen.hits[flag]:
+            return None
+        return int(seen.best[flag][0]), int(seen.best[flag][1]), int(seen.hits[flag])
+
+    for finding in verdict.properties:
+        if finding.kind == "deadlock":
+            found = hit("deadlock")
+        else:
+            found = hit(finding.name)
+        if found is not None:
+            finding.trace = _trace(walker, found[1], found[0] + 1, claims.get(finding.name))
+            finding.note = _share(found[2], seen.walks)
+        if finding.trace is not None:
+            finding.status, finding.depth = "violated", len(finding.trace)
+        else:
+            finding.note = finding.note or "no walk violates it; that proves nothing"
+    for cover in verdict.covers:
+        if (found := hit(cover.name)) is not None:
+            cover.depth, cover.walks = found[0] + 1, found[2]
+            if options.witness:
+                cover.trace = _trace(walker, found[1], found[0] + 1, claims[cover.name])
+
+
+def _share(number: int, walks: int) -> str:
+    return f"in {number:,} of {walks:,} walks"
+
+
+def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> Trace:
+    """The first so many states of a walk with their actions, shortened; the last one shows what is claimed."""
+    bound = walker.bound
+    states = walker.states(number, count)
+    states, steps = shortened(bound, claim, states, steps_between(bound, claim, states))
+    return told(bound, states, steps)
+
+
+def shortened(
+    bound: Bound, claim: Property | None, states: list[Any], steps: list[Step]
+) -> tuple[list[Any], list[Step]]:
+    """A run without the steps that it can do without: leaves out ever smaller pieces as long as the rest still runs and
+    shows the same (delta debugging). The result can do without none of its steps, but need not be the shortest run."""
+
+    def rerun(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+        path, done = [states[0]], []
+        if shows(bound, claim, None, None, path[0]):
+            return path, []
+        for step in kept:
+            try:
+                after = bound.take(path[-1], step.action.name, step.params)
+            except GuardRefused:
+                return None
+            if isinstance(after, Clipped):
+                return None
+            made = Step(step.action, step.params, after)
+            path.append(after)
+            done.append(made)
+            if shows(bound, claim, path[-2], made, after):
+                return path, done
+        return None
+
+    best = rerun(steps) or (states, steps)
+    piece = max(1, len(best[1]) // 2)
+    while True:
+        shorter, at = False, 0
+        while at < len(best[1]):
+            found = rerun(best[1][:at] + best[1][at + piece :])
+            if found is None:
+                at += piece
+            else:
+                best, shorter = found, True
+        if piece == 1 and not shorter:
+            return best
+        piece = max(1, piece // 2)

@@ -1,0 +1,152 @@
+"""The files of `reassure plan`: a cluster in a few lines of JSON, and reassignments in Kafka's own JSON.
+
+{"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, "topics": {"t": {"min.insync.replicas": 2}}}
+
+A file that cannot be read, or is no JSON, is a wrong command line; what it says being wrong is a wrong configuration.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reassure.checkers.base.result import Exit
+from reassure.checkers.check import Failure
+
+Partition = tuple[str, int]
+"""A topic and a partition's number."""
+Assignment = dict[Partition, tuple[int, ...]]
+MIN_ISR = "min.insync.replicas"
+INT32 = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class ClusterFile:
+    """The brokers with their racks, and what counts as enough replicas in sync."""
+
+    racks: dict[int, str | None]
+    min_isr: int = 1
+    topics: dict[str, int] = field(default_factory=dict)
+
+    def enough(self, topic: str) -> int:
+        """The topic's min.insync.replicas."""
+        return self.topics.get(topic, self.min_isr)
+
+    def rack_of(self, replicas: Iterable[int]) -> set[str]:
+        """The racks of these brokers, as far as they have one."""
+        return {rack for b in replicas if (rack := self.racks[b]) is not None}
+
+
+def name(partition: Partition) -> str:
+    """As Kafka writes it."""
+    return f"{partition[0]}-{partition[1]}"
+
+
+def _wrong(path: Path, what: str) -> NoReturn:
+    raise Failure(Exit.CONFIG, f"{path}: {what}")
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    except OSError as error:
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise Failure(Exit.USAGE, f"{path} is no JSON: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{max(keys, key=keys.count)!r} is there twice")
+    return made
+
+
+def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        _wrong(path, f"{what} is an object, not {value!r}")
+    unknown = sorted(set(value) - set(keys))
+    if unknown:
+        _wrong(path, f"{what} has no {unknown[0]!r}; it has {', '.join(keys)}")
+    missing = [key for key in needed if key not in value]
+    if missing:
+        _wrong(path, f"{what} has no {missing[0]}")
+    return value
+
+
+def _number(path: Path, value: Any, least: int, what: str) -> int:
+    if type(value) is not int or not least <= value <= INT32:
+        _wrong(path, f"{what} is a whole number of at least {least}, not {value!r}")
+    return int(value)
+
+
+def read_cluster(path: Path) -> ClusterFile:
+    """The cluster that a file describes; `Failure` names what is wrong with it."""
+    data = _object(path, _json(path), ("brokers", MIN_ISR, "topics"), ("brokers",), "a cluster")
+    if not isinstance(data["brokers"], list) or not data["brokers"]:
+        _wrong(path, "brokers is a list of at least one")
+    racks: dict[int, str | None] = {}
+    for entry in data["brokers"]:
+        broker = _object(path, entry, ("id", "rack"), ("id",), "a broker")
+        number = _number(path, broker["id"], 0, "a broker's id")
+        rack = broker.get("rack")
+        if rack is not None and not isinstance(rack, str):
+            _wrong(path, f"the rack of broker {number} is a text, not {rack!r}")
+        if number in racks:
+            _wrong(path, f"broker {number} is there twice")
+        racks[number] = rack
+    topics = {}
+    listed = data.get("topics", {})
+    if not isinstance(listed, dict):
+        _wrong(path, f"topics is an object, not {listed!r}")
+    for topic, value in listed.items():
+        entry = _object(path, value, (MIN_ISR,), (MIN_ISR,), f"topic {topic}")
+        topics[topic] = _number(path, entry[MIN_ISR], 1, f"{MIN_ISR} of {topic}")
+    return ClusterFile(racks, _number(path, data.get(MIN_ISR, 1), 1, MIN_ISR), topics)
+
+
+def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
+    """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it."""
+    data = _object(path, _json(path), ("version", "partitions"), ("version", "partitions"), "a reassignment")
+    if type(data["version"]) is not int or data["version"] != 1:
+        _wrong(path, f"version {data['version']!r} of the format; there is 1")
+    if not isinstance(data["partitions"], list) or not data["partitions"]:
+        _wrong(path, "partitions is a list of at least one")
+    found: Assignment = {}
+    for value in data["partitions"]:
+        keys = ("topic", "partition", "replicas")
+        entry = _object(path, value, (*keys, "log_dirs"), keys, "a partition")
+        if not isinstance(entry["topic"], str) or not entry["topic"]:
+            _wrong(path, f"a topic is a name, not {entry['topic']!r}")
+        partition = (entry["topic"], _number(path, entry["partition"], 0, f"a partition of {entry['topic']}"))
+        if partition in found:
+            _wrong(path, f"{name(partition)} is there twice")
+        found[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
+    return found
+
+
+def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(b) is int for b in value):
+        _wrong(path, f"{of}: replicas is a list of broker ids, not {value!r}")
+    if not value:
+        _wrong(path, f"{of} has no replicas")
+    twice = [b for b in value if value.count(b) > 1]
+    if twice:
+        _wrong(path, f"{of}: broker {twice[0]} has two replicas")
+    unknown = [b for b in value if b not in cluster.racks]
+    if unknown:
+        _wrong(path, f"{of}: broker {unknown[0]} is not in the cluster")
+    return tuple(value)
+
+
+def write_assignment(assignment: Assignment) -> str:
+    """Kafka's JSON, one partition on a line."""
+    lines = [
+        json.dumps({"topic": topic, "partition": number, "replicas": list(replicas)})
+        for (topic, number), replicas in sorted(assignment.items())
+    ]
+    return '{"version": 1, "partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"

@@ -1,0 +1,95 @@
+"""A model with one guard of one action left out, executed by plain Python: the oracle for what `guards` finds.
+
+The function that the guard stands in is compiled once more from its source with `True` in the guard's place, and its
+code takes the place of the function's while that action runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from reassure.spec.semantics.interpreter import Bound
+
+Part = tuple[int, int]
+"""Which of how many conjuncts."""
+
+
+class Unguarded(Bound):
+    """A bound model without a guard. Raises `LookupError` if the guard cannot be found in the source.
+
+    line: of the `require`; part: which conjunct of how many.
+    """
+
+    def __init__(self, bound: Bound, action: str, file: str, line: int, part: Part) -> None:
+        self._action = action
+        self._function, self._code = _left_out(file, line, part)
+        super().__init__(bound.model, bound.config)
+
+    def _run(self, name: str, *given: Any) -> Any:
+        if name != self._action:
+            return super()._run(name, *given)
+        with self._left_out():
+            return super()._run(name, *given)
+
+    @contextmanager
+    def _left_out(self) -> Iterator[None]:
+        whole = self._function.__code__
+        self._function.__code__ = self._code
+        try:
+            yield
+        finally:
+            self._function.__code__ = whole
+
+
+def _left_out(file: str, line: int, part: Part) -> tuple[FunctionType, CodeType]:
+    """The function that has the guard, and its code without it."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    place = next(
+        (f for f in tree.body if isinstance(f, ast.FunctionDef) and f.lineno <= line <= (f.end_lineno or 0)), None
+    )
+    if place is None:
+        raise LookupError(f"{file}:{line} is in no function of the module")
+    call = next((c for c in ast.walk(place) if isinstance(c, ast.Call) and _is_require(c) and c.lineno == line), None)
+    if call is None:
+        raise LookupError(f"{file}:{line} has no require")
+    number, count = part
+    condition = call.args[0]
+    if count == 1:
+        call.args[0] = ast.copy_location(ast.Constant(True), condition)
+    elif isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.And) and len(condition.values) == count:
+        condition.values[number] = ast.copy_location(ast.Constant(True), condition.values[number])
+    else:
+        raise LookupError(f"{file}:{line}: the guard is not written as {count} conjuncts")
+    place.decorator_list = []
+    function = _function(file, place.name, line)
+    if function.__code__.co_freevars:
+        raise LookupError(f"{place.name} is made within another function")
+    made: dict[str, Any] = {}
+    future = ast.parse("from __future__ import annotations").body
+    exec(compile(ast.Module([*future, place], []), file, "exec"), dict(function.__globals__), made)
+    return function, made[place.name].__code__
+
+
+def _is_require(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "require"
+
+
+def _function(file: str, name: str, line: int) -> FunctionType:
+    """The function object of a definition, also where a declaration holds it."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) != file:
+            continue
+        for value in vars(module).values():
+            found = getattr(value, "function", value)
+            if isinstance(found, FunctionType) and found.__name__ == name:
+                code = found.__code__
+                last = max((n for *_, n in code.co_lines() if n is not None), default=code.co_firstlineno)
+                if code.co_filename == file and code.co_firstlineno <= line <= last:
+                    return found
+    raise LookupError(f"{file} has no function {name} that is loaded")

@@ -1,0 +1,193 @@
+"""The reference engine: plain breadth-first search over the dataclasses, never optimised. The oracle.
+
+What it counts is the contract of every engine. `generated`: initial states and enabled transitions, clipped ones
+included. `depth`: levels, the initial states being level 1. `taken`: enabled transitions of an action. `new`: distinct
+states first reached, in their level, by the action (by the one declared first if by several). Counterexamples are the
+shortest, and among those canonical (`spec/decisions/003`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from reassure.checkers.base.options import Interrupted, Options, Progress
+from reassure.checkers.base.result import ActionCount, Finding, Reached, Verdict
+from reassure.checkers.encoding.state_layout import Layout, layout_of
+from reassure.checkers.native.table_text import TAG_BITS
+from reassure.spec.semantics.interpreter import Bound, Clipped, Step
+from reassure.spec.semantics.trace import Trace, TraceStep, replay
+
+SAMPLE = 61
+"""Every so many expansions are executed twice, to find a model that is no function of its state."""
+
+
+class Nondeterminism(Exception):
+    """A model function gave two different results for the same arguments."""
+
+
+@dataclass
+class Violation:
+    """The canonical violation of one claim: in `state`, or in the `step` from it."""
+
+    state: Any
+    key: tuple[Any, ...]
+    level: int
+    step: Step | None = None
+
+
+@dataclass
+class Search:
+    """The levels found so far and the best violation of each claim."""
+
+    bound: Bound
+    layout: Layout
+    levels: list[list[Any]] = field(default_factory=list)
+    found: dict[str, Violation] = field(default_factory=dict)
+
+    def note(self, name: str, state: Any, number: int = 0, step: Step | None = None) -> None:
+        """Keeps the violation if it is the first, or canonically smaller on the same level."""
+        level = len(self.levels)
+        old = self.found.get(name)
+        if old is not None and old.level < level:
+            return
+        key = (self.layout.encode(state), number)
+        if old is None or key < old.key:
+            self.found[name] = Violation(state, key, level, step)
+
+    def trace(self, violation: Violation) -> Trace:
+        """The canonical shortest path to a violation, replayed in plain Python before anybody sees it."""
+        path = [violation.state]
+        steps: list[Step] = []
+        for level in range(violation.level - 2, -1, -1):
+            parent, step = min(
+                ((p, s) for p in self.levels[level] for s in self.bound.steps(p) if s.after == path[0]),
+                key=lambda found: self.layout.encode(found[0]),  # the first such step, as steps come in canonical order
+            )
+            path.insert(0, parent)
+            steps.insert(0, step)
+        if violation.step is not None:
+            path.append(violation.step.after)
+            steps.append(violation.step)
+        start = next((d, p) for d, p, s in self.bound.initial_states() if s == path[0])
+        made = [TraceStep(start[0].name, start[1], "")]
+        made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
+        trace = Trace(path, made)
+        replay(trace, self.bound)
+        return trace
+
+
+def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+    """Searches every reachable state; fills in and returns the verdict.
+
+    Raises `ModelError` where the model itself is wrong, `Nondeterminism` where it is no function.
+    """
+    began = time.monotonic()
+    # The tag bits are the native search's own; the canonical order must be that of its words.
+    stats, layout = verdict.stats, layout_of(bound.type, tag=TAG_BITS)
+    stats.bytes_per_state = layout.bytes_per_state
+    claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
+    covers = [p for p in bound.covers if options.wants(p.name)]
+    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
+    if bound.model.deadlock and options.wants("deadlock"):
+        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
+    verdict.covers = [Reached(p.name) for p in covers]
+    verdict.actions = {a.name: ActionCount() for a in bound.model.actions}
+    on_state = [p for p in [*claims, *covers] if not p.over_steps]
+    on_step = {
+        a.name: [p for p in [*claims, *covers] if p.over_steps and bound.concerns(p, a)] for a in bound.model.actions
+    }
+    order = {a.name: i for i, a in enumerate(bound.model.actions)}
+    search, seen = Search(bound, layout), set()
+    frontier: list[Any] = []
+
+    def clipped(outcome: Clipped) -> None:
+        stats.clipped += 1
+        stats.clipped_at[outcome.path] = stats.clipped_at.get(outcome.path, 0) + 1
+        stats.undeclared += not outcome.declared
+
+    for _, _, state in bound.initial_states():
+        stats.generated += 1
+        if isinstance(state, Clipped):
+            clipped(state)
+        elif state not in seen:
+            seen.add(state)
+            frontier.append(state)
+
+    try:
+        expanded = 0
+        while frontier:
+            if options.depth is not None and len(search.levels) >= options.depth:
+                verdict.stopped_because = f"depth {options.depth} was reached"
+                break
+            search.levels.append(frontier)
+            stats.depth, stats.distinct = len(search.levels), len(seen)
+            first_by: dict[Any, int] = {}
+            for index, state in enumerate(frontier):
+                if index % 256 == 0:
+                    if options.budget is not None and time.monotonic() - began > options.budget:
+                        raise Interrupted(f"the budget of {options.budget:g} s ended")
+                    progress.report(stats.depth, stats.generated, len(seen), len(frontier) - index, 0)
+                stats.frontier = len(frontier) - index + len(first_by)
+                stats.distinct = len(seen)
+                for p in on_state:
+                    if bound.holds(p, state) == (p.kind == "cover"):
+                        search.note(p.name, state)
+                steps = list(bound.steps(state))
+                expanded += 1
+                if expanded % SAMPLE == 1 and list(bound.steps(state)) != steps:
+                    raise Nondeterminism(f"the same state gave different steps: {state}")
+                for number, step in enumerate(steps):
+                    stats.generated += 1
+                    verdict.actions[step.action.name].taken += 1
+                    if isinstance(step.after, Clipped):
+                        clipped(step.after)
+                        continue
+                    for p in on_step[step.action.name]:
+                        if bound.holds_on(p, state, step) == (p.kind == "cover"):
+                            search.note(p.name, state, number, step)
+                    if step.after not in seen:
+                        seen.add(step.after)
+                        first_by[step.after] = order[step.action.name]
+                    elif step.after in first_by:
+                        first_by[step.after] = min(first_by[step.after], order[step.action.name])
+                if not steps and bound.model.deadlock and not bound.is_terminal(state):
+                    search.note("deadlock", state)
+            for by in first_by.values():
+                verdict.actions[bound.model.actions[by].name].new += 1
+            frontier = list(first_by)
+            stats.frontier = len(frontier)
+            if options.fail_fast and any(p.name in search.found for p in verdict.properties):
+                verdict.stopped_because = "a property is violated (--fail-fast)"
+                break
+        else:
+            verdict.complete = True
+            verdict.stopped_because = "every reachable state was visited"
+    except KeyboardInterrupt:
+        verdict.stopped_because = "interrupted"
+    except Interrupted as stop:
+        verdict.stopped_because = str(stop)
+    stats.distinct = len(seen)
+    stats.seconds["search"] = time.monotonic() - began
+    conclude(verdict, search, options)
+    return verdict
+
+
+def conclude(verdict: Verdict, search: Search, options: Options) -> None:
+    """Turns what was found into findings with traces."""
+    began = time.monotonic()
+    for finding in verdict.properties:
+        violation = search.found.get(finding.name)
+        if violation is not None:
+            finding.status = "violated"
+            finding.trace = search.trace(violation)
+            finding.depth = len(finding.trace)
+    for cover in verdict.covers:
+        reached = search.found.get(cover.name)
+        if reached is not None:
+            cover.depth = reached.level + (reached.step is not None)
+            if options.witness:
+                cover.trace = search.trace(reached)
+    verdict.conclude()
+    verdict.stats.seconds["report"] = time.monotonic() - began

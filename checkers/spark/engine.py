@@ -1,0 +1,509 @@
+"""The distributed engine: level-synchronous search on a Spark cluster, with the native engine's kernel.
+
+Every state belongs to a partition by its hash. A level is one Spark job: tasks expand slices of it, drop duplicates
+among what they find, and send the rest to the owners; each owner looks up what arrived among all that it has seen, and
+writes what is new to the run directory. Visited states are never sent again. Small levels at the start are searched in
+the driver. The answers are the native engine's: same counts, same traces.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.base.options import Cluster, Interrupted, Options, Progress
+from reassure.checkers.base.result import ENGINE_VERSION, Verdict
+from reassure.checkers.encoding.state_layout import WORD, Layout, layout_of
+from reassure.checkers.native.codegen import Kernel
+from reassure.checkers.native.counterexample import Paths, Wanted
+from reassure.checkers.native.engine import explore
+from reassure.checkers.native.fingerprints import BITS, Key, collision_bound, new_key
+from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
+from reassure.checkers.native.search import Clock, RaisedAt, Rows, Search, Seen
+from reassure.checkers.native.table_text import TAG_BITS
+from reassure.checkers.spark.datasets import Tables, write_edges, write_states, write_summary
+from reassure.checkers.spark.partitioning import Work, with_origins
+from reassure.checkers.spark.run_directory import Commit, Identity, RunDirectory
+from reassure.checkers.spark.session import Job, NoSpark, Session, note, resolved, stopping, why_not
+from reassure.checkers.spark.session import start as start_spark
+from reassure.checkers.spark.tasks import (
+    SLICE,
+    Owned,
+    Piece,
+    Sent,
+    expand,
+    find,
+    own,
+    tidy_dead,
+    tidy_host,
+    touch,
+    warm,
+)
+from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.semantics.interpreter import Bound
+
+TASK_STATES = 250_000
+"""States that are worth a task of their own: a task costs a tenth of a second, in which so many are expanded."""
+OWNER_STATES = 50_000
+"""States of a level that are worth a task of their own among the owners."""
+
+
+@dataclass(frozen=True)
+class BareLayout:
+    """What a task has to know of a layout; the types stay with the driver, as their classes are the model's."""
+
+    words: int
+
+
+@dataclass
+class Run:
+    """A search and its run directory."""
+
+    kernel: Kernel
+    module: ModuleType
+    directory: RunDirectory
+    partitions: int
+    key: Key = ()
+    """Of fingerprints, if the tables are to hold those."""
+    token: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:12]}")
+    commits: list[Commit] = field(default_factory=list)
+    tally: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+    new: Rows = field(default_factory=lambda: np.zeros(128, np.int64))
+    seen: Seen = field(default_factory=Seen)
+    context: Any = None
+    cores: int = 2
+    jobs: int = 0
+    memory: dict[int, int] = field(default_factory=dict)
+    """Bytes of the owners' tables."""
+    expanded: int = 0
+    """Levels that were expanded, or were to be when the search was stopped."""
+    shipped: Any = None
+    """The work, broadcast once."""
+
+    @property
+    def work(self) -> Work:
+        bare: Any = BareLayout(self.kernel.layout.words)
+        shipped = replace(self.kernel, layout=bare, guards=(), clips=(), parameters=())
+        return Work(self.token, self.directory.uri, shipped, self.partitions, self.key)
+
+    def connect(self, context: Any) -> None:
+        """Uses this context from now on."""
+        self.context, self.shipped = context, context.broadcast(self.work)
+        self.cores = max(self.cores, context.defaultParallelism)
+
+    @property
+    def distinct(self) -> int:
+        return sum(c.states for c in self.commits)
+
+    def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
+        flags = [(*flag, at) for flag, at in self.seen.levels.items()]
+        made = Commit(level, files, rows, self.tally.tolist(), self.new.tolist(), flags, **more)
+        self.directory.commit(made)
+        self.commits.append(made)
+
+    def resume(self) -> None:
+        """Takes up what was committed."""
+        self.commits = self.directory.commits()
+        if self.commits:
+            last = self.commits[-1]
+            self.tally, self.new = np.array(last.tally, np.int64), np.array(last.new, np.int64)
+            self.seen.levels = {(word, bit): at for word, bit, at in last.flags}
+
+    def store(self, levels: list[list[Rows]]) -> None:
+        """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
+        without the others are no run; and without the first none is read."""
+        made = []
+        whole = [np.concatenate(level) for level in levels]
+        steps = self.kernel.parameter_words is not None
+        told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
+        for number, (rows, origins) in enumerate(told, 1):
+            owner = np.empty(len(rows), np.int64)
+            self.module.owners(rows, self.partitions, owner)
+            files: dict[int, list[str]] = {}
+            counts: dict[int, int] = {}
+            for part in range(self.partitions):
+                mine = owner == part
+                if mine.any():
+                    its = None if origins is None else origins[mine]
+                    files[part] = [self.directory.write_states(number, part, rows[mine], its)]
+                    counts[part] = int(mine.sum())
+            made.append((number, files, counts))
+        for number, files, counts in reversed(made):
+            self.commit(number, files, counts)
+        self.commits.reverse()
+
+    # -- jobs --------------------------------------------------------------------------------------------
+
+    def pieces(self, level: int) -> list[Piece]:
+        """A level in pieces for tasks."""
+        commit = self.commits[level - 1]
+        size = min(SLICE, max(1 << 10, -(-commit.states // (4 * self.cores))))
+        found = []
+        for part, names in commit.files.items():
+            (name,) = names
+            found += [Piece(name, low, min(low + size, commit.rows[part])) for low in range(0, commit.rows[part], size)]
+        return found
+
+    def tasks(self, states: int) -> int:
+        return max(1, min(4 * self.cores, states // TASK_STATES))
+
+    def job(self, run: Callable[[], Any], beat: Callable[[], None]) -> tuple[Any, int]:
+        """A job's result, and the bytes it shuffled."""
+        self.jobs += 1
+        job = Job(self.context, f"reassure-{self.token}-{self.jobs}", run)
+        return job.result(beat), job.shuffled()
+
+    def step(self, beat: Callable[[], None]) -> bool:
+        """Finds and commits the next level; whether it has any states."""
+        began = time.monotonic()
+        level = len(self.commits)
+        last, pieces, work = self.commits[-1], self.pieces(level), self.shipped
+        history = {p: [n for c in self.commits for n in c.files.get(p, [])] for p in range(self.partitions)}
+        taken_in = {part: len(files) for part, files in history.items()}
+        tasks = self.tasks(last.states)
+        owners = min(self.partitions, self.cores, max(1, last.states // OWNER_STATES))
+
+        def run() -> list[Owned | Sent]:
+            arrived = (
+                self.context.parallelize(pieces, min(tasks, len(pieces)))
+                .mapPartitions(lambda some: expand(work.value, taken_in, some))
+                .partitionBy(owners, lambda part: part)
+            )
+            found: list[Owned | Sent] = arrived.mapPartitions(
+                lambda some: own(work.value, level, history, some)
+            ).collect()
+            return found
+
+        found, shuffled = self.job(run, beat)
+        flags = np.zeros(self.kernel.claim_words, np.int64)
+        files: dict[int, list[str]] = {}
+        rows: dict[int, int] = {}
+        tally, new = self.tally.copy(), self.new.copy()
+        for what in found:
+            if isinstance(what, Sent):
+                if what.raised is not None:
+                    raise RaisedAt(what.raised)
+                tally += what.tally
+                flags |= what.flags
+            else:
+                new += what.new
+                self.memory[what.part] = what.memory
+                if what.file is not None:
+                    files[what.part], rows[what.part] = [what.file], what.rows
+        generated = int(tally[self.module.GENERATED] - self.tally[self.module.GENERATED])
+        self.tally, self.new = tally, new
+        self.seen.note_words(level, flags)
+        if not files:
+            return False
+        order = sorted(files)
+        seconds = time.monotonic() - began
+        self.commit(
+            level + 1, {p: files[p] for p in order}, {p: rows[p] for p in order},
+            shuffled=shuffled, seconds=seconds, generated=generated,
+        )  # fmt: skip
+        return True
+
+    def find(self, level: int, wanted: Wanted) -> Rows | None:
+        """The smallest wanted state of a level: here if the level is small, else by a job."""
+        pieces, work = self.pieces(level), self.shipped
+        if self.commits[level - 1].states < OWNER_STATES or self.context is None:
+            found = list(find(self.work, level, wanted, pieces))
+        else:
+            tasks = min(self.tasks(self.commits[level - 1].states), len(pieces))
+            found = self.job(
+                lambda: (
+                    self.context.parallelize(pieces, tasks)
+                    .mapPartitions(lambda some: find(work.value, level, wanted, some))
+                    .collect()
+                ),
+                lambda: None,
+            )[0]
+        rows = [np.array(words, np.int64) for words in found]
+        return min(rows, key=lambda r: tuple(r.view(np.uint64).tolist()), default=None)
+
+
+def check(
+    bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress, cluster: Cluster
+) -> Verdict:
+    """Searches every reachable state; fills in and returns the verdict. Raises as the native engine does, `NoSpark`,
+    `RunDirectoryError`, `OSError`."""
+    if lacking := why_not():
+        raise NoSpark(lacking)
+    cluster = resolved(cluster)
+    clock = Clock(options.budget)
+    layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
+    place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
+    directory = RunDirectory.at(place)
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as last:
+        kernel: Future[Work] = Future()
+        session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
+        with stopping(session):
+            try:
+                partitions = cluster.partitions or _usual(cluster, directory, session)
+                words = layout.words
+                key = _key(cluster, directory, words)
+                identity = Identity(
+                    verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, words,
+                    cluster.steps, key,
+                )  # fmt: skip
+                if cluster.resume:
+                    directory.must_be(identity)
+                else:
+                    directory.begin(identity)
+                checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session, kernel)
+                tidy_dead()
+                last.callback(checking.tidy)  # a task that still ran may have begun a table again
+                try:
+                    verdict = checking.run(lowered, directory, partitions, key)
+                finally:  # also after a failure: what stays in memory is missing for the next run
+                    checking.leave()
+                session.result()  # a cluster that cannot be reached is said also where it was not needed
+                return verdict
+            finally:
+                if cluster.out is None:
+                    shutil.rmtree(place, ignore_errors=True)
+
+
+def _key(cluster: Cluster, directory: RunDirectory, words: int) -> Key:
+    """The key of the fingerprints, if there are to be some: that of the run that goes on, or a new one."""
+    if not cluster.fingerprints:
+        return ()
+    return (cluster.resume and directory.identity().fingerprints) or new_key(words)
+
+
+def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) -> int:
+    """Partitions where none are asked for: those of the run that goes on, or two for each core."""
+    if cluster.resume:
+        return directory.identity().partitions
+    if cluster.master.startswith("local"):
+        return 2 * cores_of(cluster.master)
+    return 2 * int(session.result().context.defaultParallelism)
+
+
+def _started(name: str, cluster: Cluster, work: Future[Work]) -> Session:
+    """A session whose workers load what they need while the driver searches the small levels.
+
+    work: with a kernel whose machine code is on disk.
+    """
+    session, cores = start_spark(name, cluster), cores_of(cluster.master)
+    if session.ours and session.context.uiWebUrl:
+        note(f"Spark UI: {session.context.uiWebUrl}")
+    context = session.context
+    if session.ours:
+
+        def warm_up() -> None:
+            ready = work.result()
+            context.parallelize(range(cores), cores).foreach(lambda _: warm(ready))
+
+        Job(context, "reassure-warm", warm_up)
+    return session
+
+
+def cores_of(master: str) -> int:
+    """Cores that a master's name tells of; 2 if it does not tell."""
+    inner = master.partition("[")[2].rstrip("]").split(",")
+    if master.startswith("local-cluster") and len(inner) >= 2 and inner[0].isdigit() and inner[1].isdigit():
+        return int(inner[0]) * int(inner[1])
+    if inner[0].isdigit():
+        return int(inner[0])
+    return os.cpu_count() or 2 if master.startswith("local") else 2
+
+
+@dataclass
+class _Check:
+    bound: Bound
+    options: Options
+    verdict: Verdict
+    progress: Progress
+    cluster: Cluster
+    clock: Clock
+    layout: Layout
+    session: Future[Session]
+    work: Future[Work]
+    """To be given to the workers, for warming up."""
+    started: Run | None = None
+    searched: Search | None = None
+    """What was searched in the driver."""
+
+    def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int, key: Key) -> Verdict:
+        bound, verdict, options = self.bound, self.verdict, self.options
+        began = time.monotonic()
+        self.progress.ready("compiling")
+        kernel, module = compiled(lowered, self.layout, verdict.model_sha256, parameters=self.cluster.steps)
+        run = Run(kernel, module, directory, partitions, key, tally=np.zeros(module.TALLY, np.int64))
+        self.started = run
+        run.cores = max(1, cores_of(self.cluster.master))
+        stats = verdict.stats
+        touch(run.work)
+        self.work.set_result(run.work)
+        stats.seconds["compile"] = time.monotonic() - began
+        self.progress.begin()
+        self.clock = Clock(options.budget)  # as of the native engine: of the search
+        stats.bytes_per_state, stats.workers = self.layout.bytes_per_state, run.cores
+        claims, start = open_findings(bound, options, verdict), Start.of(bound, self.layout)
+        if self.cluster.resume:
+            run.resume()
+        paths: Paths | None = None
+        try:
+            if not run.commits:
+                paths = self._in_driver(run, start, claims)
+            if paths is None:
+                run.connect(self.session.result().context)
+                self._distributed(run, start, claims)
+        except KeyboardInterrupt:
+            verdict.stopped_because = "interrupted"
+        except RaisedAt as raised:
+            explain(bound, self.layout.decode(raised.row.view(np.uint64)))
+        except (Interrupted, MemoryError) as end:
+            verdict.stopped_because = str(end) or "no more memory was to be had"
+        count(verdict, start, kernel, module, run.tally, run.new)
+        if not run.commits and self.searched is not None:  # ended before anything was committed
+            paths = Paths.of(bound, self.searched)
+        if paths is None:
+            stats.distinct, stats.depth, stats.memory = run.distinct, run.expanded, sum(run.memory.values())
+            paths = Paths(bound, kernel, run.find)
+            stats.bytes_per_state = 8 * run.work.table_words
+        stats.seconds["search"] = self.clock.seconds
+        began = time.monotonic()
+        conclude(bound, kernel, run.seen, paths, verdict, options)
+        stats.seconds["report"] = time.monotonic() - began
+        verdict.spark = spark_record(run, self.cluster)
+        if self.cluster.steps and run.commits and verdict.stopped_because != "interrupted":
+            self._export(run, lowered)
+        return verdict
+
+    def _in_driver(self, run: Run, start: Start, claims: set[str]) -> Paths | None:
+        """The levels at the start; the paths if that was all."""
+        search = self.searched = Search.of(run.kernel, run.module, self.options.workers, self.options.memory)
+        search.seed(start.rows)
+
+        def stop(left: int) -> None:
+            self.clock.look()
+            generated = start.generated + sum(int(w.tally[run.module.GENERATED]) for w in search.workers)
+            self.progress.report(len(search.levels), generated, search.distinct, left, search.memory)
+
+        def enough() -> bool:
+            return sum(len(p) for p in search.levels[-1]) >= self.cluster.small
+
+        try:
+            ended = explore(search, run.seen, self.options, claims, stop, self.verdict, enough)
+        finally:
+            run.tally = np.sum([w.tally for w in search.workers], axis=0)
+            run.new = search.new
+            stats = self.verdict.stats
+            stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
+        if not ended or self.cluster.out is not None:
+            run.store([*search.levels, search.beyond] if search.beyond else search.levels)
+        return Paths.of(self.bound, search) if ended else None
+
+    def _distributed(self, run: Run, start: Start, claims: set[str]) -> None:
+        verdict, options = self.verdict, self.options
+        verdict.stopped_because = "every reachable state was visited"
+
+        def beat() -> None:
+            self.clock.look()
+            generated = start.generated + int(run.tally[run.module.GENERATED])
+            shuffled = sum(c.shuffled for c in run.commits)
+            self.progress.report(
+                len(run.commits), generated, run.distinct, run.commits[-1].states, sum(run.memory.values()),
+                f"{shuffled / 2**20:,.0f} MiB shuffled",
+            )  # fmt: skip
+
+        run.expanded = len(run.commits) - 1
+        while True:
+            verdict.stats.frontier = run.commits[-1].states
+            if options.depth is not None and len(run.commits) > options.depth:
+                verdict.stopped_because = f"depth {options.depth} was reached"
+                return
+            if options.fail_fast and run.seen.fallen(run.kernel, claims):
+                verdict.stopped_because = "a property is violated (--fail-fast)"
+                return
+            if options.memory is not None and sum(run.memory.values()) > options.memory:
+                verdict.stopped_because = f"the memory limit of {options.memory / 2**20:,.0f} MiB was passed"
+                return
+            run.expanded = len(run.commits)
+            if not run.step(beat):
+                verdict.complete, verdict.stats.frontier = True, 0
+                return
+
+    def _export(self, run: Run, lowered: Elaborated) -> None:
+        """Writes the datasets: here if they are small, else by jobs."""
+        tables, work = Tables.of(self.layout, run.kernel, lowered), run.work
+        large = run.distinct >= TASK_STATES
+        if large and run.context is None:
+            run.connect(self.session.result().context)
+        for commit in run.commits:
+            pieces, level, shipped = run.pieces(commit.level), commit.level, run.shipped
+            expanded = self.verdict.complete or level < len(run.commits)
+            if not large:
+                list(write_states(work, tables, level, pieces))
+                if expanded:
+                    list(write_edges(work, tables, level, pieces))
+                continue
+
+            def write(some: Any, shipped: Any = shipped, level: int = level, edges: bool = expanded) -> Any:
+                some = list(some)
+                yield from write_states(shipped.value, tables, level, some)
+                if edges:
+                    yield from write_edges(shipped.value, tables, level, some)
+
+            rdd = run.context.parallelize(pieces, min(4 * run.cores, len(pieces))).mapPartitions(write)
+            run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
+        write_summary(run.directory, run.commits, self.verdict)
+
+    def tidy(self) -> None:
+        """Removes the caches of this host."""
+        if self.started is not None:
+            tidy_host(self.started.token)
+
+    def leave(self) -> None:
+        """Removes the caches, on every host that may have some."""
+        if (run := self.started) is None:
+            return
+        tidy_host(run.token)
+        if run.context is not None and not self.cluster.master.startswith("local"):
+            token = run.token
+            with contextlib.suppress(Exception):
+                many = 4 * run.context.defaultParallelism
+                rdd = run.context.parallelize(range(many), many)
+                Job(run.context, f"reassure-{token}-tidy", lambda: rdd.foreach(lambda _: tidy_host(token))).briefly(10)
+
+
+def _saying(progress: Progress, what: str) -> Callable[[], None]:
+    return lambda: progress.proof(what)
+
+
+def spark_record(run: Run, cluster: Cluster) -> dict[str, Any]:
+    """What the record says of the distribution."""
+    used = run.key and run.context is not None
+    return {
+        "master": cluster.master,
+        "partitions": run.partitions,
+        **({"fingerprints": {"bits": BITS, "collision_bound": collision_bound(run.distinct)}} if used else {}),
+        "levels": [
+            {
+                "level": c.level,
+                "states": c.states,
+                "visited": sum(other.states for other in run.commits[: c.level]),
+                "generated": c.generated,
+                "shuffled_bytes": c.shuffled,
+                "seconds": round(c.seconds, 3),
+            }
+            for c in run.commits
+        ],
+    }
+
+
+__all__ = ["check"]

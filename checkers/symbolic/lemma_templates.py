@@ -1,0 +1,301 @@
+"""Candidate lemmas over the fields of a state: relations that may always hold, to be weeded out by whoever uses them.
+
+Atoms are bools, sets being empty, optionals being absent, counters at zero; relations are those between two sets of one
+sort (within, apart), a member and a set, two numbers (at most). A relation may stand alone or under an atom. Messages
+in flight are taken apart: what is said of one holds where there is one. Every lemma has a text in the model's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+from reassure.checkers.encoding.state_layout import codes
+from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.lowering import Elaborated, Leaf
+from reassure.spec.frontend.symbolic_values import bits_of
+from reassure.spec.language.types import (
+    BagType,
+    BoolType,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
+
+MOST = 150_000
+"""Candidates made, at the most."""
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A condition over a state, and how to say it."""
+
+    text: str
+    node: Node
+
+
+@dataclass(frozen=True)
+class Part:
+    """A scalar (or something made of some) with its name; `given` is when it means anything."""
+
+    text: str
+    node: Node
+    given: Node | None = None
+    given_text: str = ""
+
+
+class Fields:
+    """The parts of a state, by what they are."""
+
+    def __init__(self, model: Elaborated) -> None:
+        self.graph: Graph = model.graph
+        self.sets: list[Part] = []
+        self.ids: list[Part] = []
+        self.bools: list[Part] = []
+        self.ints: list[Part] = []
+        self.present: list[Part] = []
+        self.seqs: list[Part] = []
+        self.maps: dict[str, list[Part]] = {}
+        """Entries of maps with id keys, by name: of the state, and of messages."""
+        leaves = iter(model.leaves)
+        self._take(model.bound.type, leaves, None, "")
+
+    def _take(self, kind: Type, leaves: Iterator[Leaf], given: Node | None, given_text: str) -> None:
+        g = self.graph
+        if isinstance(kind, RecordType):
+            for _, inner in kind.fields:
+                self._take(inner, leaves, given, given_text)
+        elif isinstance(kind, MapType):
+            for _ in range(kind.key.count):
+                self._take(kind.value, leaves, given, given_text)
+        elif isinstance(kind, OptionType):
+            leaf = next(leaves)
+            there = g.var(leaf.path, leaf.type)
+            name = _name(leaf.path)
+            self.present.append(Part(name, there, given, given_text))
+            self._take(kind.inner, leaves, there, f"{name} is not None")
+        elif isinstance(kind, BagType):
+            for i in range(kind.size):
+                leaf = next(leaves)
+                slot = g.var(leaf.path, leaf.type)
+                there = g.not_(g.eq(slot, g.num(0)))
+                name = _name(leaf.path)
+                self.present.append(Part(f"{name}#{i}", there))
+                self._message(kind.item, slot, there, f"{name}#{i}")
+        else:
+            leaf = next(leaves)
+            node = g.var(leaf.path, leaf.type)
+            self._scalar(_name(leaf.path), node, kind, given, given_text)
+
+    def _message(self, kind: RecordType, slot: Node, there: Node, name: str) -> None:
+        g = self.graph
+        record = g.op("record", kind, (slot,))
+        names = list(_leaf_names(kind))
+        for code in codes(kind):
+            inner = g.op("unpack", code.type, (record,), code.leaf)
+            if not code.optional:
+                self._scalar(f"{name}.{names[code.leaf]}", inner, code.type, there, f"{name} is there")
+
+    def _scalar(self, name: str, node: Node, kind: Type, given: Node | None, given_text: str) -> None:
+        part = Part(name, node, given, given_text)
+        if isinstance(kind, BoolType):
+            self.bools.append(part)
+        elif isinstance(kind, IntType) and name.endswith("]"):
+            self.maps.setdefault(name.split("[")[0], []).append(part)
+        elif isinstance(kind, IntType):
+            self.ints.append(part)
+        elif isinstance(kind, SetType):
+            self.sets.append(part)
+        elif isinstance(kind, SeqType) and bits_of(kind.item):
+            self.seqs.append(part)
+            made = self.graph.op("seq_set", SetType(kind.item), (node,))
+            self.sets.append(Part(f"set({name})", made, given, given_text))
+        elif isinstance(kind, IdType | EnumType):
+            self.ids.append(part)
+
+
+def _name(path: str) -> str:
+    return path.lstrip(".").split("#")[0].rstrip("?!")
+
+
+def _leaf_names(kind: Type, name: str = "") -> Iterator[str]:
+    """Names of a record's scalars, in order."""
+    if isinstance(kind, RecordType):
+        for field, inner in kind.fields:
+            yield from _leaf_names(inner, f"{name}.{field}" if name else field)
+    elif isinstance(kind, MapType):
+        for key in kind.key.values():
+            yield from _leaf_names(kind.value, f"{name}[{key}]")
+    elif isinstance(kind, OptionType):
+        yield name
+        yield from _leaf_names(kind.inner, name)
+    else:
+        yield name
+
+
+def candidates(model: Elaborated, holds: Callable[[Node], bool]) -> list[Lemma]:
+    """Those that `holds` accepts, without the ones that follow from simpler ones among them.
+
+    holds: whether a condition is true in all states at hand.
+    """
+    g, f = model.graph, Fields(model)
+    counts = {v for v in vars(model.bound.config).values() if type(v) is int}
+    atoms = list(_atoms(g, f, counts))
+    seen: set[Node] = {g.true, g.false}
+    kept: list[Lemma] = []
+
+    def take(lemma: Lemma) -> None:
+        if lemma.node in seen or (lemma.node.op == "or" and any(t in true for t in lemma.node.args)):
+            return
+        seen.add(lemma.node)
+        if holds(lemma.node):
+            kept.append(lemma)
+
+    true: set[Node] = set()
+    plain = [*_relations(g, f), *_sequences(g, f), *_up_to_date(g, f)]
+    for lemma in [*plain, *(_under(g, [a.part], a.node, a.text) for a in atoms)]:
+        take(lemma)
+    true = {lemma.node for lemma in kept}
+    made = 0
+    simple = list(_relations(g, f, wide=False)) + list(_sequences(g, f)) + list(_up_to_date(g, f))
+    others = [*simple, *(_under(g, [a.part], a.node, a.text) for a in atoms)]
+    for atom in (a for a in atoms if a.premise):
+        premise = atom.node if atom.part.given is None else g.and_(atom.part.given, atom.node)
+        for other in others:
+            node = g.or_(g.not_(premise), other.node)
+            if made < MOST and not any(t in true for t in (node.args if node.op == "or" else (node,))):
+                made += 1
+                take(Lemma(f"{atom.text} implies {other.text}", node))
+    return kept
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A condition on one part of the state."""
+
+    text: str
+    node: Node
+    part: Part
+    premise: bool = True
+    """Whether other lemmas may stand under it."""
+
+
+def _under(g: Graph, parts: list[Part], node: Node, text: str) -> Lemma:
+    """A relation where its parts mean something."""
+    givens = {p.given: p.given_text for p in parts if p.given is not None}
+    for given in givens:
+        node = g.or_(g.not_(given), node)
+    said = " and ".join(sorted(givens.values()))
+    return Lemma(f"({text} if {said})" if said else text, node)
+
+
+def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
+    """wide: also of sets less others."""
+    sets = [*f.sets, *(p for p in _differences(g, f) if wide or "|" in p.text)]
+    for a, b in permutations(sets, 2):
+        if a.node.type == b.node.type and (a in f.sets or (wide and b in f.sets)):
+            yield _under(g, [a, b], g.subset(a.node, b.node), f"{a.text} <= {b.text}")
+    for a, b in combinations(f.sets, 2):
+        if a.node.type == b.node.type:
+            empty = g.eq(g.inter(a.node, b.node), g.const(0, a.node.type))
+            yield _under(g, [a, b], empty, f"{a.text} and {b.text} are disjoint")
+    for a, b in ((a, b) for a in f.sets for b in f.sets):
+        if a.given is not None and b.given is None and a.node.type == b.node.type:  # a message that asks for a change
+            yield _under(g, [a], g.not_(g.eq(a.node, b.node)), f"{a.text} != {b.text}")
+    for x in f.ids:
+        for a in sets:
+            assert isinstance(a.node.type, SetType)
+            if a.node.type.item == x.node.type:
+                inside = g.member(x.node, a.node)
+                yield _under(g, [x, a], inside, f"{x.text} in {a.text}")
+                yield _under(g, [x, a], g.not_(inside), f"{x.text} not in {a.text}")
+    for x, y in combinations(f.ids, 2):
+        if x.node.type == y.node.type:
+            yield _under(g, [x, y], g.eq(x.node, y.node), f"{x.text} == {y.text}")
+    for x, y in permutations(f.ints, 2):
+        yield _under(g, [x, y], g.le(x.node, y.node), f"{x.text} <= {y.text}")
+
+
+def _sequences(g: Graph, f: Fields) -> Iterator[Lemma]:
+    """One sequence is another, or what another leaves without a set."""
+    for a, b in permutations(f.seqs, 2):
+        if a.node.type != b.node.type or (a.given, b.given) != (None, None):
+            continue
+        yield Lemma(f"{a.text} == {b.text}", g.eq(a.node, b.node))
+        for s in f.sets:
+            assert isinstance(a.node.type, SeqType)
+            if s.given is None and s.node.type == SetType(a.node.type.item):
+                rest = g.minus(g.full(a.node.type.item), s.node)
+                kept = g.op("seq_keep", a.node.type, (a.node, rest))
+                yield Lemma(f"{a.text} without {s.text} == {b.text}", g.eq(kept, b.node))
+
+
+def _up_to_date(g: Graph, f: Fields) -> Iterator[Lemma]:
+    """A message's set lies within one of the state, but for members whose entry in a map is another by now."""
+    messages = [p for p in f.sets if p.given is not None]
+    for a in messages:
+        assert isinstance(a.node.type, SetType)
+        prefix = a.text.rsplit(".", 1)[0]
+        for name, entries in f.maps.items():
+            current = f.maps.get(name.removeprefix(prefix + "."), [])
+            if not name.startswith(prefix) or len(entries) != len(current) or len(entries) != a.node.type.item.count:
+                continue
+            for e, c in zip(entries, current, strict=True):
+                yield _under(g, [e, c], g.le(e.node, c.node), f"{e.text} <= {c.text}")
+                yield _under(g, [e, c], g.le(c.node, e.node), f"{c.text} <= {e.text}")
+            same = [g.eq(e.node, c.node) for e, c in zip(entries, current, strict=True)]
+            fresh = g.inter(a.node, g.build(a.node.type.item, same))
+            for b in f.sets:
+                if b.given is None and b.node.type == a.node.type:
+                    short = name.removeprefix(prefix + ".")
+                    yield _under(g, [a], g.subset(fresh, b.node), f"{a.text} with the same {short} <= {b.text}")
+
+
+def _differences(g: Graph, f: Fields) -> Iterator[Part]:
+    """What is left of a set without another: of the state's own, not of messages'."""
+    own = [p for p in f.sets if p.given is None]
+    for a, b in permutations(own, 2):
+        if a.node.type == b.node.type:
+            yield Part(f"({a.text} - {b.text})", g.minus(a.node, b.node))
+    for a, b in combinations(own, 2):
+        if a.node.type == b.node.type:
+            yield Part(f"({a.text} | {b.text})", g.union(a.node, b.node))
+
+
+def _atoms(g: Graph, f: Fields, counts: set[int]) -> Iterator[Atom]:
+    for p in f.bools:
+        yield Atom(p.text, p.node, p)
+        yield Atom(f"not {p.text}", g.not_(p.node), p)
+    for p in f.present:
+        bare = Part(p.text, p.node)
+        yield Atom(f"{p.text} is there", p.node, bare)
+        yield Atom(f"{p.text} is absent", g.not_(p.node), bare)
+    for p in f.sets:
+        assert isinstance(p.node.type, SetType)
+        empty = g.eq(p.node, g.const(0, p.node.type))
+        yield Atom(f"{p.text} is empty", empty, p, premise=p.given is None)
+        yield Atom(f"{p.text} is not empty", g.not_(empty), p, premise=p.given is None)
+        for k in sorted(counts):
+            if 1 < k < p.node.type.item.count:
+                enough = g.le(g.num(k), g.card(p.node))
+                yield Atom(f"len({p.text}) >= {k}", enough, p)
+                yield Atom(f"len({p.text}) < {k}", g.not_(enough), p)
+    for x, y in combinations(f.ints, 2):
+        if (x.given is None) != (y.given is None) and x.node.type == y.node.type:
+            message = y if x.given is None else x
+            yield Atom(f"{x.text} == {y.text}", g.eq(x.node, y.node), message)
+    for p in f.ints:
+        assert isinstance(p.node.type, IntType)
+        low = g.num(p.node.type.low)
+        yield Atom(f"{p.text} == {p.node.type.low}", g.eq(p.node, low), p, premise=False)
+        yield Atom(f"{p.text} > {p.node.type.low}", g.not_(g.eq(p.node, low)), p, premise=False)
+
+
+__all__ = ["Lemma", "candidates"]

@@ -1,0 +1,172 @@
+"""A model as a symbolic transition system: states, steps and claims as Z3 formulas over numbered copies of the state.
+
+Copies are named `path@k`; a step from copy k to copy k+1 has parameters of its own, free variables that range over what
+their types and the sets they are drawn from allow. A step that would leave a bound is no step: it is `clipped`, and
+where Python would raise is `error`, both conditions of their own that a proof has to exclude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from reassure.checkers.encoding.state_layout import Layout, coded, layout_of
+from reassure.checkers.symbolic.smt_terms import Term, Terms, fresh, same, value
+from reassure.checkers.symbolic.type_invariant import well_formed
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowering import Elaborated, Formula, Outcome, Parameter
+
+
+@dataclass(frozen=True)
+class SymbolicStep:
+    """One action from a copy of the state to the next."""
+
+    name: str
+    enabled: z3.BoolRef
+    """Parameters in range and every guard passed."""
+    clipped: z3.BoolRef
+    """Enabled, but the outcome leaves a bound."""
+    error: z3.BoolRef
+    """Python would raise."""
+    taken: z3.BoolRef
+    """Enabled, not clipped, and the next copy is the outcome."""
+
+
+class Machine:
+    """The transition system of an elaborated model."""
+
+    def __init__(self, lowered: Elaborated) -> None:
+        self.model = lowered
+        self.layout: Layout = layout_of(lowered.bound.type)
+        self.kinds = {leaf.path: leaf.type for leaf in lowered.leaves}
+        self._copies: dict[int, dict[str, Term]] = {}
+        self._params: dict[tuple[int, Node], Term] = {}
+        self._terms: dict[int, Terms] = {}
+        self._steps: dict[int, list[SymbolicStep]] = {}
+
+    # -- the state ----------------------------------------------------------------------------------
+
+    def state(self, k: int) -> dict[str, Term]:
+        """The scalars of copy k, by path."""
+        if k not in self._copies:
+            self._copies[k] = {path: fresh(f"{path}@{k}", kind) for path, kind in self.kinds.items()}
+        return self._copies[k]
+
+    def terms(self, k: int) -> Terms:
+        """Nodes over copy k, primed ones over copy k+1, parameters of the step between."""
+        if k not in self._terms:
+
+            def leaf(path: str) -> Term:
+                return self.state(k + 1)[path[:-1]] if path.endswith("'") else self.state(k)[path]
+
+            self._terms[k] = Terms(leaf, lambda node: self._param(k, node))
+        return self._terms[k]
+
+    def _param(self, k: int, node: Node) -> Term:
+        if (k, node) not in self._params:
+            self._params[k, node] = fresh(f"{node.data[0]}{node.data[1]}#{node.number}@{k}", node.type)
+        return self._params[k, node]
+
+    def well_formed(self, k: int) -> z3.BoolRef:
+        """Every scalar is within its type: true of all states, reachable or not."""
+        return z3.And(*well_formed(self.model.bound.type, iter(self.state(k).values())))
+
+    def decoded(self, k: int, model: z3.ModelRef) -> Any:
+        """The Python state that a model gives copy k."""
+        numbers = [value(term, self.kinds[path], model) for path, term in self.state(k).items()]
+        words = [0] * self.layout.words
+        for f in self.layout.fields:
+            words[f.word] |= coded(numbers, f.code) << f.shift
+        return self.layout.decode(words)
+
+    def equals(self, k: int, state: Any) -> z3.BoolRef:
+        """Copy k is this Python state."""
+        from reassure.checkers.encoding.state_layout import scalars
+        from reassure.checkers.symbolic.smt_terms import Seq
+        from reassure.spec.language.types import BoolType, IntType, SeqType
+
+        found = []
+        for (path, term), number in zip(self.state(k).items(), scalars(state, self.model.bound.type), strict=True):
+            kind = self.kinds[path]
+            if isinstance(kind, SeqType):
+                assert isinstance(term, Seq)
+                bits = term.items[0].size() if term.items else 0
+                found.append(term.length == (number >> 56))
+                found += [item == (number >> (i * bits)) % (1 << bits) for i, item in enumerate(term.items)]
+            elif isinstance(kind, BoolType):
+                found.append(term == bool(number))
+            else:
+                found.append(term == number + (kind.low if isinstance(kind, IntType) else 0))
+        return z3.And(*found)
+
+    def differ(self, j: int, k: int) -> z3.BoolRef:
+        """Copies j and k are different states."""
+        return z3.Not(z3.And(*(same(a, self.state(k)[path]) for path, a in self.state(j).items())))
+
+    # -- behaviour ------------------------------------------------------------------------------------
+
+    def initial(self) -> z3.BoolRef:
+        """Copy 0 is an initial state that leaves no bound."""
+        found = []
+        for outcome in self.model.initials:
+            terms = Terms(lambda path: self.state(0)[path], lambda node: self._param(-1, node))
+            enabled, clipped, _ = self._judged(outcome, terms)
+            found.append(z3.And(enabled, z3.Not(clipped), *self._becomes(outcome, terms, 0)))
+        return z3.Or(*found)
+
+    def steps(self, k: int) -> list[SymbolicStep]:
+        """Every action from copy k to copy k+1, in the model's order."""
+        if k not in self._steps:
+            made, terms = [], self.terms(k)
+            for outcome in self.model.actions:
+                enabled, clipped, error = self._judged(outcome, terms)
+                taken = z3.And(enabled, z3.Not(clipped), *self._becomes(outcome, terms, k + 1))
+                made.append(SymbolicStep(outcome.name, enabled, clipped, error, taken))
+            self._steps[k] = made
+        return self._steps[k]
+
+    def step(self, k: int) -> z3.BoolRef:
+        """Some action leads from copy k to copy k+1."""
+        return z3.Or(*(s.taken for s in self.steps(k)))
+
+    def _becomes(self, outcome: Outcome, terms: Terms, k: int) -> Iterator[z3.BoolRef]:
+        for (_, after), node in zip(self.state(k).items(), outcome.next, strict=True):
+            yield same(after, terms(node))
+
+    def _judged(self, outcome: Outcome, terms: Terms) -> tuple[z3.BoolRef, z3.BoolRef, z3.BoolRef]:
+        """Enabled, clipped, error."""
+        given = [c for p in outcome.params for c in self._drawn(p, terms)]
+        passed, errors = list(given), []
+        for check in outcome.checks:
+            condition = terms(check.condition)
+            if check.kind == "error":
+                errors.append(z3.And(*passed, z3.Not(condition)))
+            passed.append(condition)
+        enabled = z3.And(*passed)
+        clipped = z3.And(enabled, z3.Or(*(terms(condition) for _, condition, _ in outcome.clips)))
+        return enabled, clipped, z3.Or(*errors)
+
+    def _drawn(self, p: Parameter, terms: Terms) -> Iterator[z3.BoolRef]:
+        """What a parameter may be."""
+        if isinstance(p.drawn, tuple):
+            chosen = terms(p.leaves[0])
+            slots = [terms(s) for s in p.drawn]
+            yield z3.Or(*(z3.And(same(chosen, s), s != 0) for s in slots))
+            return
+        yield from well_formed(p.type, iter([terms(leaf) for leaf in p.leaves]))
+        if p.drawn is not None:
+            made = self.model.graph.member(p.leaves[0], p.drawn)
+            yield terms(made)
+
+    # -- claims -----------------------------------------------------------------------------------------
+
+    def holds(self, formula: Formula, k: int) -> z3.BoolRef:
+        """A claim over states, of copy k."""
+        return self.terms(k)(formula.condition)
+
+    def raises(self, formulas: list[Formula], k: int) -> z3.BoolRef:
+        """Evaluating one of them on copy k raises."""
+        return z3.Or(*(z3.Not(self.terms(k)(c.condition)) for f in formulas for c in f.checks))

@@ -1,0 +1,211 @@
+"""Why a property is decided as it is at the end of a trace: the line that decided, and which part of it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from reassure.checkers.traces.format_value import natural, plain
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import Bound, Step
+from reassure.spec.semantics.trace import Trace
+
+UNKNOWN = object()
+
+OUT_OF_PLACE = (
+    AttributeError,  # None.x
+    TypeError,  # None < 1
+    KeyError,  # map[None]
+    IndexError,  # ()[0]
+    ValueError,  # max of nothing
+    StopIteration,  # next of nothing
+    RuntimeError,  # the same within a comprehension
+)
+"""What the legal Python of a model raises where that which guards it does not hold."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a claim saw where it was decided."""
+
+    names: dict[str, Any]
+    local: frozenset[str]
+    """The names that are its own; the others stand for the same in every state."""
+    told: tuple[type, ...]
+    """Records that the story has told: states, views of them, the configuration."""
+
+
+def claim_of(trace: Trace, bound: Bound) -> Property | None:
+    """The property that the trace is about, if the model has it under this configuration."""
+    name = trace.meta.get("property")
+    return next((p for p in [*bound.properties, *bound.covers] if p.name == name), None)
+
+
+def shows(trace: Trace, bound: Bound) -> bool | None:
+    """Whether the end of a trace that replays is what it claims to show; None if that is not decided here.
+
+    A violation for a property, a deadlock, the goal for a cover.
+    """
+    last = trace.states[-1]
+    if trace.meta.get("property_kind") == "deadlock":
+        return next(bound.steps(last), None) is None and not bound.is_terminal(last)
+    claim = claim_of(trace, bound)
+    if claim is None or claim.kind == "leads_to":
+        return None
+    if not claim.over_steps:
+        return bound.holds(claim, last) == (claim.kind == "cover")
+    step = _last_step(trace, bound)
+    if step is None or not bound.concerns(claim, step.action):
+        return False
+    return bound.holds_on(claim, trace.states[-2], step) == (claim.kind == "cover")
+
+
+def _last_step(trace: Trace, bound: Bound) -> Step | None:
+    if len(trace) < 2:
+        return None
+    last = trace.steps[-1]
+    by = next((a for a in bound.model.actions if a.name == last.action), None)
+    return None if by is None else Step(by, last.params, trace.states[-1])
+
+
+def reasons(trace: Trace, bound: Bound) -> list[str]:
+    """The expression that the property returned false with, what in it is false, and the values it read."""
+    if not shows(trace, bound):
+        return []  # a trace of another model, or of this one before it was changed
+    if trace.meta.get("property_kind") == "deadlock":
+        return ["nothing is enabled here, and the model does not say that a run may end here"]
+    claim = claim_of(trace, bound)
+    if claim is None or claim.kind == "cover":
+        return []
+    step = _last_step(trace, bound)
+    if claim.over_steps and step is not None:
+        decided = _returned(claim.function, lambda: bound.holds_on(claim, trace.states[-2], step))
+    else:
+        decided = _returned(claim.function, lambda: bound.holds(claim, trace.states[-1]))
+    if decided is None:
+        return []
+    expression, names = decided
+    told = (bound.model.state, bound.model.config, *bound.views)
+    scene = Scene(names, frozenset(claim.function.__code__.co_varnames), told)
+    lines = [f"false: {_short(expression)}{_for_which(expression, scene)}"]
+    for part in _false_parts(expression, scene):
+        values = _sides(part, scene)
+        # Of a disjunction everything is false; of a conjunction it is news which part is.
+        if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And):
+            lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
+        lines += [f"  {text} = {value}" for text, value in values if f"  {text} = {value}" not in lines]
+    return lines
+
+
+def _returned(function: Callable[..., Any], call: Callable[[], bool]) -> tuple[ast.expr, dict[str, Any]] | None:
+    """The expression of the return statement by which `function` ended in `call`, and the names it saw."""
+    code = function.__code__
+    found: list[tuple[int, dict[str, Any]]] = []
+
+    def local(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return" and argument is False:
+            found.append((frame.f_lineno, {**frame.f_globals, **frame.f_locals}))
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, argument: local if frame.f_code is code else None)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    if not found:
+        return None
+    line, names = found[-1]
+    try:
+        source, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(source)))
+    except (OSError, SyntaxError):
+        return None
+    at = line - first + 1
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Return) and node.value is not None and node.lineno <= at <= (node.end_lineno or at):
+            return _wanted(node, tree), names
+    return None
+
+
+def _wanted(decided: ast.Return, tree: ast.AST) -> ast.expr:
+    """What a return statement wants to be true: of `return False` under an `if`, not to be met."""
+    assert decided.value is not None
+    if isinstance(decided.value, ast.Constant):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and decided in node.body:
+                return ast.UnaryOp(ast.Not(), node.test)
+            if isinstance(node, ast.If) and decided in node.orelse:
+                return node.test
+    return decided.value
+
+
+def _false_parts(expression: ast.expr, scene: Scene) -> list[ast.expr]:
+    """The operands of the `and` and `or` in a false expression that make it false."""
+    if not isinstance(expression, ast.BoolOp):
+        return [expression]
+    # What lies in an operand that is true has decided nothing, even if it is false.
+    false = [value for value in expression.values if _value(value, scene) is False]
+    return [part for value in false for part in _false_parts(value, scene)]
+
+
+def _value(expression: ast.expr, scene: Scene) -> Any:
+    """The value of a part where the property was decided; `UNKNOWN` where it cannot be had on its own."""
+    try:
+        return eval(compile(ast.Expression(expression), "<property>", "eval"), scene.names)
+    except OUT_OF_PLACE:
+        return UNKNOWN  # a part behind another that guards it, such as `x is None or x.y`
+
+
+def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
+    """What a comparison compares or a call is given, with the values not known already."""
+    match part:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _sides(inner, scene)
+        case ast.BoolOp(values=values):  # under a `not`
+            return [side for value in values for side in _sides(value, scene)]
+        case ast.Compare():
+            read = [part.left, *part.comparators]
+        case ast.Call():
+            read = [a for a in part.args if not isinstance(a, ast.GeneratorExp)]
+        case _:
+            return []
+    found = []
+    for side in read:
+        value = _value(side, scene)
+        reads = any(isinstance(n, ast.Name) and n.id in scene.local for n in ast.walk(side))
+        if value is UNKNOWN or not reads or isinstance(value, scene.told):
+            continue
+        shown = plain(value)
+        if len(shown) <= 80:
+            found.append((_short(side), shown))
+    return found
+
+
+def _for_which(expression: ast.expr, scene: Scene) -> str:
+    """Of `all(claim for x in them)`, the members that the claim is false for."""
+    match expression:
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=claim, generators=[one])]):
+            false = ast.UnaryOp(ast.Not(), claim)
+            which = ast.ListComp(one.target, [ast.comprehension(one.target, one.iter, [*one.ifs, false], 0)])
+            # The target is stored to in one place and read in the other.
+            which.elt = ast.parse(ast.unparse(one.target), mode="eval").body
+            members = _value(ast.fix_missing_locations(which), scene)
+            if members is UNKNOWN:
+                return ""
+            # A set of enum members has another order in every process.
+            told = sorted((plain(m) for m in members), key=natural)
+            shown = ", ".join(told[:3]) + (", ..." if len(told) > 3 else "")
+            return f" for {ast.unparse(one.target)} = {shown}" if members else ""
+    return ""
+
+
+def _short(expression: ast.expr) -> str:
+    text = ast.unparse(expression)
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,0 +1,34 @@
+"""Values as people write them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from reassure.spec.language.values import Id, Map
+
+
+def plain(value: Any) -> str:
+    """A value as people write it."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted((plain(v) for v in value), key=natural)) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(plain(v) for v in value) + "]"
+    if isinstance(value, Map):
+        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in value.pairs()) + "}"
+    if isinstance(value, Enum):
+        return str(value.name.lower())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, Id):
+        return str(int(value))
+    if hasattr(value, "__dataclass_fields__"):
+        return "(" + ", ".join(f"{n} {plain(getattr(value, n))}" for n in value.__dataclass_fields__) + ")"
+    return str(value)
+
+
+def natural(text: str) -> tuple[int, str]:
+    """The order of values as people write them: numbers by size, then words."""
+    return (int(text), "") if text.lstrip("-").isdigit() else (10**9, text)

@@ -1,0 +1,149 @@
+"""Traces told as stories: who did what, with which parameters, and what changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.traces.explain import claim_of, reasons
+from reassure.checkers.traces.format_value import plain
+from reassure.spec.language.values import Map
+from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.trace import Trace, TraceStep
+
+
+def flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Fields by path, records taken apart."""
+    if hasattr(value, "__dataclass_fields__"):
+        found: dict[str, Any] = {}
+        for name in value.__dataclass_fields__:
+            found.update(flat(getattr(value, name), f"{path}.{name}" if path else name))
+        return found
+    if isinstance(value, Map):
+        found = {}
+        for k, v in value.pairs():
+            found.update(flat(v, f"{path}[{plain(k)}]"))
+        return found
+    return {path: value}
+
+
+def changes(before: Any, after: Any) -> list[tuple[str, str, str]]:
+    """What changed, as (field, old, new); `-` where there is no such field: the record is none."""
+    old, new = flat(before), flat(after)
+    paths = [k for k in new if k not in old or old[k] != new[k]]
+    paths += [k for k in old if k not in new]
+    return [(k, _told(old, k), _told(new, k)) for k in paths]
+
+
+def _told(fields: dict[str, Any], path: str) -> str:
+    return plain(fields[path]) if path in fields else "-"
+
+
+def call(step: TraceStep) -> str:
+    """The action with its parameters."""
+    inner = ", ".join(f"{k}={plain(v)}" for k, v in step.params.items())
+    return f"{step.action}({inner})"
+
+
+def heading(trace: Trace) -> str:
+    """What the trace shows."""
+    meta = trace.meta
+    name = meta.get("property")
+    number = len(trace) - 1
+    steps = f"{number} step{'s' * (number != 1)}"
+    what = f"{name} is violated after {steps}" if name else steps
+    if meta.get("property_kind") == "cover":
+        what = f"{name} is reached after {steps}"
+    if meta.get("property_kind") == "deadlock":
+        what = f"nothing is enabled after {steps}"
+    return f"{meta.get('model', '')}: {what}"
+
+
+def ending(trace: Trace, bound: Bound) -> list[str]:
+    """Why it matters: the docstring of the property."""
+    claim = claim_of(trace, bound)
+    return claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
+
+
+def tell(trace: Trace, bound: Bound, console: Console) -> None:
+    """The story as text, coloured if the console is."""
+    console.print(Text(heading(trace), style="bold"))
+    for line in ending(trace, bound):
+        console.print(Text("  " + line, style="italic"))
+    console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"), soft_wrap=True)
+    for name, value in flat(trace.states[0]).items():
+        console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
+    for i in range(1, len(trace)):
+        step = trace.steps[i]
+        did = Text(f"  {i}. ", style="cyan")
+        did.append(f"{step.actor}: ", style="bold cyan")
+        did.append(call(step), style="cyan")
+        console.print(did, soft_wrap=True)
+        changed = changes(trace.states[i - 1], trace.states[i])
+        for name, old, new in changed:
+            row = Text(f"       {name}: ")
+            row.append(old, style="red")
+            row.append(" -> ")
+            row.append(new, style="green")
+            console.print(row, soft_wrap=True)
+        if not changed:
+            console.print(Text("       nothing changes", style="dim"))
+    for line in reasons(trace, bound):
+        console.print(Text("  " + line, style="bold red"), soft_wrap=True)
+
+
+def tell_astray(name: str, states: list[Any], console: Console) -> None:
+    """A counterexample to induction, its first state in full and then what changes."""
+    console.print(Text(f"{name} is not carried on from here (perhaps not reachable)", style="bold"))
+    for field, value in flat(states[0]).items():
+        console.print(Text(f"       {field} = {plain(value)}", style="dim"), soft_wrap=True)
+    for k in range(1, len(states)):
+        console.print(Text(f"  step {k}", style="cyan"))
+        for field, old, new in changes(states[k - 1], states[k]):
+            console.print(Text(f"       {field}: {old} -> {new}"), soft_wrap=True)
+
+
+def markdown(trace: Trace, bound: Bound) -> str:
+    """The story as Markdown."""
+    lines = [f"# {heading(trace)}", ""]
+    matters = ending(trace, bound)
+    lines += [*matters, ""] if matters else []
+    config = ", ".join(f"{k}={v}" for k, v in trace.meta.get("config", {}).items())
+    if config:
+        lines += [f"Configuration: {config}.", ""]
+    lines += [f"0. `{call(trace.steps[0])}`", ""]
+    lines += [f"   {name} = {plain(value)}  " for name, value in flat(trace.states[0]).items()]
+    for i in range(1, len(trace)):
+        step = trace.steps[i]
+        lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
+        rows = changes(trace.states[i - 1], trace.states[i])
+        lines += [f"   {name}: {old} → **{new}**  " for name, old, new in rows] or ["   nothing changes"]
+    because = reasons(trace, bound)
+    if because:
+        lines += ["", "```", *because, "```"]
+    if "repro" in trace.meta:
+        lines += ["", f"Found by `{trace.meta['repro']}`."]
+    return "\n".join(lines) + "\n"
+
+
+def mermaid(trace: Trace) -> str:
+    """The story as a Mermaid sequence diagram: one lane an actor, the state beside it."""
+    actors = list(dict.fromkeys(s.actor for s in trace.steps[1:]))
+    lines = ["sequenceDiagram"]
+    lines += [f"  participant {_lane(a)} as {a or 'nobody'}" for a in actors]
+    lines.append("  participant state")
+    for i in range(1, len(trace)):
+        step = trace.steps[i]
+        lines.append(f"  {_lane(step.actor)}->>state: {call(step).replace(';', ',')}")
+        changed = changes(trace.states[i - 1], trace.states[i])
+        note = "<br/>".join(f"{n}: {o} to {v}" for n, o, v in changed) or "nothing changes"
+        lines.append(f"  Note right of state: {note.replace(';', ',')}")
+    return "\n".join(lines) + "\n"
+
+
+def _lane(actor: str) -> str:
+    lane = actor.replace(" ", "_") or "nobody"
+    # Taken by the lane beside, and by Mermaid.
+    return f"{lane}_" if lane in ("state", "end") else lane

@@ -1,0 +1,448 @@
+"""Dropping intermediate replicas when a reassignment changes in flight (KIP-236).
+
+Rules of `001_50f34d4b343a210a.txt`. One partition under a controller that keeps its decisions in ZooKeeper. The story:
+the administrator asks for a reassignment and, before it ends, for another one. Replicas that only the first of them
+wanted would go on copying, so the controller computes a set `drop` from the assigned replicas, takes its members
+offline, deletes them, and only then goes on as before: assigned and wanted replicas together until everything wanted is
+in sync.
+
+`existing[0:top-1]` has two readings, one in each of `intermediate_half_open` (as in most languages, `top - 1` replicas
+stay) and `intermediate_inclusive` (`top` stay); this module is what they share. Further choices that the document
+leaves open are configuration: `at_once`, `none_takes_a_place`, `assigned_first`.
+
+Here a new controller computes `drop` anew, as the document places that in `onPartitionReassignment`, which fail-over
+runs. We drop before the wanted replicas are assigned; `assigned_first` is the other order, which the text allows too.
+
+Left out: the steps by which a reassignment completes (one here); lags beyond "holds everything committed"; targets
+below MinISR, which the existing algorithm takes as they are; changes that arrive while replicas are being deleted;
+unclean election; order among assigned replicas; replicas that fail to be deleted.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+
+from reassure import (
+    Model,
+    Range,
+    action,
+    cover,
+    every,
+    fill,
+    initial,
+    invariant,
+    leads_to,
+    replace,
+    require,
+    some,
+    step_property,
+    terminal,
+)
+from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, first
+from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
+
+
+class Stage(Enum):
+    """How far the controller is with the replicas to be dropped."""
+
+    IDLE = "idle"
+    DUE = "due"
+    """The reassignment is new, has changed, or has a new controller: `drop` is to be computed."""
+    DECIDED = "decided"
+    """It is computed, and nothing done yet (only if not `at_once`)."""
+    OFFLINE = "OfflineReplica"
+    DELETING = "ReplicaDeletionStarted"
+
+
+@dataclass(frozen=True)
+class Config:
+    brokers: Annotated[int, Range(1, 8)] = 4
+    """Brokers in the cluster."""
+    replication_factor: Annotated[int, Range(1, 8)] = 2
+    """Replicas at the start, all in sync: brokers 1, 2, ..."""
+    min_isr: Annotated[int, Range(1, 8)] = 2
+    """min.insync.replicas at the start."""
+    raises: Annotated[int, Range(0, 2)] = 0
+    """Times that min.insync.replicas is raised by one."""
+    admin_requests: Annotated[int, Range(0, 4)] = 2
+    """Reassignments asked for: new ones, and changes of the one in flight."""
+    disturbances: Annotated[int, Range(0, 4)] = 1
+    """Times that a broker fails, a follower falls out of the ISR, or the controller fails over."""
+    at_once: bool = True
+    """Whether nobody changes the ISR between the computation of `drop` and its first transition."""
+    none_takes_a_place: bool = False
+    """Whether `List(leader)` of a partition without a leader has one entry all the same (ZooKeeper holds -1 there)."""
+    assigned_first: bool = False
+    """Whether what is wanted is assigned before `drop` is computed, and not when it has been carried out."""
+
+    def __post_init__(self) -> None:
+        if self.replication_factor > self.brokers:
+            raise ValueError(f"replication_factor={self.replication_factor} is more than brokers={self.brokers}")
+        if self.min_isr + self.raises > self.brokers:
+            raise ValueError(f"min_isr={self.min_isr} raised {self.raises} times is more than brokers={self.brokers}")
+
+    @property
+    def most_min_isr(self) -> int:
+        return self.min_isr + self.raises
+
+    @property
+    def partitions(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True)
+class Cluster:
+    assigned: Brokers
+    """Assigned replicas."""
+    isr: Brokers
+    leader: Broker | None
+    target: Brokers
+    """What was asked for last."""
+    moving: bool
+    """Whether the reassignment goes on."""
+    top: Annotated[int, Range(0, "brokers")]
+    """Length of the original assignment, stored when the reassignment is created; 0 without one."""
+    original: Brokers
+    """Ghost: the assignment before the reassignment that is going on, or now."""
+    stage: Stage
+    dropping: Brokers
+    """`drop`, while it is carried out. In the controller's memory."""
+    alive: Brokers
+    whole: Brokers
+    """Ghost: who holds everything that was committed. Outside the ISR, what lags least."""
+    min_isr: Annotated[int, Range(1, "most_min_isr")]
+    asked: Annotated[int, Range(0, "admin_requests")]
+    disturbed: Annotated[int, Range(0, "disturbances")]
+
+
+def gone(s: Cluster) -> Brokers:
+    """Assigned still, but offline or deleted on the controller's order."""
+    return s.dropping if s.stage == Stage.OFFLINE or s.stage == Stage.DELETING else NOBODY
+
+
+def serving(s: Cluster) -> Brokers:
+    return s.assigned - gone(s)
+
+
+def duties(s: Cluster, c: Config) -> Duties:
+    copies = Copies(
+        replicas=tuple(sorted(serving(s))),
+        isr=s.isr,
+        leader=s.leader,
+        min_isr=s.min_isr,
+        wanted=s.target,
+        moving=s.moving,
+        whole=s.whole,
+        loss_allowed=False,
+        leaving=s.dropping,
+        load=len(s.assigned - s.original - s.isr),
+        limit=64,
+    )
+    return Duties(
+        all=every(Part, c),
+        parts=fill(Part, c, copies),
+        partitions_moving=1 if s.moving else 0,
+        partitions_limit=64,
+        leaders_moving=0,
+        leaders_limit=64,
+    )
+
+
+@initial
+def settled(c: Config) -> Cluster:
+    """A partition on the first brokers, all in sync, led by broker 1."""
+    replicas = first(c.replication_factor, c)
+    return Cluster(
+        assigned=replicas,
+        isr=replicas,
+        leader=Broker(1),
+        target=replicas,
+        moving=False,
+        top=0,
+        original=replicas,
+        stage=Stage.IDLE,
+        dropping=NOBODY,
+        alive=every(Broker, c),
+        whole=replicas,
+        min_isr=c.min_isr,
+        asked=0,
+        disturbed=0,
+    )
+
+
+# -- the administrator ----------------------------------------------------------------------------------
+
+
+@action(who="admin", tags=["move", "create"])
+def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
+    """A reassignment is asked for. With fewer replicas than MinISR now, a warning is logged and nothing else."""
+    require(not s.moving and s.asked < c.admin_requests)
+    require(target != NOBODY and target != s.assigned and len(target) >= s.min_isr)
+    asked = replace(s, asked=s.asked + 1)
+    if len(s.assigned) < s.min_isr:
+        return asked
+    return replace(
+        asked,
+        assigned=s.assigned | target if c.assigned_first else s.assigned,
+        moving=True,
+        target=target,
+        top=len(s.assigned),
+        original=s.assigned,
+        stage=Stage.DUE,
+    )
+
+
+@action(who="admin", tags=["move", "change"])
+def change(s: Cluster, c: Config, target: Brokers) -> Cluster:
+    """Another target while the reassignment goes on. Going back to the original assignment is one, too."""
+    require(s.moving and s.stage == Stage.IDLE and s.asked < c.admin_requests)
+    require(target != NOBODY and target != s.target and len(target) >= s.min_isr)
+    assigned = s.assigned | target if c.assigned_first else s.assigned
+    return replace(s, assigned=assigned, target=target, stage=Stage.DUE, asked=s.asked + 1)
+
+
+@action(who="admin")
+def raise_min_isr(s: Cluster, c: Config) -> Cluster:
+    """min.insync.replicas is raised by one."""
+    require(s.min_isr < c.most_min_isr)
+    return replace(s, min_isr=s.min_isr + 1)
+
+
+# -- the controller: what is dropped ---------------------------------------------------------------------
+
+
+def is_prefix(kept: Brokers, group: Brokers) -> bool:
+    """Whether the kept ones can come first in a list in which the group comes first."""
+    return group <= kept or kept <= group
+
+
+def foremost(s: Cluster, kept: Brokers, places: int) -> bool:
+    """`kept` is what fills the first `places` of `existing`: leader, ISR, then the others by ascending lag.
+
+    The document gives the ISR no order, and lags may be anything, but that who holds everything lags least. So one
+    sorted list is as good as any other that keeps these groups apart.
+    """
+    leader = s.leader
+    lead = NOBODY if leader is None else NOBODY | {leader}
+    in_sync = (lead | s.isr) & s.assigned
+    return (
+        kept <= s.assigned
+        and len(kept) == min(places, len(s.assigned))
+        and is_prefix(kept, lead)
+        and is_prefix(kept, in_sync)
+        and is_prefix(kept, in_sync | (s.whole & s.assigned))
+    )
+
+
+def computed(s: Cluster, c: Config, kept: Brokers, places: int) -> Cluster:
+    """`drop` is computed: all assigned replicas but the first of `existing`, of which there are `places`."""
+    require(s.stage == Stage.DUE)
+    taken = 1 if s.leader is None and c.none_takes_a_place else 0
+    require(foremost(s, kept, max(places - taken, 0)))
+    dropping = s.assigned - kept
+    if dropping == NOBODY:
+        return replace(s, assigned=s.assigned | s.target, stage=Stage.IDLE)
+    decided = replace(s, dropping=dropping, stage=Stage.DECIDED)
+    return offline(decided) if c.at_once else decided
+
+
+def offline(s: Cluster) -> Cluster:
+    """-> OfflineReplica: they leave the ISR, but for the last member of it; if the leader is one, nobody leads."""
+    left = s.isr - s.dropping
+    last = s.leader if s.leader is not None else min(s.isr, default=None)
+    isr = left if left != NOBODY or last is None else NOBODY | {last}
+    leader = None if s.leader is not None and s.leader in s.dropping else s.leader
+    return replace(s, isr=isr, leader=leader, stage=Stage.OFFLINE)
+
+
+@action(who="controller", fair="weak", tags=["move", "drop"])
+def take_offline(s: Cluster) -> Cluster:
+    """The first transition, after the ISR may have changed since `drop` was computed."""
+    require(s.stage == Stage.DECIDED)
+    return offline(s)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def start_deletion(s: Cluster) -> Cluster:
+    """-> ReplicaDeletionStarted: their logs are deleted, if need be when they are back."""
+    require(s.stage == Stage.OFFLINE)
+    return replace(s, stage=Stage.DELETING, whole=s.whole - s.dropping)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def update_assigned(s: Cluster, c: Config) -> Cluster:
+    """-> ReplicaDeletionSuccessful -> NonExistentReplica; then assigned replicas are updated, with what is wanted."""
+    require(s.stage == Stage.DELETING)
+    left = s.assigned - s.dropping
+    assigned = left if c.assigned_first else left | s.target
+    return replace(s, stage=Stage.IDLE, assigned=assigned, dropping=NOBODY)
+
+
+@action(who="controller")
+def fail_over(s: Cluster, c: Config) -> Cluster:
+    """Another controller takes over. It knows what was asked for and `top`, but not what was being dropped."""
+    require(s.disturbed < c.disturbances and s.moving and s.stage != Stage.DUE)
+    return replace(s, stage=Stage.DUE, dropping=NOBODY, disturbed=s.disturbed + 1)
+
+
+@action(who="controller", fair="weak", tags=["move", "complete"])
+def complete(s: Cluster, successor: Broker) -> Cluster:
+    """Everything wanted is in sync: the reassignment ends as it always has."""
+    leader = some(s.leader)
+    require(s.moving and s.stage == Stage.IDLE and s.target <= s.isr & s.assigned)
+    require(successor == leader if leader in s.target else successor in s.target & s.alive)
+    return replace(
+        s,
+        assigned=s.target,
+        isr=s.isr & s.target,
+        leader=successor,
+        whole=s.whole & s.target,
+        moving=False,
+        top=0,
+        original=s.target,
+    )
+
+
+# -- followers, the leader, fate --------------------------------------------------------------------------
+
+
+@action(who="follower", fair="weak")
+def catch_up(s: Cluster, follower: Broker) -> Cluster:
+    """A follower has caught up, and the leader takes it into the ISR."""
+    leader = some(s.leader)
+    require(leader in s.whole and follower in (serving(s) & s.alive) - s.isr)
+    return replace(s, isr=s.isr | {follower}, whole=s.whole | {follower})
+
+
+@action(who="leader")
+def commit(s: Cluster) -> Cluster:
+    """A record is committed: whoever is not in sync lacks it."""
+    require(s.leader is not None and len(s.isr) >= s.min_isr)
+    require(s.isr <= s.whole and s.isr != s.whole)
+    return replace(s, whole=s.isr)
+
+
+@action(who="leader")
+def shrink(s: Cluster, c: Config, follower: Broker) -> Cluster:
+    """A follower lags, and the leader writes an ISR without it."""
+    require(s.leader is not None and s.disturbed < c.disturbances)
+    require(follower in s.isr and follower != s.leader)
+    return replace(s, isr=s.isr - {follower}, disturbed=s.disturbed + 1)
+
+
+@action(who="fate")
+def fail(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cluster:
+    """A broker fails: it leaves the ISR unless it is the last, and somebody else in sync leads, if there is one."""
+    require(broker in s.alive and s.disturbed < c.disturbances and s.stage != Stage.DECIDED)
+    alive = s.alive - {broker}
+    isr = s.isr if s.isr == NOBODY | {broker} else s.isr - {broker}
+    able = isr & alive & serving(s)
+    if s.leader != broker:
+        require(successor == s.leader)
+    elif able == NOBODY:
+        require(successor is None)
+    else:
+        require(successor is not None and successor in able)
+    return replace(s, alive=alive, isr=isr, leader=successor, disturbed=s.disturbed + 1)
+
+
+@action(who="fate", fair="weak")
+def recover(s: Cluster, broker: Broker) -> Cluster:
+    """A failed broker is back."""
+    require(broker not in s.alive and s.stage != Stage.DECIDED)
+    return replace(s, alive=s.alive | {broker})
+
+
+@action(who="controller", fair="weak")
+def elect(s: Cluster, broker: Broker) -> Cluster:
+    """Nobody leads: somebody in sync does, cleanly as far as the controller knows."""
+    require(s.leader is None and s.stage != Stage.DECIDED and broker in s.isr & s.alive & serving(s))
+    return replace(s, leader=broker)
+
+
+@terminal
+def may_rest(s: Cluster) -> bool:
+    """Nothing goes on, and somebody leads."""
+    return not s.moving and s.leader is not None
+
+
+# -- claims ------------------------------------------------------------------------------------------------
+
+
+@step_property(tags=["create"])
+def creation_needs_min_isr(before: Cluster, after: Cluster) -> bool:
+    """I1. Otherwise `drop` starts from an assignment that is too small to keep producers going."""
+    return not after.moving or after.top >= before.min_isr
+
+
+@invariant
+def top_reaches_min_isr(s: Cluster) -> bool:
+    """I1, I3: what the document assumes from creation on. Otherwise `top` replicas in sync are not enough."""
+    return not s.moving or s.top >= s.min_isr
+
+
+@step_property(tags=["drop"])
+def drop_spares_the_leader(before: Cluster, after: Cluster) -> bool:
+    """I2. Otherwise clients lose their leader because an administrator changed his mind."""
+    return before.leader is None or after.leader == before.leader
+
+
+@step_property(tags=["drop"])
+def drop_keeps_min_isr(before: Cluster, after: Cluster) -> bool:
+    """I3. Otherwise acks=all producers are blocked because an administrator changed his mind."""
+    return len(before.isr) < before.min_isr or len(after.isr) >= before.min_isr
+
+
+@step_property(tags=["drop"])
+def drop_spares_what_is_wanted(before: Cluster, after: Cluster) -> bool:
+    """I4. Otherwise what a wanted replica has copied is deleted, and copied again: the waste that was to be avoided."""
+    return after.dropping & before.target == NOBODY
+
+
+@step_property(tags=["drop"])
+def drop_spares_the_original(before: Cluster, after: Cluster) -> bool:
+    """I5. Otherwise the reassignment can only go on forward: what it started from is there no more."""
+    return after.dropping & before.original == NOBODY
+
+
+@step_property(tags=["drop"])
+def nothing_intermediate_stays(before: Cluster, after: Cluster) -> bool:
+    """I5. Otherwise a replica that neither assignment wants goes on copying."""
+    return after.assigned - after.dropping <= before.original | before.target
+
+
+def over(s: Cluster) -> bool:
+    return not s.moving
+
+
+@leads_to(over)
+def reassignment_ends(s: Cluster) -> bool:
+    """I2, I3 taken together. Otherwise a change in flight costs the partition for good."""
+    return s.moving
+
+
+@cover(tags=["drop"], when=lambda c: c.brokers > c.replication_factor and c.admin_requests > 1)
+def intermediate_dropped(before: Cluster, after: Cluster) -> bool:
+    """I5: an intermediate replica is dropped."""
+    return after.dropping - before.original - before.target != NOBODY
+
+
+@cover(tags=["drop"], when=lambda c: c.disturbances >= c.replication_factor and c.admin_requests > 1)
+def dropped_without_a_leader(before: Cluster, after: Cluster) -> bool:
+    """I2: there is somebody to drop while nobody leads."""
+    return before.leader is None and after.dropping != NOBODY
+
+
+@cover(when=lambda c: c.replication_factor < c.min_isr + c.raises)
+def reassignment_ignored(before: Cluster, after: Cluster) -> bool:
+    """I1: the check at creation has something to refuse."""
+    return after.asked > before.asked and not after.moving
+
+
+@cover(when=lambda c: c.disturbances > 0 and c.admin_requests > 1)
+def fails_over_while_dropping(before: Cluster, after: Cluster) -> bool:
+    return before.stage == Stage.DELETING and after.stage == Stage.DUE
+
+
+PROTOCOL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=PROMISES)
+"""All but `compute_drop`, which has the reading of the slice."""

@@ -1,0 +1,19 @@
+"""Dropping intermediate replicas, `existing[0:top-1]` without its end: one replica fewer than there were stays.
+
+So a reassignment begins with the loss of a replica, before anything is copied; of a single replica, with the loss of
+all there is.
+"""
+
+from reassure import action
+from reassure.models.kip236_intermediate import drop_set as intermediate
+from reassure.models.kip236_intermediate.drop_set import Cluster, Config, computed
+from reassure.spec.kafka.reassignment import Brokers
+
+
+@action(who="controller", fair="weak", tags=["move", "drop"])
+def compute_drop(s: Cluster, c: Config, kept: Brokers) -> Cluster:
+    """All assigned replicas but the first `top - 1` of `existing` are to be dropped."""
+    return computed(s, c, kept, s.top - 1)
+
+
+MODEL = intermediate.PROTOCOL.adding(compute_drop)

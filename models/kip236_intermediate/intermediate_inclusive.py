@@ -1,0 +1,18 @@
+"""Dropping intermediate replicas, `existing[0:top-1]` with its end: as many replicas as there were stay.
+
+The reading under which what the document says of leader and ISR can be true.
+"""
+
+from reassure import action
+from reassure.models.kip236_intermediate import drop_set as intermediate
+from reassure.models.kip236_intermediate.drop_set import Cluster, Config, computed
+from reassure.spec.kafka.reassignment import Brokers
+
+
+@action(who="controller", fair="weak", tags=["move", "drop"])
+def compute_drop(s: Cluster, c: Config, kept: Brokers) -> Cluster:
+    """All assigned replicas but the first `top` of `existing` are to be dropped."""
+    return computed(s, c, kept, s.top)
+
+
+MODEL = intermediate.PROTOCOL.adding(compute_drop)

@@ -1,0 +1,192 @@
+"""The reassignment algorithm that existed before KIP-435: everything is added, and when it is in sync, the rest goes.
+
+The twelve numbered steps of `000_fb6c529609128823.txt`, "Existing algorithm", one action each, on the cluster of
+`zookeeper`. RAR is what was asked for, OAR what the controller finds in the store when it begins; a new controller
+begins again with what it finds then. Steps 5 and 12 change only what is not modelled (replica states, brokers'
+metadata) and are taken with 4 and 11.
+
+Where the text is silent: step 7 waits while nobody in RAR can be elected.
+"""
+
+from collections.abc import Callable
+
+from reassure import action, cover, replace, require, some
+from reassure.models.kip435_batching.zookeeper_cluster import (
+    CLUSTER,
+    Cluster,
+    Config,
+    Logs,
+    Memory,
+    Next,
+    Stored,
+    in_order,
+)
+from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, without
+from reassure.spec.kafka.shared_properties import Part
+
+
+def union(first: tuple[Broker, ...], then: tuple[Broker, ...]) -> tuple[Broker, ...]:
+    return first + without(then, frozenset(first))
+
+
+def stands_at(s: Cluster, part: Part, step: Next) -> bool:
+    """Never so when no controller is there, but for what is idle: its memory is gone."""
+    return s.memory[part].next == step
+
+
+def remembering(s: Cluster, part: Part, memory: Memory) -> Cluster:
+    return replace(s, memory=s.memory.put(part, memory))
+
+
+def storing(s: Cluster, part: Part, stored: Stored) -> Cluster:
+    return replace(s, stored=s.stored.put(part, stored))
+
+
+def logging(s: Cluster, part: Part, logs: Logs) -> Cluster:
+    return replace(s, logs=s.logs.put(part, logs))
+
+
+def then(s: Cluster, part: Part, step: Next) -> Cluster:
+    return remembering(s, part, replace(s.memory[part], next=step))
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def calculate(s: Cluster, c: Config, part: Part) -> Cluster:
+    """The controller finds the request: all of it is one step."""
+    p = s.stored[part]
+    require(s.controller and stands_at(s, part, Next.IDLE) and p.target != ())
+    dropping = frozenset(p.assignment) - frozenset(p.target)
+    planned = Memory(Next.ASSIGN, p.assignment, p.target, dropping, p.leader in dropping)
+    allowed = replace(s.logs[part], allowed=c.brokers)
+    return replace(logging(remembering(s, part, planned), part, allowed), granted=s.limits)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def assign(s: Cluster, part: Part) -> Cluster:
+    """1. The store, and the controller's memory, have OAR + RAR."""
+    require(stands_at(s, part, Next.ASSIGN))
+    m = s.memory[part]
+    grown = union(m.assigned, m.goal)
+    written = storing(s, part, replace(s.stored[part], assignment=grown))
+    return remembering(written, part, replace(m, next=Next.TELL, assigned=grown))
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def tell(s: Cluster, part: Part) -> Cluster:
+    """2. LeaderAndIsr to OAR + RAR: the leader may take them all into the ISR."""
+    require(stands_at(s, part, Next.TELL))
+    told = replace(s.logs[part], told=frozenset(s.memory[part].assigned))
+    return then(logging(s, part, told), part, Next.START)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def start(s: Cluster, part: Part) -> Cluster:
+    """3. What is new begins to follow."""
+    require(stands_at(s, part, Next.START))
+    return then(logging(s, part, started(s, part)), part, Next.AWAIT)
+
+
+def started(s: Cluster, part: Part) -> Logs:
+    logs = s.logs[part]
+    new = frozenset(s.memory[part].goal) - logs.hosting
+    return replace(logs, hosting=logs.hosting | new, fresh=logs.fresh | new)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def wait(s: Cluster, part: Part) -> Cluster:
+    """4, 5. Until all of RAR is in sync."""
+    require(stands_at(s, part, Next.AWAIT))
+    p = s.stored[part]
+    require(frozenset(s.memory[part].goal) & frozenset(p.target) <= p.isr)
+    return then(s, part, Next.REMEMBER)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def remember(s: Cluster, part: Part) -> Cluster:
+    """6. AR is RAR, in memory."""
+    require(stands_at(s, part, Next.REMEMBER))
+    m = s.memory[part]
+    return remembering(s, part, replace(m, next=Next.LEAD, assigned=m.goal))
+
+
+def stays_unless_dropped(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
+    """The leader after step 7: as it is, if it may stay, else the first of RAR that can lead."""
+    able = frozenset(m.goal) & p.isr & alive
+    return p.leader if p.leader is not None and p.leader in able else in_order(m.goal, able)
+
+
+@action(who="controller", fair="weak", tags=["move", "lead"])
+def lead(s: Cluster, part: Part) -> Cluster:
+    """7. A leader from RAR, which hears of no other replicas any more."""
+    return led(s, part)
+
+
+def led(
+    s: Cluster, part: Part, successor: Callable[[Stored, Memory, Brokers], Broker | None] = stays_unless_dropped
+) -> Cluster:
+    require(stands_at(s, part, Next.LEAD))
+    p, m = s.stored[part], s.memory[part]
+    leader = some(successor(p, m, s.alive))
+    told = replace(s.logs[part], told=frozenset(m.goal))
+    return then(logging(storing(s, part, replace(p, leader=leader)), part, told), part, Next.STOP)
+
+
+@action(who="controller", fair="weak", tags=["move", "stop"])
+def stop(s: Cluster, part: Part) -> Cluster:
+    """8. What is to go leaves the ISR, and stops following."""
+    return stopped(s, part)
+
+
+def stopped(s: Cluster, part: Part) -> Cluster:
+    require(stands_at(s, part, Next.STOP))
+    p, m = s.stored[part], s.memory[part]
+    leader = None if p.leader is not None and p.leader in m.dropping else p.leader
+    return then(storing(s, part, replace(p, isr=p.isr - m.dropping, leader=leader)), part, Next.DELETE)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def delete(s: Cluster, part: Part) -> Cluster:
+    """9. What is to go is deleted."""
+    require(stands_at(s, part, Next.DELETE))
+    logs, gone = s.logs[part], s.memory[part].dropping
+    left = replace(logs, hosting=logs.hosting - gone, whole=logs.whole - gone, fresh=logs.fresh - gone)
+    return then(logging(s, part, left), part, Next.SETTLE)
+
+
+@action(who="controller", fair="weak", tags=["move"])
+def settle(s: Cluster, part: Part) -> Cluster:
+    """10. The store has RAR."""
+    require(stands_at(s, part, Next.SETTLE))
+    settled = replace(s.stored[part], assignment=s.memory[part].goal)
+    return then(storing(s, part, settled), part, Next.FINISH)
+
+
+@action(who="controller", fair="weak", tags=["move", "finish"])
+def finish(s: Cluster, part: Part) -> Cluster:
+    """11, 12. The request is taken from the store if it is carried out, else the next step follows."""
+    require(stands_at(s, part, Next.FINISH))
+    p, m = s.stored[part], s.memory[part]
+    target = () if p.target == m.goal else p.target
+    done = Memory(Next.IDLE, m.goal, (), NOBODY, False)
+    return remembering(storing(s, part, replace(p, target=target)), part, done)
+
+
+@cover(on=lead)
+def leadership_moves(before: Cluster, after: Cluster, part: Part) -> bool:
+    return before.stored[part].leader != after.stored[part].leader
+
+
+MODEL = CLUSTER.adding(
+    calculate,
+    assign,
+    tell,
+    start,
+    wait,
+    remember,
+    lead,
+    stop,
+    delete,
+    settle,
+    finish,
+    leadership_moves,
+)

@@ -1,0 +1,33 @@
+"""Throttling as it was before KIP-542: the replicas that a rate applies to are listed when a reassignment begins.
+
+What the motivation of `002_d3902f3e3e76dd5e.txt` complains of: the lists do not follow leadership, and hit every
+replica of a listed partition that is not in sync. The reassignment rates stand for those of the listed replicas.
+"""
+
+from reassure import action, require
+from reassure.models.kip542_throttle import throttle
+from reassure.models.kip542_throttle.throttle import Cluster, Config, Link, Side, received, throttled
+from reassure.spec.kafka.reassignment import Broker
+
+
+def listed(s: Cluster, link: Link, side: Side) -> bool:
+    """Leaders as they were at the start, for all of a partition's followers; and the brokers that it moves to."""
+    if side == Side.LEADER:
+        return link == Link.SECOND or (link in (Link.ADDING, Link.STAYING) and s.leader == Broker(1))
+    return link in (Link.ADDING, Link.SECOND)
+
+
+@action(who="follower", fair="weak", tags=["fetch"])
+def fetch(s: Cluster, c: Config, link: Link) -> Cluster:
+    """As the original, counted by the lists."""
+    return received(s, c, link, listed)
+
+
+@action(who="leader", tags=["refuse"])
+def refuse(s: Cluster, c: Config, link: Link) -> Cluster:
+    """As the original, by the lists."""
+    require(s.behind[link] > 0 and throttled(s, c, link, listed))
+    return s
+
+
+MODEL = throttle.MODEL.replacing(fetch, refuse).without("both_leaders_have_sent")

@@ -1,0 +1,22 @@
+"""Flaw: the controller takes an AlterPartition whoever it comes from and however old it is."""
+
+from reassure import action
+from reassure.models.kraft import kraft
+from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered, eligible
+from reassure.spec.kafka.reassignment import Broker
+
+
+@action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
+def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
+    """As the original, but for `current`."""
+    return answered(s, c, request, successor, accepted=eligible)
+
+
+MODEL = kraft.MODEL.replacing(alter_partition)
+BREAKS = {
+    "leader_holds_everything_committed": 12,
+    "stale_request_changes_nothing": 5,
+    "deadlock": 8,
+    "leaders_hold_what_was_committed": 12,
+}
+"""The properties that fall, and the number of states in the shortest trace of each."""

@@ -1,0 +1,22 @@
+"""Flaw: a record is committed with the smaller ISR that the leader has only asked for."""
+
+from reassure import action, require
+from reassure.models.kraft import kraft
+from reassure.models.kraft.kraft import Cluster, Config, committed
+from reassure.spec.kafka.reassignment import NOBODY
+
+
+@action(who="leader")
+def commit(s: Cluster, c: Config) -> Cluster:
+    """As the original, but a proposed shrink counts before the controller has agreed."""
+    isr = s.leader_isr if s.proposed == NOBODY else s.proposed
+    require(len(isr) >= c.min_isr)
+    return committed(s, isr)
+
+
+MODEL = kraft.MODEL.replacing(commit)
+BREAKS = {
+    "leader_holds_everything_committed": 13,
+    "leaders_hold_what_was_committed": 13,
+}
+"""The properties that fall, and the number of states in the shortest trace of each."""

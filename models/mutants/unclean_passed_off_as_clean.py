@@ -1,0 +1,24 @@
+"""Flaw: without anybody in sync, any replica is elected as if it were eligible."""
+
+from reassure import action, replace, require
+from reassure.models.kraft import kraft
+from reassure.models.kraft.kraft import Cluster, Config, decided, elr_after, recorded
+from reassure.spec.kafka.reassignment import NOBODY, Broker, members
+
+
+@action(who="controller", fair="weak")
+def elect_from_elr(s: Cluster, c: Config, broker: Broker) -> Cluster:
+    """As the original, for every replica that is alive."""
+    p = s.partition
+    require(p.leader is None and p.isr == NOBODY and broker in members(p) & s.unfenced)
+    isr = NOBODY | {broker}
+    elr = elr_after(p, isr, members(p), c.min_isr)
+    return decided(s, recorded(p, replace(p, isr=isr, elr=elr, leader=broker), new_reign=True))
+
+
+MODEL = kraft.MODEL.replacing(elect_from_elr)
+BREAKS = {
+    "leader_holds_everything_committed": 3,
+    "leaders_hold_what_was_committed": 3,
+}
+"""The properties that fall, and the number of states in the shortest trace of each."""

@@ -1,0 +1,390 @@
+"""The typed form of a model that every translating engine starts from: a hash-consed graph of scalar operations.
+
+Records, optionals, maps and message sets are taken apart by the elaboration (`lowering.py`); what is left are nodes
+whose values fit in one machine word. Equal expressions are one node, whichever action or property they stand in.
+
+| kind of value | as a node |
+|---|---|
+| bool | truth value |
+| int | itself; `IntType` is an interval that surely holds it |
+| enum, id | its index from 0 |
+| set | bit mask over the indices of the item type (`SetType`) |
+| sequence | `SeqType`: items are indices, at most `length` |
+| record in a message set | `RecordType`: `pack`ed fields, see `checkers/encoding/state_layout.py` |
+
+Operations (arguments -> result):
+`const` (data), `var` (data: leaf path), `param` (data: parameter, leaf path), `not and or` on bools, `eq lt le`, `ite`,
+`add sub mul floordiv mod min max` on ints, `member(item, set)`, `single(item)`, `union inter minus xor`,
+`build(bools)` (member i iff bool i), `card lowest highest` of a set (lowest/highest: undefined when empty),
+`seq_len seq_get(seq, i) seq_keep(seq, set) seq_cat(a, b) seq_of(items) seq_set(seq) seq_sorted(set)
+seq_first(seq, set)` (undefined when no item is in the set), `seq_drop(seq, int)`, `seq_take(seq, int)`,
+`pack(leaves)`, `unpack(record)` (data: leaf number). Slots of a message set are ints: 0 empty, else 1 + packed record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, RecordType, SeqType, SetType, Type
+
+BOOL = BoolType()
+
+
+class Node:
+    """One operation. Compared by identity: a `Graph` never makes two equal ones."""
+
+    __slots__ = ("args", "data", "number", "op", "params", "type")
+
+    def __init__(self, number: int, op: str, type_: Type, args: tuple[Node, ...], data: Any, params: frozenset[str]):
+        self.number = number
+        self.op = op
+        self.type = type_
+        self.args = args
+        self.data = data
+        self.params = params
+        """Names of the action parameters it depends on."""
+
+    def __repr__(self) -> str:
+        inner = ", ".join([*(repr(a) for a in self.args), *([repr(self.data)] if self.data is not None else [])])
+        return f"{self.op}({inner})"
+
+    @property
+    def value(self) -> Any:
+        """The value of a constant."""
+        assert self.op == "const"
+        return self.data
+
+
+def items(kind: Type) -> int:
+    """How many indices an item type of a set or sequence has."""
+    return kind.count
+
+
+class Graph:
+    """Makes nodes, each only once, simplified."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Any, ...], Node] = {}
+        self.true = self.const(True, BOOL)
+        self.false = self.const(False, BOOL)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def _make(self, op: str, type_: Type, args: tuple[Node, ...] = (), data: Any = None) -> Node:
+        key = (op, type_, tuple(a.number for a in args), data)
+        node = self._made.get(key)
+        if node is None:
+            params = frozenset().union(*(a.params for a in args)) if args else frozenset()
+            if op == "param":
+                params = frozenset({data[0]})
+            node = self._made[key] = Node(len(self._made), op, type_, args, data, params)
+        return node
+
+    # -- leaves ---------------------------------------------------------------------------------
+
+    def const(self, value: Any, type_: Type) -> Node:
+        """A constant: bool, int, index, mask, or for a sequence a tuple of indices."""
+        return self._make("const", type_, (), value)
+
+    def num(self, value: int) -> Node:
+        return self.const(value, IntType(value, value))
+
+    def truth(self, value: bool) -> Node:
+        return self.true if value else self.false
+
+    def var(self, path: str, type_: Type) -> Node:
+        return self._make("var", type_, (), path)
+
+    def param(self, name: str, path: str, type_: Type) -> Node:
+        return self._make("param", type_, (), (name, path))
+
+    # -- bool -------------------------------------------------------------------------------------
+
+    def not_(self, a: Node) -> Node:
+        if a.op == "const":
+            return self.truth(not a.data)
+        if a.op == "not":
+            return a.args[0]
+        return self._make("not", BOOL, (a,))
+
+    def and_(self, *terms: Node) -> Node:
+        return self._chain("and", terms, self.true, self.false)
+
+    def or_(self, *terms: Node) -> Node:
+        return self._chain("or", terms, self.false, self.true)
+
+    def _chain(self, op: str, terms: Iterable[Node], neutral: Node, absorbing: Node) -> Node:
+        flat: list[Node] = []
+        for t in terms:
+            for u in t.args if t.op == op else (t,):
+                if u is absorbing:
+                    return absorbing
+                if u is neutral or u in flat:
+                    continue
+                if self.not_(u) in flat:
+                    return absorbing
+                flat.append(u)
+        if not flat:
+            return neutral
+        return flat[0] if len(flat) == 1 else self._make(op, BOOL, tuple(flat))
+
+    def implies(self, a: Node, b: Node) -> Node:
+        return self.or_(self.not_(a), b)
+
+    def eq(self, a: Node, b: Node) -> Node:
+        if a is b:
+            return self.true
+        if a.op == "const" and b.op == "const":
+            return self.truth(a.data == b.data)
+        if isinstance(a.type, BoolType):
+            for x, y in ((a, b), (b, a)):
+                if x.op == "const":
+                    return y if x.data else self.not_(y)
+        if isinstance(a.type, IntType) and isinstance(b.type, IntType):
+            if a.type.high < b.type.low or b.type.high < a.type.low:
+                return self.false
+        for x, y in ((a, b), (b, a)):
+            # A choice between two constants compared with a constant is the choice's condition.
+            if x.op == "const" and y.op == "ite" and all(z.op == "const" for z in y.args[1:]):
+                return self.ite(y.args[0], self.eq(x, y.args[1]), self.eq(x, y.args[2]))
+        if a.number > b.number:
+            a, b = b, a
+        return self._make("eq", BOOL, (a, b))
+
+    def lt(self, a: Node, b: Node) -> Node:
+        if a is b:
+            return self.false
+        if isinstance(a.type, IntType) and isinstance(b.type, IntType):
+            if a.type.high < b.type.low:
+                return self.true
+            if a.type.low >= b.type.high:
+                return self.false
+        if a.op == "const" and b.op == "const":
+            return self.truth(a.data < b.data)
+        return self._make("lt", BOOL, (a, b))
+
+    def le(self, a: Node, b: Node) -> Node:
+        return self.not_(self.lt(b, a))
+
+    def ite(self, c: Node, a: Node, b: Node) -> Node:
+        if c.op == "const":
+            return a if c.data else b
+        if a is b:
+            return a
+        if c.op == "not":
+            return self.ite(c.args[0], b, a)
+        if isinstance(a.type, BoolType):
+            if a is self.true:
+                return self.or_(c, b)
+            if a is self.false:
+                return self.and_(self.not_(c), b)
+            if b is self.true:
+                return self.or_(self.not_(c), a)
+            if b is self.false:
+                return self.and_(c, a)
+        if a.op == "ite" and a.args[0] is c:
+            a = a.args[1]
+        if b.op == "ite" and b.args[0] is c:
+            b = b.args[2]
+        if a is b:
+            return a
+        return self._make("ite", join(a.type, b.type), (c, a, b))
+
+    # -- int --------------------------------------------------------------------------------------
+
+    def arith(self, op: str, a: Node, b: Node) -> Node:
+        """`add sub mul floordiv mod min max`; the divisor of the two divisions must be a positive constant."""
+        assert isinstance(a.type, IntType) and isinstance(b.type, IntType)
+        fold = _FOLD[op]
+        if a.op == "const" and b.op == "const":
+            return self.num(fold(a.data, b.data))
+        if op in ("add", "sub") and b.op == "const" and b.data == 0:
+            return a
+        if op == "add" and a.op == "const" and a.data == 0:
+            return b
+        corners = [fold(x, y) for x in (a.type.low, a.type.high) for y in (b.type.low, b.type.high)]
+        low, high = min(corners), max(corners)
+        if op == "mod":
+            low, high = 0, b.type.high - 1
+        if op == "min" and (a.type.high <= b.type.low or b.type.high <= a.type.low):
+            return a if a.type.high <= b.type.low else b
+        if op == "max" and (a.type.low >= b.type.high or b.type.low >= a.type.high):
+            return a if a.type.low >= b.type.high else b
+        return self._make(op, IntType(low, high), (a, b))
+
+    # -- sets ---------------------------------------------------------------------------------------
+
+    def mask(self, bits: int, item: Type) -> Node:
+        return self.const(bits, SetType(item))
+
+    def full(self, item: Type) -> Node:
+        return self.mask((1 << items(item)) - 1, item)
+
+    def member(self, item: Node, set_: Node) -> Node:
+        if set_.op == "const":
+            if item.op == "const":
+                return self.truth(bool(set_.data >> item.data & 1))
+            if set_.data == 0:
+                return self.false
+            assert isinstance(set_.type, SetType)
+            if set_.data == (1 << items(set_.type.item)) - 1:
+                return self.true
+        if set_.op == "single":
+            return self.eq(item, set_.args[0])
+        if item.op == "const":
+            if set_.op == "union":
+                return self.or_(*(self.member(item, s) for s in set_.args))
+            if set_.op == "inter":
+                return self.and_(*(self.member(item, s) for s in set_.args))
+            if set_.op == "minus":
+                return self.and_(self.member(item, set_.args[0]), self.not_(self.member(item, set_.args[1])))
+            if set_.op == "build":
+                found: Node = set_.args[item.data]
+                return found
+        return self._make("member", BOOL, (item, set_))
+
+    def single(self, item: Node) -> Node:
+        if item.op == "const":
+            return self.const(1 << item.data, SetType(item.type))
+        return self._make("single", SetType(item.type), (item,))
+
+    def union(self, a: Node, b: Node) -> Node:
+        if a.op == "const" and b.op == "const":
+            return self.const(a.data | b.data, a.type)
+        for x, y in ((a, b), (b, a)):
+            if x.op == "const" and x.data == 0:
+                return y
+        if a is b:
+            return a
+        if a.number > b.number:
+            a, b = b, a
+        return self._make("union", a.type, (a, b))
+
+    def inter(self, a: Node, b: Node) -> Node:
+        if a.op == "const" and b.op == "const":
+            return self.const(a.data & b.data, a.type)
+        for x, y in ((a, b), (b, a)):
+            if x.op == "const" and x.data == 0:
+                return x
+            if x.op == "const" and isinstance(x.type, SetType) and x.data == (1 << items(x.type.item)) - 1:
+                return y
+        if a is b:
+            return a
+        if a.number > b.number:
+            a, b = b, a
+        return self._make("inter", a.type, (a, b))
+
+    def minus(self, a: Node, b: Node) -> Node:
+        if a.op == "const" and b.op == "const":
+            return self.const(a.data & ~b.data, a.type)
+        if b.op == "const" and b.data == 0:
+            return a
+        if a is b or (a.op == "const" and a.data == 0):
+            return self.const(0, a.type)
+        return self._make("minus", a.type, (a, b))
+
+    def xor(self, a: Node, b: Node) -> Node:
+        return self.union(self.minus(a, b), self.minus(b, a))
+
+    def subset(self, a: Node, b: Node) -> Node:
+        return self.eq(self.minus(a, b), self.const(0, a.type))
+
+    def build(self, item: Type, conditions: list[Node]) -> Node:
+        """The set of the indices whose condition holds; recognised as a set expression where it is one."""
+        kind = SetType(item)
+        if all(c.op == "const" for c in conditions):
+            return self.const(sum(1 << i for i, c in enumerate(conditions) if c.data), kind)
+        first = conditions[0]
+        if all(c is first for c in conditions):
+            return self.ite(first, self.full(item), self.const(0, kind))
+        ops = {c.op for c in conditions}
+        if ops == {"member"} and all(
+            c.args[0].op == "const" and c.args[0].data == i and c.args[1] is first.args[1]
+            for i, c in enumerate(conditions)
+        ):
+            return first.args[1]
+        if ops == {"not"}:
+            return self.minus(self.full(item), self.build(item, [c.args[0] for c in conditions]))
+        for op, combine in (("and", self.inter), ("or", self.union)):
+            if ops == {op} and len({len(c.args) for c in conditions}) == 1:
+                parts = [self.build(item, [c.args[k] for c in conditions]) for k in range(len(first.args))]
+                result = parts[0]
+                for part in parts[1:]:
+                    result = combine(result, part)
+                return result
+        return self._make("build", kind, tuple(conditions))
+
+    def card(self, a: Node) -> Node:
+        assert isinstance(a.type, SetType)
+        if a.op == "const":
+            return self.num(bin(a.data).count("1"))
+        if a.op == "single":
+            return self.num(1)
+        return self._make("card", IntType(0, items(a.type.item)), (a,))
+
+    def extreme(self, op: str, a: Node) -> Node:
+        """`lowest` or `highest` member; what it is for the empty set is undefined."""
+        assert isinstance(a.type, SetType)
+        if a.op == "const" and a.data:
+            index = (a.data & -a.data).bit_length() - 1 if op == "lowest" else a.data.bit_length() - 1
+            return self.const(index, a.type.item)
+        if a.op == "single":
+            return a.args[0]
+        return self._make(op, a.type.item, (a,))
+
+    # -- everything else --------------------------------------------------------------------------
+
+    def op(self, op: str, type_: Type, args: tuple[Node, ...], data: Any = None) -> Node:
+        """An operation without simplification but for constants (sequences, `pack`, `unpack`)."""
+        if op == "unpack" and args[0].op == "pack":
+            field: Node = args[0].args[data]
+            return field
+        if op == "seq_set" and args[0].op == "seq_sorted":
+            return args[0].args[0]
+        if op in _SEQ_FOLD and all(a.op == "const" for a in args):
+            return self.const(_SEQ_FOLD[op](*(a.data for a in args)), type_)
+        return self._make(op, type_, args, data)
+
+
+def _bits(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+_FOLD: dict[str, Any] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+}
+_SEQ_FOLD: dict[str, Any] = {
+    "seq_len": len,
+    "seq_keep": lambda s, m: tuple(i for i in s if m >> i & 1),
+    "seq_cat": lambda a, b: a + b,
+    "seq_set": lambda s: sum(1 << i for i in set(s)),
+    "seq_sorted": _bits,
+    "seq_of": lambda *xs: xs,
+    "seq_drop": lambda s, n: s[n:],
+    "seq_take": lambda s, n: s[:n],
+}
+
+
+def join(a: Type, b: Type) -> Type:
+    """The type of a value that is of either type; only intervals and lengths differ."""
+    if isinstance(a, IntType) and isinstance(b, IntType):
+        return IntType(min(a.low, b.low), max(a.high, b.high))
+    if isinstance(a, SeqType) and isinstance(b, SeqType):
+        return SeqType(a.item, max(a.length, b.length))
+    return a
+
+
+def scalar(kind: Type) -> bool:
+    """Whether values of the type are one node (and not taken apart)."""
+    return isinstance(kind, BoolType | IntType | EnumType | IdType | SetType | SeqType)
+
+
+__all__ = ["BOOL", "Graph", "Node", "RecordType", "items", "join", "scalar"]

@@ -1,0 +1,531 @@
+"""Finite types: what an annotation means once a configuration is chosen.
+
+`resolve(annotation, config)` turns an annotation of a model into a `Type`, the only place where a size
+becomes a number. A `Type` enumerates its values in canonical order, counts them, and says of any Python
+value whether it fits, leaves a declared bound (*clipped*), or is simply wrong.
+One module, since every type answers the same questions and its answers must agree with each other.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from itertools import combinations, product
+from math import comb
+from typing import Annotated, Any
+
+from reassure.spec.language.values import Id, Map, members
+
+Size = int | str
+"""A number, or the name of a configuration field or property that holds one."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of an integer, both included: `Annotated[int, Range(0, "max_epoch")]`.
+
+    A step that takes the field outside makes the transition *clipped*. `declared=True` says that the
+    bound is a chosen limit of the exploration, so that clipping there does not make a run inconclusive.
+    """
+
+    low: Size
+    high: Size
+    declared: bool = False
+
+
+@dataclass(frozen=True)
+class MaxLen:
+    """Longest length of a sequence: `Annotated[tuple[Broker, ...], MaxLen("brokers")]`."""
+
+    length: Size
+    declared: bool = False
+
+
+@dataclass(frozen=True)
+class MaxSize:
+    """Most members of a set of records: `Annotated[frozenset[Message], MaxSize(2)]`."""
+
+    size: Size
+    declared: bool = False
+
+
+class DomainError(Exception):
+    """An annotation that is no finite type, or a size that the configuration does not give."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Why a value is not of its type. `clipped`: a declared bound was left; otherwise a wrong value."""
+
+    clipped: bool
+    path: str
+    message: str
+    declared: bool = False
+
+    def under(self, name: str) -> Misfit:
+        joined = name + (self.path if self.path.startswith("[") or not self.path else "." + self.path)
+        return Misfit(self.clipped, joined, self.message, self.declared)
+
+
+@dataclass(frozen=True)
+class Type:
+    """A finite type of one configuration."""
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        raise NotImplementedError
+
+    def values(self) -> Iterator[Any]:
+        """All values, in canonical order (ascending `rank`)."""
+        raise NotImplementedError
+
+    def misfit(self, value: Any) -> Misfit | None:
+        """None when `value` is of the type."""
+        raise NotImplementedError
+
+    def rank(self, value: Any) -> Any:
+        """A sort key: the canonical order of values of this type."""
+        raise NotImplementedError
+
+
+def _wrong(value: object, what: str) -> Misfit:
+    return Misfit(False, "", f"{value!r} is not {what}")
+
+
+@dataclass(frozen=True)
+class BoolType(Type):
+    @property
+    def count(self) -> int:
+        return 2
+
+    def values(self) -> Iterator[bool]:
+        return iter((False, True))
+
+    def misfit(self, value: Any) -> Misfit | None:
+        return None if value is True or value is False else _wrong(value, "a bool")
+
+    def rank(self, value: Any) -> Any:
+        return int(value)
+
+    def __str__(self) -> str:
+        return "bool"
+
+
+@dataclass(frozen=True)
+class IntType(Type):
+    low: int
+    high: int
+    declared: bool = False
+
+    @property
+    def count(self) -> int:
+        return self.high - self.low + 1
+
+    def values(self) -> Iterator[int]:
+        return iter(range(self.low, self.high + 1))
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is not int:
+            return _wrong(value, "an int")
+        if self.low <= value <= self.high:
+            return None
+        return Misfit(True, "", f"{value} is outside {self.low}..{self.high}", self.declared)
+
+    def rank(self, value: Any) -> Any:
+        return value
+
+    def __str__(self) -> str:
+        return f"int {self.low}..{self.high}"
+
+
+@dataclass(frozen=True)
+class EnumType(Type):
+    sort: type[Enum]
+
+    @property
+    def count(self) -> int:
+        return len(self.sort)
+
+    def values(self) -> Iterator[Any]:
+        return iter(self.sort)
+
+    def misfit(self, value: Any) -> Misfit | None:
+        return None if type(value) is self.sort else _wrong(value, f"a {self.sort.__name__}")
+
+    def rank(self, value: Any) -> Any:
+        return list(self.sort).index(value)
+
+    def __str__(self) -> str:
+        return self.sort.__name__
+
+
+@dataclass(frozen=True)
+class IdType(Type):
+    sort: type[Id]
+    size: int
+
+    @property
+    def first(self) -> int:
+        return self.sort.first
+
+    @property
+    def count(self) -> int:
+        return self.size
+
+    def values(self) -> Iterator[Any]:
+        return (self.sort(i) for i in range(self.first, self.first + self.size))
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is self.sort and self.first <= value < self.first + self.size:
+            return None
+        return _wrong(value, f"one of the {self.size} {self.sort.__name__} ids")
+
+    def rank(self, value: Any) -> Any:
+        return int(value)
+
+    def __str__(self) -> str:
+        return self.sort.__name__
+
+
+@dataclass(frozen=True)
+class OptionType(Type):
+    inner: Type
+
+    @property
+    def count(self) -> int:
+        return self.inner.count + 1
+
+    def values(self) -> Iterator[Any]:
+        yield None
+        yield from self.inner.values()
+
+    def misfit(self, value: Any) -> Misfit | None:
+        return None if value is None else self.inner.misfit(value)
+
+    def rank(self, value: Any) -> Any:
+        return (0,) if value is None else (1, self.inner.rank(value))
+
+    def __str__(self) -> str:
+        return f"{self.inner} | None"
+
+
+@dataclass(frozen=True)
+class SetType(Type):
+    """All subsets of a small scalar type; `rank` is the bit mask, first member lowest."""
+
+    item: Type
+
+    @property
+    def count(self) -> int:
+        return 1 << self.item.count
+
+    def values(self) -> Iterator[Any]:
+        items = tuple(self.item.values())
+        for mask in range(1 << len(items)):
+            yield frozenset(v for i, v in enumerate(items) if mask >> i & 1)
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is not frozenset:
+            return _wrong(value, "a frozenset")
+        for member in value:
+            found = self.item.misfit(member)
+            if found is not None:
+                return found
+        return None
+
+    def index(self, member: Any) -> int:
+        """Position of a member among the item type's values."""
+        rank = self.item.rank(member)
+        base = getattr(self.item, "first", getattr(self.item, "low", 0))
+        return int(rank) - int(base)
+
+    def rank(self, value: Any) -> Any:
+        return sum(1 << self.index(member) for member in value)
+
+    def __str__(self) -> str:
+        return f"set of {self.item}"
+
+
+@dataclass(frozen=True)
+class SeqType(Type):
+    item: Type
+    length: int
+    declared: bool = False
+
+    @property
+    def count(self) -> int:
+        return sum(self.item.count**n for n in range(self.length + 1))
+
+    def values(self) -> Iterator[Any]:
+        for n in range(self.length + 1):
+            for chosen in product(tuple(self.item.values()), repeat=n):
+                yield chosen[::-1]
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is not tuple:
+            return _wrong(value, "a tuple")
+        for i, member in enumerate(value):
+            found = self.item.misfit(member)
+            if found is not None:
+                return found.under(f"[{i}]")
+        if len(value) > self.length:
+            return Misfit(True, "", f"{len(value)} items, at most {self.length}", self.declared)
+        return None
+
+    def rank(self, value: Any) -> Any:
+        # The last item weighs most, as in a packed sequence.
+        return (len(value), tuple(self.item.rank(v) for v in reversed(value)))
+
+    def __str__(self) -> str:
+        return f"sequence of {self.item}, at most {self.length}"
+
+
+@dataclass(frozen=True)
+class MapType(Type):
+    key: Type
+    value: Type
+
+    @property
+    def count(self) -> int:
+        return int(self.value.count**self.key.count)
+
+    def values(self) -> Iterator[Any]:
+        keys = tuple(self.key.values())
+        for chosen in product(tuple(self.value.values()), repeat=len(keys)):
+            yield Map(zip(keys, chosen, strict=True))
+
+    def misfit(self, value: Any) -> Misfit | None:
+        keys = tuple(self.key.values())
+        if type(value) is not Map or value.keys() != frozenset(keys):
+            return _wrong(value, f"a Map over every {self.key}")
+        for key in keys:
+            found = self.value.misfit(value[key])
+            if found is not None:
+                return found.under(f"[{int(key) if isinstance(key, Id) else key}]")
+        return None
+
+    def rank(self, value: Any) -> Any:
+        return tuple(self.value.rank(value[key]) for key in self.key.values())
+
+    def __str__(self) -> str:
+        return f"map from {self.key} to {self.value}"
+
+
+@dataclass(frozen=True)
+class RecordType(Type):
+    cls: type
+    fields: tuple[tuple[str, Type], ...]
+
+    @property
+    def count(self) -> int:
+        total = 1
+        for _, kind in self.fields:
+            total *= kind.count
+        return total
+
+    def field(self, name: str) -> Type:
+        return dict(self.fields)[name]
+
+    def values(self) -> Iterator[Any]:
+        for chosen in product(*(tuple(kind.values()) for _, kind in self.fields)):
+            yield self.cls(*chosen)
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is not self.cls:
+            return _wrong(value, f"a {self.cls.__name__}")
+        clipped: Misfit | None = None
+        for name, kind in self.fields:
+            found = kind.misfit(getattr(value, name))
+            if found is not None and not found.clipped:
+                return found.under(name)
+            if found is not None and clipped is None:
+                clipped = found.under(name)
+        return clipped
+
+    def rank(self, value: Any) -> Any:
+        return tuple(kind.rank(getattr(value, name)) for name, kind in self.fields)
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
+@dataclass(frozen=True)
+class BagType(Type):
+    """A bounded set of records (messages in flight); canonical order is the records' own."""
+
+    item: RecordType
+    size: int
+    declared: bool = False
+
+    @property
+    def count(self) -> int:
+        return sum(comb(self.item.count, n) for n in range(self.size + 1))
+
+    def values(self) -> Iterator[Any]:
+        items = tuple(self.item.values())
+        for n in range(self.size + 1):
+            yield from (frozenset(chosen) for chosen in combinations(items, n))
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is not frozenset:
+            return _wrong(value, "a frozenset")
+        for member in value:
+            found = self.item.misfit(member)
+            if found is not None:
+                return found.under("[]")
+        if len(value) > self.size:
+            return Misfit(True, "", f"{len(value)} members, at most {self.size}", self.declared)
+        return None
+
+    def rank(self, value: Any) -> Any:
+        return tuple(sorted((self.item.rank(v) for v in value), reverse=True))
+
+    def __str__(self) -> str:
+        return f"set of at most {self.size} {self.item}"
+
+
+def _number(size: Size, config: object) -> int:
+    if isinstance(size, int):
+        return size
+    try:
+        value = getattr(config, size)
+    except AttributeError:
+        raise DomainError(f"the configuration has no field {size!r}, which sizes a type") from None
+    if not isinstance(value, int):
+        raise DomainError(f"configuration field {size!r} sizes a type but holds {value!r}")
+    return value
+
+
+def resolve(annotation: Any, config: object) -> Type:
+    """The finite type that `annotation` means under `config`.
+
+    Raises `DomainError` with what to write instead when it is not one (DESIGN section 1, "Types are
+    finite and declared").
+    """
+    notes: tuple[Any, ...] = ()
+    if typing.get_origin(annotation) is Annotated:
+        annotation, *rest = typing.get_args(annotation)
+        notes = tuple(rest)
+    if annotation is bool:
+        return BoolType()
+    if annotation is int:
+        for note in notes:
+            if isinstance(note, Range):
+                low, high = _number(note.low, config), _number(note.high, config)
+                if low > high:
+                    raise DomainError(f"empty range {low}..{high}")
+                return IntType(low, high, note.declared)
+        raise DomainError("an int needs bounds: Annotated[int, Range(low, high)]")
+    if isinstance(annotation, type) and issubclass(annotation, Id):
+        size = _number(annotation.size, config)
+        if size < 1:
+            raise DomainError(f"sort {annotation.__name__} has size {size}; it needs at least one member")
+        return IdType(annotation, size)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return EnumType(annotation)
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        inner = [a for a in args if a is not type(None)]
+        if len(inner) != 1 or len(args) != 2:
+            raise DomainError(f"{annotation} is not finite; only `T | None` is allowed")
+        return OptionType(resolve(Annotated[(inner[0], *notes)] if notes else inner[0], config))
+    if origin is frozenset:
+        return _resolve_set(args[0], notes, config)
+    if origin is tuple:
+        if len(args) != 2 or args[1] is not Ellipsis:
+            raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
+        for note in notes:
+            if isinstance(note, MaxLen):
+                item = resolve(args[0], config)
+                if not isinstance(item, IdType | EnumType | BoolType):
+                    raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}")
+                return SeqType(item, _number(note.length, config), note.declared)
+        raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
+    if origin is Map:
+        key = resolve(args[0], config)
+        if not isinstance(key, IdType | EnumType | BoolType):
+            raise DomainError(f"a Map's keys are an Id sort, an Enum or bool, not {key}")
+        return MapType(key, resolve(args[1], config))
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return record_type(annotation, config)
+    plain = origin or annotation
+    name = str(annotation) if origin or not isinstance(plain, type) else plain.__name__
+    remedy = f": {REMEDIES[plain]}" if plain in REMEDIES else ""
+    raise DomainError(f"{name} is not a finite type{remedy}")
+
+
+REMEDIES: dict[Any, str] = {
+    list: "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+    set: "a set is frozenset[T]",
+    dict: "a map is Map[K, T]",
+    str: "names are an Enum or an Id sort",
+    float: "a number is Annotated[int, Range(low, high)]",
+}
+
+
+def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
+    kind = resolve(item, config)
+    if isinstance(kind, RecordType):
+        for note in notes:
+            if isinstance(note, MaxSize):
+                return BagType(kind, _number(note.size, config), note.declared)
+        raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
+    if not isinstance(kind, IdType | EnumType | BoolType):
+        raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}")
+    if kind.count > 64:
+        raise DomainError(f"a set over {kind.count} values; at most 64")
+    return SetType(kind)
+
+
+OWN = ("__new__", "__init__", "__post_init__", "__eq__", "__ne__", "__hash__", "__getattr__", "__getattribute__")
+"""What would make, compare or read a record in another way than engines do."""
+
+
+def record_type(cls: type, config: object) -> RecordType:
+    """The type of a frozen dataclass; `DomainError` if it is not frozen or a field is not finite."""
+    if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise DomainError(f"{cls.__name__} must be a frozen dataclass: @dataclass(frozen=True)")
+    try:
+        hints = typing.get_type_hints(cls, include_extras=True)
+    except Exception as error:
+        raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
+    resolved = []
+    for f in fields(cls):
+        if not f.compare or not f.init:
+            raise DomainError(f"{cls.__name__}.{f.name}: every field takes part in a state's identity")
+        try:
+            resolved.append((f.name, resolve(hints[f.name], config)))
+        except DomainError as error:
+            raise DomainError(f"{cls.__name__}.{f.name}: {error}") from None
+    for method in OWN:
+        code = getattr(getattr(cls, method, None), "__code__", None)
+        if code is not None and code.co_filename != "<string>":  # a dataclass's own come from no file
+            raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")
+    return RecordType(cls, tuple(resolved))
+
+
+__all__ = [
+    "BagType",
+    "BoolType",
+    "DomainError",
+    "EnumType",
+    "IdType",
+    "IntType",
+    "MapType",
+    "MaxLen",
+    "MaxSize",
+    "Misfit",
+    "OptionType",
+    "Range",
+    "RecordType",
+    "SeqType",
+    "SetType",
+    "Type",
+    "members",
+    "record_type",
+    "resolve",
+]

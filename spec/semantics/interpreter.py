@@ -1,0 +1,393 @@
+"""A model under one configuration, executed by CPython: the meaning that every engine translates.
+
+`Bound` answers what the initial states are and which steps a state has. It checks every value a model
+function returns, so that a mistake in a model is reported as one and never becomes a state.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import product
+from math import prod
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from reassure.spec.language.types import DomainError, Misfit, RecordType, Type, record_type, resolve
+from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
+
+Params = dict[str, Any]
+
+CHOICES = 1 << 20
+"""Values that the parameters of one action may have together, but for those drawn from the state."""
+
+
+class ModelError(Exception):
+    """The model does something a model may not: it raises, returns a wrong value, is not a function."""
+
+
+class ConfigError(Exception):
+    """The configuration is out of range or contradictory."""
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """The outcome of a step that leaves a declared bound: there is no next state."""
+
+    path: str
+    message: str
+    declared: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One enabled transition: the action, its parameters in order, and what comes out."""
+
+    action: Action
+    params: Params
+    after: Any
+
+
+@dataclass(frozen=True)
+class _Callee:
+    """How to call a function of the model: which arguments are the configuration, which are free."""
+
+    function: Callable[..., Any]
+    fixed: Params
+    free: tuple[tuple[str, Type], ...]
+    drawn: dict[str, Callable[[Any], Any]]
+
+
+class Bound:
+    """A model with a configuration. Raises `LanguageError`, `DomainError` or `ConfigError`."""
+
+    def __init__(self, model: Model, config: Any = None) -> None:
+        self.model = model
+        self.config = make_config(model, {}) if config is None else config
+        self.type: RecordType = record_type(model.state, self.config)
+        self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
+        self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
+        self.views = {self._viewed(v): v for v in model.views}
+        self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
+        applicable = [p for p in model.properties if self._applies(p)]
+        self.not_applicable = [p for p in model.properties if p not in applicable]
+        self.properties = [p for p in applicable if p.kind != "cover"]
+        self.covers = [p for p in applicable if p.kind == "cover"]
+        self._claims = {p.name: _Claim(self, p) for p in applicable}
+        self._terminals = [self._state_function(t.function) for t in model.terminals]
+
+    def _applies(self, claim: Property) -> bool:
+        """Whether a claim is about this configuration, and a step property about some action of the model."""
+        try:
+            if claim.when is not None and not claim.when(self.config):
+                return False
+        except Exception as error:
+            raise LanguageError(f"{claim.name}: its `when` raised {type(error).__name__}: {error}") from None
+        return claim.kind != "step" or any(self.concerns(claim, a) for a in self.model.actions)
+
+    # -- calling the model ----------------------------------------------------------------------
+
+    def _callee(
+        self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any] | None = None
+    ) -> _Callee:
+        hints = hints_of(function)
+        names = list(inspect.signature(function).parameters)
+        if len(names) < skip:
+            raise LanguageError(f"{name}: its first parameter is the state")
+        fixed: Params = {}
+        free: list[tuple[str, Type]] = []
+        drawn = {}
+        for parameter in names[skip:]:
+            if parameter not in hints:
+                raise LanguageError(f"{name}: parameter {parameter} needs an annotation")
+            if hints[parameter] is self.model.config or _is_base(hints[parameter], self.model.config):
+                fixed[parameter] = self.config
+                continue
+            try:
+                free.append((parameter, resolve(hints[parameter], self.config)))
+            except DomainError as error:
+                raise DomainError(f"{name}, parameter {parameter}: {error}") from None
+            if members and parameter in members:
+                drawn[parameter] = self._state_function(members[parameter])
+        choices = prod(t.count for n, t in free if n not in drawn)
+        if choices > CHOICES:
+            what = f"its parameters have {choices:,} values, to be tried in every state; at most {CHOICES:,}"
+            raise DomainError(f"{name}: {what}: bound them, or draw them from a set of the state")
+        return _Callee(function, fixed, tuple(free), drawn)
+
+    def _state_function(self, function: Callable[..., Any]) -> Callable[[Any], Any]:
+        """`function` of the state (or of a view of it), the configuration filled in."""
+        hints = hints_of(function)
+        names = list(inspect.signature(function).parameters)
+        if len(names) in (1, 2) and (len(names) == 1 or self._is_config(hints.get(names[1]))):
+            view = self._view(function, hints.get(names[0]))
+            if len(names) == 1:
+                return function if view is None else lambda s: function(view(s))
+            return (lambda s: function(s, self.config)) if view is None else lambda s: function(view(s), self.config)
+        raise LanguageError(f"{function.__name__} takes the state and, if need be, the configuration")
+
+    def _is_config(self, annotation: Any) -> bool:
+        """Whether a parameter that is annotated so may be given the configuration."""
+        return annotation in (None, Any, self.model.config) or _is_base(annotation, self.model.config)
+
+    def _view(self, function: Callable[..., Any], annotation: Any) -> Callable[[Any], Any] | None:
+        """The view that a function over `annotation` wants; None if that is the state itself."""
+        found = getattr(self, "_views", {}).get(annotation)
+        if found is None and is_dataclass(annotation) and annotation is not self.model.state:
+            if not _is_base(annotation, self.model.state):
+                over = getattr(annotation, "__name__", annotation)
+                raise LanguageError(f"{function.__name__} is over {over}, which {self.model.name} has no view of")
+        return found
+
+    def _viewed(self, view: Callable[..., Any]) -> type:
+        """The class that a view is of."""
+        kind = hints_of(view).get("return")
+        if not isinstance(kind, type):
+            raise LanguageError(f"{view.__name__}, a view, needs the class that it returns")
+        return kind
+
+    def lift(self, state: Any) -> Any:
+        """A state of a class that the model's own extends gets the defaults of the further fields."""
+        if type(state) is not self.model.state and isinstance(state, _bases(self.model.state)):
+            return self.model.state(
+                **{name: getattr(state, name) for name in vars(type(state))["__dataclass_fields__"]}
+            )
+        return state
+
+    def _checked(self, name: str, params: Params, after: Any) -> Any:
+        found: Misfit | None = self.type.misfit(after)
+        if found is None:
+            return after
+        if found.clipped:
+            return Clipped(found.path, found.message, found.declared)
+        call = f"{name}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
+        where = f" in {found.path}" if found.path else ""
+        raise ModelError(f"{call} gives a state with a wrong value{where}: {found.message}")
+
+    def _run(self, name: str, callee: _Callee, positional: tuple[Any, ...], params: Params) -> Any:
+        try:
+            return callee.function(*positional, **callee.fixed, **params)
+        except GuardRefused:
+            raise
+        except Exception as error:
+            call = f"{name}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
+            raise ModelError(f"{call} raised {type(error).__name__}: {error} {_where(error)}") from error
+
+    # -- the transition system ------------------------------------------------------------------
+
+    def initial_states(self) -> Iterator[tuple[Initial, Params, Any]]:
+        """Every initial state (or `Clipped`) with the declaration and parameters it comes from."""
+        for declared, callee in self._initials:
+            names = [n for n, _ in callee.free]
+            for chosen in product(*(tuple(t.values()) for _, t in callee.free)):
+                params = dict(zip(names, chosen, strict=True))
+                try:
+                    state = self.lift(self._run(declared.name, callee, (), params))
+                except GuardRefused:
+                    continue
+                yield declared, params, self._checked(declared.name, params, state)
+
+    def steps(self, state: Any) -> Iterator[Step]:
+        """Every enabled step, in canonical order: action by action, parameters ascending."""
+        for declared, callee in self._actions:
+            for params in self._params(declared, callee, state):
+                try:
+                    after = self._run(declared.name, callee, (state,), params)
+                except GuardRefused:
+                    continue
+                yield Step(declared, params, self._checked(declared.name, params, after))
+
+    def _params(self, declared: Action, callee: _Callee, state: Any) -> Iterator[Params]:
+        choices = []
+        for name, kind in callee.free:
+            if name not in callee.drawn:
+                choices.append(tuple(kind.values()))
+                continue
+            try:
+                drawn = sorted(callee.drawn[name](state), key=kind.rank)
+            except Exception as error:
+                raise ModelError(
+                    f"{declared.name}, parameter {name}: {type(error).__name__}: {error} {_where(error)}"
+                ) from error
+            choices.append(tuple(drawn))
+        names = [n for n, _ in callee.free]
+        for chosen in product(*choices):
+            yield dict(zip(names, chosen, strict=True))
+
+    def take(self, state: Any, name: str, params: Params) -> Any:
+        """The outcome of one action: a state or `Clipped`.
+
+        Raises `GuardRefused` if it is not enabled, `ModelError` for an unknown action or parameters.
+        """
+        for declared, callee in self._actions:
+            if declared.name == name:
+                self._fitting(declared, callee, state, params)
+                return self._checked(name, params, self._run(name, callee, (state,), params))
+        raise ModelError(f"model {self.model.name} has no action {name!r}")
+
+    def _fitting(self, declared: Action, callee: _Callee, state: Any, params: Params) -> None:
+        if set(params) != {n for n, _ in callee.free}:
+            raise ModelError(f"{declared.name} takes ({', '.join(n for n, _ in callee.free)}), not {params}")
+        for name, kind in callee.free:
+            found = kind.misfit(params[name])
+            if found is not None:
+                raise ModelError(f"{declared.name}, parameter {name}: {found.message}")
+            if name in callee.drawn and params[name] not in callee.drawn[name](state):
+                raise GuardRefused(f"{name} is not among the values it is drawn from")
+
+    def parameters(self, name: str) -> tuple[tuple[str, Type], ...]:
+        """Names and types of an action's (or initial's) parameters."""
+        table: list[tuple[Action | Initial, _Callee]] = [*self._actions, *self._initials]
+        for declared, callee in table:
+            if declared.name == name:
+                return callee.free
+        raise ModelError(f"model {self.model.name} has no action {name!r}")
+
+    # -- claims -----------------------------------------------------------------------------------
+
+    def holds(self, claim: Property, state: Any) -> bool:
+        """Truth of a state property."""
+        return self._claims[claim.name].on_state(state)
+
+    def concerns(self, claim: Property, action: Action) -> bool:
+        """Whether a step property is about steps of this action."""
+        return (not claim.on or action in claim.on) and (not claim.tags or bool(claim.tags & action.tags))
+
+    def holds_on(self, claim: Property, before: Any, step: Step) -> bool:
+        """Truth of a step property; only for actions that it `concerns`."""
+        return self._claims[claim.name].on_step(before, step)
+
+    def goal_holds(self, claim: Property, state: Any) -> bool:
+        """Truth of the goal of a leads-to property."""
+        assert claim.goal is not None
+        return _truth(claim.name, self._state_function(claim.goal), state)
+
+    def is_terminal(self, state: Any) -> bool:
+        """Whether the model says that a run may end here."""
+        return any(_truth("terminal", t, state) for t in self._terminals)
+
+
+class _Claim:
+    """A property with its arguments sorted out."""
+
+    def __init__(self, bound: Bound, claim: Property) -> None:
+        self.name = claim.name
+        self.bound = bound
+        if not claim.over_steps:
+            self.state_function = bound._state_function(claim.function)
+            return
+        self.function = claim.function
+        hints = hints_of(claim.function)
+        self.view = bound._view(claim.function, hints.get("before"))
+        self.fixed: Params = {}
+        self.from_params: list[str] = []
+        self.wants_action = ""
+        for name in inspect.signature(claim.function).parameters:
+            if name in ("before", "after"):
+                continue
+            if hints.get(name) is Action:
+                self.wants_action = name
+            elif hints.get(name) is bound.model.config or _is_base(hints.get(name), bound.model.config):
+                self.fixed[name] = bound.config
+            else:
+                self.from_params.append(name)
+        for action in bound.model.actions:
+            if not bound.concerns(claim, action):
+                continue
+            have = {n for n, _ in bound.parameters(action.name)}
+            missing = set(self.from_params) - have
+            if missing:
+                raise LanguageError(f"{claim.name} reads {', '.join(sorted(missing))}, no parameter of {action.name}")
+
+    def on_state(self, state: Any) -> bool:
+        return _truth(self.name, self.state_function, state)
+
+    def on_step(self, before: Any, step: Step) -> bool:
+        after = step.after
+        if self.view is not None:
+            before, after = self.view(before), self.view(after)
+        arguments = dict(self.fixed)
+        for name in self.from_params:
+            arguments[name] = step.params[name]
+        if self.wants_action:
+            arguments[self.wants_action] = step.action
+        return _truth(self.name, lambda _: self.function(before=before, after=after, **arguments), before)
+
+
+def hints_of(function: Any) -> dict[str, Any]:
+    """The annotations of a function or class; `LanguageError` if one names nothing."""
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except Exception as error:
+        raise LanguageError(f"{function.__name__}: an annotation cannot be read: {error}") from None
+
+
+def _remembering(view: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The view, remembering its last few states: many properties ask for the same one in turn."""
+    recent: list[tuple[Any, Any]] = [(None, None)] * 2
+
+    def cached(state: Any) -> Any:
+        for known, made in recent:
+            if known is state:
+                return made
+        made = view(state)
+        recent[0], recent[1] = recent[1], (state, made)
+        return made
+
+    return cached
+
+
+def _truth(name: str, function: Callable[[Any], Any], state: Any) -> bool:
+    try:
+        value = function(state)
+    except Exception as error:
+        raise ModelError(f"{name} raised {type(error).__name__}: {error} {_where(error)}") from error
+    if value is not True and value is not False:
+        raise ModelError(f"{name} gave {value!r}, not a bool")
+    return value
+
+
+def _where(error: BaseException) -> str:
+    trace: TracebackType | None = error.__traceback__
+    last = None
+    while trace is not None:
+        last = trace
+        trace = trace.tb_next
+    if last is None:
+        return ""
+    return f"({Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno})"
+
+
+def _bases(cls: type) -> tuple[type, ...]:
+    return tuple(b for b in cls.__mro__[1:] if b is not object)
+
+
+def _is_base(annotation: Any, cls: type) -> bool:
+    return isinstance(annotation, type) and annotation in _bases(cls)
+
+
+def make_config(model: Model, settings: dict[str, Any]) -> Any:
+    """The model's configuration with the given fields changed; `ConfigError` names what is wrong."""
+    cls = model.config
+    if not is_dataclass(cls):
+        raise LanguageError(f"{cls.__name__}, the configuration, must be a frozen dataclass: @dataclass(frozen=True)")
+    known = {f.name: f for f in fields(cls)}
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"{model.name} has no configuration field {name!r}; it has {', '.join(known)}")
+    try:
+        config = cls(**settings)
+    except Exception as error:
+        raise ConfigError(f"{model.name}: {error}") from None
+    hints = hints_of(cls)
+    for name in known:
+        try:
+            found = resolve(hints[name], config).misfit(getattr(config, name))
+        except DomainError as error:
+            raise DomainError(f"{cls.__name__}.{name}: {error}") from None
+        if found is not None:
+            raise ConfigError(f"{model.name}: {name}: {found.message}")
+    return config

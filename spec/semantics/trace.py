@@ -1,0 +1,264 @@
+"""Traces: a path of a model as data (ITF), and its replay in plain Python.
+
+Format: the Informal Trace Format of Apalache (ADR-015): integers as `{"#bigint": "n"}`, sets as `{"#set": [...]}` in
+canonical order, maps as `{"#map": [[k, v], ...]}`, an optional as a variant `None`/`Some`, an enum member as its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reassure.spec.language.types import (
+    BagType,
+    BoolType,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
+from reassure.spec.language.values import Map
+from reassure.spec.language.vocabulary import GuardRefused
+from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError
+
+
+class TraceError(Exception):
+    """A file that is no trace, or a trace that is not of this model's types."""
+
+
+class ReplayRefused(Exception):
+    """The model does not have this trace: at `step` (0 is the initial state) `reason` says why."""
+
+    def __init__(self, step: int, action: str, reason: str) -> None:
+        self.step, self.action, self.reason = step, action, reason
+        super().__init__(f"step {step} ({action}): {reason}")
+
+
+@dataclass
+class TraceStep:
+    """How a state came about: the action with its parameters (for the first, the initial function)."""
+
+    action: str
+    params: dict[str, Any]
+    actor: str
+
+
+@dataclass
+class Trace:
+    """States and the steps between them; `steps[i]` leads to `states[i]`, `steps[0]` is the initial function."""
+
+    states: list[Any]
+    steps: list[TraceStep]
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+def encode(value: Any, kind: Type) -> Any:
+    """A value as ITF JSON."""
+    if isinstance(kind, BoolType):
+        return bool(value)
+    if isinstance(kind, IntType | IdType):
+        return {"#bigint": str(int(value))}
+    if isinstance(kind, EnumType):
+        return value.name
+    if isinstance(kind, OptionType):
+        if value is None:
+            return {"tag": "None", "value": {}}
+        return {"tag": "Some", "value": encode(value, kind.inner)}
+    if isinstance(kind, SetType | BagType):
+        return {"#set": [encode(v, kind.item) for v in sorted(value, key=kind.item.rank)]}
+    if isinstance(kind, SeqType):
+        return [encode(v, kind.item) for v in value]
+    if isinstance(kind, MapType):
+        return {"#map": [[encode(k, kind.key), encode(value[k], kind.value)] for k in kind.key.values()]}
+    assert isinstance(kind, RecordType)
+    if {name for name, _ in kind.fields} == {"tag", "value"}:
+        raise TraceError(f"{kind} has just the fields tag and value, which ITF takes for a variant; rename one")
+    return {name: encode(getattr(value, name), t) for name, t in sorted(kind.fields)}
+
+
+WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading data of the wrong form raises."""
+
+
+def decode(data: Any, kind: Type) -> Any:
+    """The value that `encode` wrote; `TraceError` if it is not of the type."""
+    try:
+        value = _decode(data, kind)
+    except WRONG:
+        raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
+    found = kind.misfit(value)
+    if found is not None:
+        raise TraceError(f"{found.path or 'value'}: {found.message}")
+    return value
+
+
+def _decode(data: Any, kind: Type) -> Any:
+    if isinstance(kind, BoolType):
+        return data
+    if isinstance(kind, IntType | IdType):
+        number = _number(data)
+        return kind.sort(number) if isinstance(kind, IdType) else number
+    if isinstance(kind, EnumType):
+        return kind.sort[data]
+    if isinstance(kind, OptionType):
+        # Quint writes a variant without a payload as its tag alone.
+        if data["tag"] not in ("None", "Some"):
+            raise ValueError
+        return None if data["tag"] == "None" else _decode(data["value"], kind.inner)
+    if isinstance(kind, SetType | BagType):
+        return frozenset(_decode(v, kind.item) for v in data["#set"])
+    if isinstance(kind, SeqType):
+        return tuple(_decode(v, kind.item) for v in data)
+    if isinstance(kind, MapType):
+        pairs = [(_decode(k, kind.key), _decode(v, kind.value)) for k, v in data["#map"]]
+        if len({k for k, _ in pairs}) < len(pairs):
+            raise TraceError("a map with the same key twice")
+        return Map(pairs)
+    assert isinstance(kind, RecordType)
+    if set(data) - {"#meta"} != {name for name, _ in kind.fields}:
+        raise TraceError(f"{kind} has the fields {', '.join(n for n, _ in kind.fields)}, not {', '.join(data)}")
+    made = {}
+    for name, t in kind.fields:
+        try:
+            made[name] = _decode(data[name], t)
+        except WRONG:
+            raise TraceError(f"{name}: {json.dumps(data[name])[:80]} is no {t}") from None
+        except TraceError as error:
+            raise TraceError(f"{name}.{error}" if isinstance(t, RecordType) else f"{name}: {error}") from None
+    return kind.cls(**made)
+
+
+def _number(data: Any) -> int:
+    """An integer; older writers give small ones bare. Nothing is rounded or guessed."""
+    if isinstance(data, dict) and isinstance(data["#bigint"], str) and re.fullmatch(r"-?[0-9]+", data["#bigint"]):
+        return int(data["#bigint"])
+    if type(data) is int:
+        return data
+    raise TypeError
+
+
+def to_itf(trace: Trace, bound: Bound) -> str:
+    """The trace as ITF text, variables sorted by name."""
+    variables = sorted(name for name, _ in bound.type.fields)
+    states = []
+    for i, (state, step) in enumerate(zip(trace.states, trace.steps, strict=True)):
+        kinds = dict(bound.parameters(step.action))
+        meta = {
+            "index": i,
+            "action": step.action,
+            "params": {k: encode(v, kinds[k]) for k, v in step.params.items()},
+            "actor": step.actor,
+            "level": i + 1,
+        }
+        states.append({"#meta": meta, **encode(state, bound.type)})
+    meta = {"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html", **trace.meta}
+    return json.dumps({"#meta": meta, "vars": variables, "states": states}, indent=1) + "\n"
+
+
+def read_itf(path: Path) -> dict[str, Any]:
+    """The JSON of a trace file; `TraceError` says what is wrong with it."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"{path} is no JSON: {error}") from None
+    except (RecursionError, ValueError) as error:  # nested or numbered beyond what Python reads
+        raise TraceError(f"{path} is no trace: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("states"), list) or "vars" not in data:
+        raise TraceError(f"{path} is no ITF trace: it needs `vars` and `states`")
+    if not data["states"]:
+        raise TraceError(f"{path} has no states")
+    if data.get("loop") is not None:
+        raise TraceError(f"{path} is a lasso (`loop`): only what is finite is executed")
+    meta = data.setdefault("#meta", {})
+    wanted = dict.fromkeys(("model", "model_file", "property", "property_kind"), str) | {"config": dict}
+    if not isinstance(meta, dict):
+        raise TraceError(f"{path}: `#meta` is no object")
+    for key, kind in wanted.items():
+        if not isinstance(meta.get(key, kind()), kind):
+            raise TraceError(f"{path}: `#meta`.`{key}` is {json.dumps(meta[key])[:40]}")
+    return data
+
+
+def from_itf(data: dict[str, Any], bound: Bound) -> Trace:
+    """The trace of ITF data for a model; `TraceError` where it is not of the model's types."""
+    actors = {a.name: a.who for a in bound.model.actions}
+    states, steps = [], []
+    for i, raw in enumerate(data["states"]):
+        if not isinstance(raw, dict) or not isinstance(raw.get("#meta", {}), dict):
+            raise TraceError(f"state {i} is no object with an object as `#meta`")
+        meta = raw.get("#meta", {})
+        try:
+            states.append(decode({k: v for k, v in raw.items() if k != "#meta"}, bound.type))
+        except TraceError as error:
+            raise TraceError(f"state {i}: {error}") from None
+        name = meta.get("action")
+        if name is None and i == 0:  # another tool's trace: the state says enough
+            starts = [TraceStep(d.name, p, "") for d, p, s in bound.initial_states() if s == states[0]]
+            steps.append(starts[0] if starts else TraceStep(bound.model.initials[0].name, {}, ""))
+            continue
+        if name is None:
+            raise TraceError(f"state {i} does not say which action led to it (`#meta`.`action`)")
+        try:
+            kinds = dict(bound.parameters(name))
+            given = meta.get("params", {})
+            if not isinstance(given, dict) or set(given) != set(kinds):
+                raise TraceError(f"it takes ({', '.join(kinds)}), not {json.dumps(given)[:80]}")
+            params = {k: decode(given[k], t) for k, t in kinds.items()}
+        except (TraceError, ModelError) as error:
+            raise TraceError(f"state {i}, action {name}: {error}") from None
+        steps.append(TraceStep(name, params, actors.get(name, "")))
+    return Trace(states, steps, dict(data.get("#meta", {})))
+
+
+def replay(trace: Trace, bound: Bound) -> None:
+    """Executes the trace in plain Python; `ReplayRefused` names the step and the guard that refuses it."""
+    first = trace.steps[0]
+    starts = [(d.name, p) for d, p, s in bound.initial_states() if s == trace.states[0]]
+    if not starts:
+        raise ReplayRefused(0, first.action, "this is no initial state of the model")
+    if (first.action, first.params) not in starts:
+        raise ReplayRefused(0, first.action, f"with {first.params} the model starts in another state")
+    for i in range(1, len(trace.states)):
+        step = trace.steps[i]
+        try:
+            after = bound.take(trace.states[i - 1], step.action, step.params)
+        except GuardRefused as refused:
+            raise ReplayRefused(i, step.action, f"not enabled: {guard_of(refused)}") from None
+        except ModelError as error:
+            raise ReplayRefused(i, step.action, str(error)) from None
+        if isinstance(after, Clipped):
+            raise ReplayRefused(i, step.action, f"leaves the bound of {after.path}: {after.message}")
+        if after != trace.states[i]:
+            changed = [n for n, _ in bound.type.fields if getattr(after, n) != getattr(trace.states[i], n)]
+            raise ReplayRefused(i, step.action, f"the model gives another state: {', '.join(changed)} differs")
+
+
+def guard_of(refused: GuardRefused) -> str:
+    """The source line of the guard that refused, with its note."""
+    frame = refused.__traceback__
+    lines = []
+    while frame is not None:
+        lines.append((frame.tb_frame.f_code.co_filename, frame.tb_lineno))
+        frame = frame.tb_next
+    note = f" ({refused})" if str(refused) else ""
+    if len(lines) < 2:
+        return str(refused) or "a guard"
+    file, line = lines[-2]
+    try:
+        text = Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
+    except (OSError, IndexError):
+        return str(refused) or "a guard"
+    return f"{Path(file).name}:{line}: {text}{note}"

@@ -1,0 +1,601 @@
+"""The command line: exit codes, records on every path, one clear line for every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.model_loader import digest, load
+from reassure.checkers.cli.main import main
+
+ROOT = Path(__file__).parents[3]
+
+
+def heeds_signals() -> None:
+    """A suite that runs in the background may have been told to ignore SIGINT; what it tests must not be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+BAD = [
+    (["check", "krafft"], 64, "did you mean"),
+    (["check", "no_such.py"], 64, "no file no_such.py"),
+    (["check"], 64, "MODEL"),
+    (["chekc", "core"], 64, "invalid choice"),
+    ([], 64, "COMMAND"),
+    (["check", "core", "--engine", "magic"], 64, "invalid choice"),
+    (["check", "core", "--depth", "0"], 64, "at least 1"),
+    (["check", "core", "--budget", "soon"], 64, "no duration"),
+    (["check", "core", "--memory", "much"], 64, "no size"),
+    (["check", "core", "--workers", "-1"], 64, "at least 1"),
+    (["check", "core", "--set", "brokers"], 151, "write KEY=VALUE"),
+    (["check", "core", "--set", "broker=3"], 151, "did you mean brokers?"),
+    (["check", "core", "--set", "brokers=many"], 151, "a whole number"),
+    (["check", "core", "--set", "brokers=99"], 151, "3 to 12"),
+    (["check", "kraft", "--set", "unclean=perhaps"], 151, "one of off, on, either"),
+    (["check", "kraft", "--set", "replication_factor=4"], 151, "more than brokers=3"),
+    (["check", "core", "--property", "nothing"], 6, "no property of core matches nothing"),
+    (["check", "die_hard", "--property", "goal_not_reached", "--property", "gaol"], 6, "die_hard matches gaol"),
+    (["check", "kraft", "--set", "unclean=off", "--property", "unclean_election"], 6, "does not apply"),
+    (["check", "core", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
+    (["check", "core", "--trace-dir", "/proc/nowhere"], 153, "cannot be written"),
+    (["replay", "nothing.itf.json"], 64, "No such file"),
+    (["show", "nothing.itf.json"], 64, "No such file"),
+    (["gate", "nothing.toml"], 64, "No such file"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), BAD, ids=[" ".join(w) or "nothing" for w, _, _ in BAD])
+def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    got, out, err = said(capsys, *words)
+    assert got == code
+    assert message in err
+    assert err.startswith("reassure: ")
+    assert len(err.splitlines()) == 1
+    assert "Traceback" not in out + err
+
+
+def model_file(folder: Path, text: str) -> str:
+    path = folder / "mine.py"
+    path.write_text(text)
+    sys.modules.pop("mine", None)
+    return str(path)
+
+
+PROTOCOL = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Id, Map, Model, Range, action, cover, every, initial, invariant, leads_to, replace, require
+from reassure import step_property
+
+
+class Node(Id, size="nodes"): ...
+
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 5)] = 2
+
+
+@dataclass(frozen=True)
+class State:
+    alive: frozenset[Node]
+
+
+@initial
+def up(c: Config) -> State:
+    return State(every(Node, c))
+
+
+@action(who="fate")
+def crash(s: State, node: Node) -> State:
+    require(node in s.alive)
+    return replace(s, alive=s.alive - {node})
+
+
+@invariant
+def fits(s: State, c: Config) -> bool:
+    return len(s.alive) <= c.nodes
+
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+def adds(text: str) -> tuple[str, str]:
+    return "MODEL =", text + "\nMODEL ="
+
+
+# What is put for what in PROTOCOL, the exit code, and what is said.
+MISTAKES = [
+    (adds("@invariant\ndef fits(s: State) -> bool:\n    return True\n"), 150, "fits of line 32 is hidden by another"),
+    (adds("def fits() -> None: ...\n"), 150, "fits of line 32 is hidden by another"),
+    (adds("@leads_to\ndef ends(s: State) -> bool:\n    return True\n"), 150, "ends is not declared: write its"),
+    (
+        adds("@step_property\ndef st(s: State, t: State) -> bool:\n    return True\n"),
+        150,
+        "st is about steps: it takes",
+    ),
+    (adds("@cover(on=crash)\ndef st(s: State) -> bool:\n    return True\n"), 150, "st is about steps: it takes before"),
+    (adds("@invariant\ndef st(before: State, after: State) -> bool:\n    return True\n"), 150, "write @step_property"),
+    (adds("@step_property(tags='x')\ndef st(before: State, after: State) -> bool:\n    return True\n"), 150, "['x']"),
+    (adds("@step_property(on='x')\ndef st(before: State, after: State) -> bool:\n    return True\n"), 150, "not 'x'"),
+    (adds("@invariant\ndef st(s: State, n: Node) -> bool:\n    return True\n"), 150, "st takes the state and, if need"),
+    (adds("@invariant\ndef st() -> bool:\n    return True\n"), 150, "st takes the state and, if need be"),
+    (
+        adds("@invariant\ndef st(s: Config) -> bool:\n    return True\n"),
+        150,
+        "st is over Config, which mine has no view",
+    ),
+    (
+        adds("@invariant(when=lambda c: c.no)\ndef st(s: State) -> bool:\n    return True\n"),
+        150,
+        "st: its `when` raised",
+    ),
+    (("node: Node", "node: 'Nod'"), 150, "crash: an annotation cannot be read: name 'Nod' is not defined"),
+    (("node: Node", "node: Node, k: Annotated[int, Range(1, 10**9)]"), 150, "values, to be tried in every state"),
+    (("def crash", "async def crash"), 150, "async: a model is plain functions"),
+    (("frozenset[Node]", "list[Node]"), 150, "is not a finite type: a sequence is Annotated["),
+    (("Annotated[int, Range(1, 5)]", "int"), 150, "Config.nodes: an int needs bounds"),
+    (("@dataclass(frozen=True)\nclass Config", "class Config"), 150, "Config, the configuration, must be a frozen"),
+    (("] = 2", "] = 2\n\n    def __post_init__(self):\n        raise KeyError('odd')"), 151, "mine: 'odd'"),
+    (("alive: frozenset[Node]", "alive: frozenset[Node]\n\n    def __post_init__(self): ..."), 150, "__post_init__"),
+    (
+        ("    return State(e", "    require(c.nodes > 5)\n    return State(e"),
+        6,
+        "mine has no initial state: up requires",
+    ),
+    (
+        ("alive: frozenset[Node]", "alive: frozenset[Node]\n    n: Annotated[int, Range(1, 2)] = 3"),
+        6,
+        "up leaves the bound of n: 3 is",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "code", "message"), MISTAKES, ids=[m for _, _, m in MISTAKES])
+def test_a_mistake_in_a_model_is_told(
+    change: tuple[str, str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing that is declared is forgotten: an exit code of 0 would be a lie about it."""
+    assert PROTOCOL.count(change[0]) == 1
+    got, _, err = said(capsys, "check", model_file(tmp_path, PROTOCOL.replace(*change)))
+    assert (got, message in err) == (code, True), err
+
+
+def test_a_variant_has_everything_that_its_file_declares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = "from reassure import invariant\n\n@invariant\ndef more(s: die_hard.Jugs) -> bool:\n    return s.big < 5\n"
+    text = SMALL.replace("MODEL =", more + "MODEL =")
+    code, _, err = said(capsys, "check", model_file(tmp_path, text))
+    assert (code, "mine.py declares more, but its MODEL lacks it" in err) == (150, True), err
+    path = model_file(tmp_path, text.replace("')\n", "').adding(more)\n"))
+    assert said(capsys, "check", path, "--engine=reference")[0] == 12
+
+
+def test_a_property_of_no_step_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of steps that no action takes everything is true."""
+    change = adds("@step_property(tags=['typo'])\ndef st(before: State, after: State) -> bool:\n    return False\n")
+    code, out, err = said(capsys, "check", model_file(tmp_path, PROTOCOL.replace(*change)), "--engine=reference")
+    assert (code, "not applicable here: st" in out) == (0, True), out + err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "defines no `MODEL"),
+        ("import no_such_module\n", "ModuleNotFoundError"),
+        ("def f(:\n", "SyntaxError"),
+        ("from reassure import Model\nMODEL = Model.of(__name__, state=int, config=int)\n", "no initial state"),
+    ],
+)
+def test_a_file_that_is_no_model(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", model_file(tmp_path, text))
+    assert (code, message in err) == (150, True), err
+
+
+SMALL = "from reassure.models.examples import die_hard\nMODEL = die_hard.MODEL.without('goal_not_reached')\n"
+
+
+def test_a_file_that_ends_the_interpreter_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", model_file(tmp_path, "raise SystemExit(0)\n"))
+    assert (code, "SystemExit" in err) == (150, True), err
+
+
+@pytest.mark.parametrize("name", ["json.py", "numba.py", "queue.py", "core.py", "my.idea.py", "my-idea.py"])
+def test_a_model_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also that of a module: neither takes the place of the other."""
+    (tmp_path / name).write_text(SMALL)
+    there = sys.modules.get(name.removesuffix(".py"))
+    code, out, err = said(capsys, "check", str(tmp_path / name), "--engine=reference")
+    assert code == 0, err
+    assert out.startswith(name.removesuffix(".py").replace(".", "_"))
+    assert there is None or sys.modules[name.removesuffix(".py")] is there
+
+
+def test_the_digest_is_of_what_constants_come_from(tmp_path: Path) -> None:
+    path = tmp_path / "idea.py"
+    path.write_text("from limits_of_idea import LIMIT\n" + SMALL)
+    made = []
+    for limit in (1, 2):
+        (tmp_path / "limits_of_idea.py").write_text(f"LIMIT = {limit}\n")
+        made.append(digest(load(str(path))))
+    assert made[0] != made[1]
+
+
+def test_the_digest_is_of_the_text(tmp_path: Path) -> None:
+    """Wherever the files lie; and any change of the text changes it."""
+    made = []
+    for folder, text in (("a", SMALL), ("b", SMALL), ("c", SMALL + "# more\n")):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "idea.py"
+        path.write_text(text)
+        made.append(digest(load(str(path))))
+    assert made[0] == made[1] != made[2]
+
+
+def test_refusals_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    text = text.replace("    poured = min(s.small, 5 - s.big)", "    for x in (1,):\n        pass\n    poured = [3]")
+    code, _, err = said(capsys, "check", model_file(tmp_path, text))
+    assert code == 150
+    assert "2 constructs outside the language" in err
+    line = text.splitlines().index("    for x in (1,):") + 1
+    assert f"mine.py:{line}:5: a for loop: use a comprehension" in err
+    assert "    ^" in err
+
+
+def test_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, folder = tmp_path / "deep" / "f.json", tmp_path / "traces"
+    code, out, _ = said(
+        capsys, "check", "die_hard", "--engine", "reference", "--json", str(path), "--trace-dir", str(folder)
+    )
+    record = json.loads(path.read_text())
+    assert (code, record["exit_code"], record["verdict"]) == (12, 12, "safety-violation")
+    assert record["schema"] == 1
+    assert record["complete"] is True
+    assert len(record["model_sha256"]) == 64
+    assert record["config"] == {"goal": 4}
+    goal = record["properties"][0]
+    assert (goal["name"], goal["kind"], goal["status"]) == ("goal_not_reached", "invariant", "violated")
+    assert Path(goal["trace"]).is_file()
+    assert record["actions"]["fill_big"] == {"taken": 16, "new": 2}
+    stats = record["stats"]
+    assert (stats["distinct"], stats["generated"], stats["depth"], stats["clipped"]) == (16, 97, 8, 0)
+    assert set(stats["seconds"]) == {"load", "compile", "search", "report"}
+    assert record["repro"] == "reassure check die_hard --engine=reference"
+    assert "goal_not_reached" in out
+    assert said(capsys, "replay", goal["trace"])[:2] == (
+        0,
+        "die_hard accepts the trace: 6 steps\ngoal_not_reached is violated at its end\n",
+    )
+
+
+def test_record_of_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    assert said(capsys, "check", "core", "--set", "brokers=99", "--json", str(path))[0] == 151
+    record = json.loads(path.read_text())
+    assert (record["exit_code"], record["complete"], record["verdict"]) == (151, False, "config-error")
+    assert "3 to 12" in record["stopped_because"]
+    assert [p.name for p in tmp_path.iterdir()] == ["f.json"]
+
+
+@pytest.mark.parametrize(
+    "words", [["check"], ["check", "core", "--engine", "magic"], ["check", "core", "--depth=0"], ["chekc", "core"]]
+)
+def test_record_of_a_wrong_command_line(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    assert said(capsys, *words, "--json", str(path))[0] == 64
+    record = json.loads(path.read_text())
+    assert (record["exit_code"], record["complete"], record["verdict"]) == (64, False, "usage")
+
+
+def test_a_device_is_written_to_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert said(capsys, "check", "die_hard", "--engine=reference", "--quiet", "--json", str(pipe))[0] == 12
+    assert json.loads(os.read(reader, 1 << 16))["exit_code"] == 12
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_a_record(how: signal.Signals, tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    words = ["check", "core", "--set=brokers=5", "--engine=reference", f"--json={path}"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reassure", *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeds_signals,
+    )  # fmt: skip
+    time.sleep(4)
+    process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    record = json.loads(path.read_text())
+    assert (process.returncode, record["exit_code"], record["complete"]) == (5, 5, False)
+    assert record["stopped_because"] == "interrupted"
+    assert record["stats"]["distinct"] > 1
+    assert b"Traceback" not in out + err
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m reassure models | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("batching ")
+    assert done.stderr == ""
+
+
+def test_a_closed_pipe_changes_no_verdict() -> None:
+    command = f"set -o pipefail; {sys.executable} -u -m reassure check die_hard --engine=reference | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 12
+    assert done.stderr == ""
+
+
+def test_no_colour_in_a_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "reassure", "check", "die_hard", "--engine=reference"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm-256color"},
+    )  # fmt: skip
+    assert done.returncode == 12
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def trace_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, dict[str, object]]:
+    said(capsys, "check", "die_hard", "--engine=reference", "--trace-dir", str(tmp_path), "--quiet")
+    path = tmp_path / "die_hard--goal_not_reached.itf.json"
+    return path, json.loads(path.read_text())
+
+
+def test_a_trace_of_a_file_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found again by its path, even if it has the name of a model that comes with the project."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text().replace("big=5)", "big=4)")
+    (tmp_path / "die_hard.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "check", "die_hard.py", "--engine=reference", "--trace-dir", "out", "--quiet")[0] == 12
+    (path,) = (tmp_path / "out").glob("*.json")
+    code, out, err = said(capsys, "replay", str(path))
+    assert (code, err) == (0, ""), err
+    assert "goal_not_reached is violated at its end" in out
+    (tmp_path / "die_hard.py").write_text(text + "# more\n")
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "has changed since" in err) == (0, True)
+    (tmp_path / "die_hard.py").unlink()
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "which is not there" in err) == (64, True)
+
+
+def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = trace_of(tmp_path, capsys)
+    data["states"] = data["states"][:4]  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, out, _ = said(capsys, "replay", str(path))
+    assert (code, "goal_not_reached holds at its end" in out) == (15, True)
+    data["#meta"]["property"] = "goal_reached"  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "die_hard has no property goal_reached" in err) == (15, True)
+
+
+def test_a_certificate_of_a_file_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.json"
+    about = {"schema": 1, "kind": "inductive-invariant", "model": "mine", "model_sha256": "", "config": {}}
+    path.write_text(json.dumps({**about, "properties": [], "lemmas": []}))
+    code, _, err = said(capsys, "verify", str(path))
+    assert (code, "is of a model of its own file: give --model FILE" in err) == (64, True)
+
+
+def test_a_trace_of_another_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing but states and actions; the initial function is found."""
+    path, data = trace_of(tmp_path, capsys)
+    states = [
+        {**s, "#meta": {"action": s["#meta"]["action"]}} if i else {k: v for k, v in s.items() if k != "#meta"}
+        for i, s in enumerate(data["states"])  # type: ignore[var-annotated,arg-type]
+    ]
+    path.write_text(json.dumps({"vars": data["vars"], "states": states, "loop": None, "params": []}))
+    assert said(capsys, "replay", str(path))[0] == 64
+    assert said(capsys, "replay", str(path), "--model", "die_hard")[:2] == (0, "die_hard accepts the trace: 6 steps\n")
+
+
+def test_the_parameters_of_the_start_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "check", "kraft", "--property=cancel_spares_the_eligible", "--trace-dir", str(tmp_path), "--quiet")
+    (path,) = tmp_path.glob("*.json")
+    data = json.loads(path.read_text())
+    params = data["states"][0]["#meta"]["params"]
+    params["unclean"] = not params["unclean"]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "step 0" in err) == (18, True)
+
+
+def test_replay_names_the_step_that_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = trace_of(tmp_path, capsys)
+    data["states"][3]["big"] = {"#bigint": "1"}  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert code == 18
+    assert "step 3 (empty_small): the model gives another state: big differs" in err
+
+
+def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "check", "epoch_unchecked", "--set=unclean=off", "--engine=reference", "--trace-dir", str(tmp_path),
+         "--property=stale_request_changes_nothing", "--fail-fast", "--quiet")  # fmt: skip
+    (path,) = tmp_path.glob("*.itf.json")
+    assert said(capsys, "replay", str(path))[0] == 0
+    code, _, err = said(capsys, "replay", str(path), "--model", "kraft")
+    assert code == 18
+    assert "step 4 (alter_partition)" in err
+    assert "not enabled: kraft.py:" in err or "gives another state" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.pop("states"), "no ITF trace"),
+        (lambda d: d["states"].clear(), "has no states"),
+        (lambda d: d.update(loop=0), "is a lasso"),
+        (lambda d: d["states"][1].pop("big"), "state 1"),
+        (lambda d: d["states"][1].update(big={"#bigint": "77"}), "outside 0..5"),
+        (lambda d: d["states"][2]["#meta"].update(action="fly"), "no action 'fly'"),
+        (lambda d: d["#meta"].update(model="nothing"), "no model 'nothing'"),
+        (lambda d: d["#meta"].update(model=7), "`#meta`.`model` is 7"),
+        (lambda d: d["#meta"].update(config=[4]), "`#meta`.`config`"),
+        (lambda d: d.update({"#meta": 3}), "`#meta` is no object"),
+        (lambda d: d["states"].__setitem__(1, 3), "state 1 is no object"),
+        (lambda d: d["states"][1].update({"#meta": 3}), "state 1 is no object"),
+        (lambda d: d["states"][1]["#meta"].update(params={"x": 1}), "it takes ()"),
+        (lambda d: d["states"][1].update(big=float("inf")), "big: Infinity is no int 0..5"),
+        (lambda d: d["#meta"].pop("model"), "does not name its model"),
+    ],
+)
+def test_bad_traces(change: object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data = trace_of(tmp_path, capsys)
+    change(data)  # type: ignore[operator]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "replay", str(path))
+    assert code in (18, 64)
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("form", "piece"),
+    [("text", "6. hero: big_to_small()"), ("md", "6. **hero**: `big_to_small()`"),
+     ("mermaid", "hero->>state: fill_big()"), ("json", '"#bigint": "4"')],
+)  # fmt: skip
+def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, _ = trace_of(tmp_path, capsys)
+    code, out, _ = said(capsys, "show", str(path), "--format", form)
+    assert (code, piece in out) == (0, True), out
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+engine = "reference"
+expect = "{expect}"
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expect", "more", "code"),
+    [
+        ("safety-violation", "", 0),
+        ("safety-violation", "violated = { goal_not_reached = 7 }\npin = { distinct = 16 }", 0),
+        ("pass", "", 15),
+        ("safety-violation", 'violated = ["other"]', 15),
+        ("safety-violation", "violated = { goal_not_reached = 6 }", 17),
+        ("safety-violation", "pin = { distinct = 17 }", 17),
+        ("perhaps", "", 64),
+        ("pass", "colour = 1", 64),
+        ("pass", "pin = { speed = 1 }", 64),
+        ("pass", "set = { goal = 9 }", 151),
+        ("config-error", "set = { goal = 9 }", 0),
+        ("safety-violation", 'budget = "60s"', 0),
+        ("safety-violation", 'budget = "soon"', 64),
+        ("safety-violation", "budget = true", 64),
+        ("safety-violation", "depth = 0", 64),
+        ("safety-violation", 'property = "goal_not_reached"', 64),
+        ("safety-violation", 'property = ["goal_not_reached", "gaol"]', 6),
+        ("safety-violation", 'accept_clipping = "no"', 64),
+        ("safety-violation", "violated = [1]", 64),
+        ("safety-violation", 'violated = { goal_not_reached = "7" }', 64),
+        ("safety-violation", "name = 3", 64),
+        ("safety-violation", 'unreached = ["far"]', 15),
+    ],
+)
+def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, record, junit = tmp_path / "g.toml", tmp_path / "g.json", tmp_path / "g.xml"
+    path.write_text(GATE.format(expect=expect, more=more))
+    got, out, err = said(capsys, "gate", str(path), "--json", str(record), "--junit", str(junit))
+    assert got == code, out + err
+    assert record.is_file()
+    assert json.loads(record.read_text())["exit_code"] == code
+    if code != 64:
+        assert junit.read_text().count("<testcase") == 1
+        assert ("<failure" in junit.read_text()) == (code in (15, 17))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("", 6), ("x = 1", 64), ("[[check", 64), ("[[check]]\nexpect = 'pass'", 64)]
+)
+def test_bad_gates(text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.toml"
+    path.write_text(text)
+    got, _, err = said(capsys, "gate", str(path))
+    assert got == code
+    assert len(err.splitlines()) == 1
+
+
+def test_an_expected_violation_hides_no_vacuous_cover(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    cut = text.index("MODEL =")
+    idle = "@cover\ndef full(s: Jugs) -> bool:\n    return s.big == 5 and s.small == 3 and s.big == 0\n\n\n"
+    model = model_file(
+        tmp_path, "from reassure import cover\n" + text[:cut].replace("from __future__", "# ") + idle + text[cut:]
+    )
+    path = tmp_path / "g.toml"
+    check = f"[[check]]\nmodel = '{model}'\nengine = 'reference'\nexpect = 'safety-violation'\n"
+    path.write_text(check)
+    code, out, _ = said(capsys, "gate", str(path))
+    assert (code, "cover full is never reached" in out) == (16, True), out
+    path.write_text(check + "unreached = ['full']\n")
+    assert said(capsys, "gate", str(path))[0] == 0
+
+
+def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
+    path, record = tmp_path / "g.toml", tmp_path / "g.json"
+    slow = "[[check]]\nmodel = 'core'\nset = { brokers = 5 }\nengine = 'reference'\nexpect = 'pass'\n"
+    path.write_text(slow * 2)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reassure", "gate", str(path), f"--json={record}"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_signals,
+    )  # fmt: skip
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, "1 not run" in out, "Traceback" in err) == (5, True, False), out + err
+    data = json.loads(record.read_text())
+    assert (data["exit_code"], data["complete"], len(data["checks"])) == (5, False, 1)
+
+
+def test_models(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "models")
+    assert code == 0
+    assert "core" in out
+    assert "isr_not_trimmed" not in out
+    assert "isr_not_trimmed" in said(capsys, "models", "--mutants")[1]
+
+
+@pytest.mark.parametrize("limit", ["1", "1.1M"])
+def test_any_limit_of_memory_is_one(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that is less than the smallest table, or no multiple of a word."""
+    code, out, err = said(capsys, "check", "core", "--memory", limit, "--workers=1", "--quiet")
+    assert err == ""
+    assert code == (5 if limit == "1" else 0)
+    assert ("the memory limit of 0 MiB would be passed" in out, "not enabled so far" in out) == (code == 5,) * 2
+
+
+def test_output_is_possible_whatever_it_goes_to(tmp_path: Path) -> None:
+    """A closed stream, or one without the letters: the exit code stays that of what was found."""
+    broken = PROTOCOL.replace('"fate"', '"Schicksal → ä"').replace("<= c.nodes", "== c.nodes")
+    words = [sys.executable, "-m", "reassure", "check", model_file(tmp_path, broken), "--engine=reference"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (12, "")
+    assert r"1. Schicksal \u2192 \xe4: crash(node=1)" in done.stdout
+    closed = subprocess.run(["sh", "-c", '"$@" >&- 2>&-', "sh", *words], cwd=ROOT, check=False)
+    assert closed.returncode == 12

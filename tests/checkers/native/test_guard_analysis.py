@@ -1,0 +1,138 @@
+"""What a guard is said to be for == what a model without it, written out, gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.options import Options, Progress
+from reassure.checkers.check import Asked, run
+from reassure.checkers.native.codegen import written
+from tests.checkers.cli.test_cli import said
+
+WITHOUT = """
+from reassure.models.examples import core
+from reassure.models.examples.core import *
+from reassure import *
+from dataclasses import replace
+
+{action}
+
+MODEL = core.MODEL.replacing({name})
+"""
+CANCEL = """
+@action(who="admin")
+def cancel(p: Partition, c: Config) -> Partition:
+    {guard}
+    isr = p.isr - p.adding
+    {other}
+    return replace(
+        p, replicas=p.replicas - p.adding, isr=isr, adding=NOBODY, removing=NOBODY,
+        leader=keep_or_elect(p, isr), proposed=None,
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, object]]:
+    from reassure.checkers.cli.main import main
+
+    path = tmp_path_factory.mktemp("guards") / "g.json"
+    assert main(["guards", "core", f"--json={path}", "--quiet"]) == 0
+    return {(g["action"], g["text"]): g for g in json.loads(path.read_text())["guards"]}
+
+
+def test_every_guard_has_a_verdict(judged: dict[tuple[str, str], dict[str, object]]) -> None:
+    found = {key: g["verdict"] for key, g in judged.items()}
+    assert found == {
+        ("fence", "broker in p.unfenced"): "not needed",
+        ("unfence", "broker not in p.unfenced"): "not needed",
+        ("propose", "p.leader is not None"): "raises",
+        ("propose", "p.proposed is None"): "not needed",
+        ("propose", "isr <= p.replicas & p.unfenced"): "load-bearing",
+        ("propose", "p.leader in isr"): "load-bearing",
+        ("propose", "isr != p.isr"): "not needed",
+        ("alter", "some(p.proposed)"): "raises",
+        ("reassign", "not reassigning(p)"): "not needed",
+        ("reassign", "target != p.replicas"): "not needed",
+        ("reassign", "len(target) >= c.min_isr"): "not needed",
+        ("cancel", "reassigning(p)"): "not needed",
+        ("cancel", "len(isr) >= c.min_isr"): "load-bearing",
+    }
+
+
+def written_out(folder: Path, guard: str, other: str) -> dict[str, int | None]:
+    path = folder / "without.py"
+    path.write_text(WITHOUT.format(action=CANCEL.format(guard=guard, other=other), name="cancel"))
+    verdict, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    return {p.name: p.depth for p in verdict.properties if p.status == "violated"}
+
+
+def test_load_bearing(judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path) -> None:
+    """The model without that line falls to the same property, by a trace of the same length."""
+    guard = judged["cancel", "len(isr) >= c.min_isr"]
+    fallen = written_out(tmp_path, "require(reassigning(p))", "pass")
+    first = min(depth for depth in fallen.values() if depth is not None)
+    assert (guard["falls"], guard["depth"]) == (["isr_never_empty"], first)
+    assert fallen["isr_never_empty"] == first == 7
+
+
+def test_not_needed(judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path) -> None:
+    assert judged["cancel", "reassigning(p)"]["note"] == "+0 states, +84 steps"
+    path = tmp_path / "without.py"
+    action = CANCEL.format(guard="pass", other="require(len(isr) >= c.min_isr)")
+    path.write_text(WITHOUT.format(action=action, name="cancel"))
+    without, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    whole, _ = run(Asked("core", [], "native", Options()), Progress(quiet=True))
+    assert without.stats.distinct == whole.stats.distinct
+    assert without.stats.generated == whole.stats.generated + 84
+
+
+def test_redundant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A guard that repeats what is always so forbids nothing."""
+    path = tmp_path / "more.py"
+    action = CANCEL.format(
+        guard="require(reassigning(p) and p.isr <= p.replicas)", other="require(len(isr) >= c.min_isr)"
+    )
+    path.write_text(WITHOUT.format(action=action, name="cancel"))
+    code, out, _ = said(capsys, "guards", str(path))
+    assert code == 0
+    assert "  p.isr <= p.replicas\n    redundant: it forbids nothing in any reachable state\n" in out
+    assert "1 redundant" in out
+
+
+def test_a_property_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise every guard would be called not needed."""
+    code, out, err = said(capsys, "guards", "core", "--property=nosuch")
+    assert (code, out) == (6, "")
+    assert "no property of core matches nosuch; it has isr_within_replicas" in err
+
+
+def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "guards", "core", "--set=brokers=4", "--budget=0.01s")
+    assert code == 5
+    assert "stopped because the budget of 0.01 s ended" in out
+
+
+def test_the_story_is_plain_python_without_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Written as a trace, it is no run of the model; of the model without that line it is."""
+    code, out, _ = said(capsys, "guards", "core", f"--trace-dir={tmp_path}")
+    assert code == 0
+    assert "reassign(target={0, 1}) > reassign(target={1, 2}) > " in out and " > cancel()\n" in out
+    (path,) = tmp_path.glob("core--cancel-*.itf.json")
+    assert json.loads(path.read_text())["#meta"]["without"].startswith("len(isr) >= c.min_isr in cancel, core.py:")
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "core does not accept" in err) == (18, True)
+    model = tmp_path / "without.py"
+    model.write_text(WITHOUT.format(action=CANCEL.format(guard="require(reassigning(p))", other="pass"), name="cancel"))
+    code, out, _ = said(capsys, "replay", str(path), f"--model={model}")
+    assert (code, "isr_never_empty is violated at its end" in out) == (0, True)
+
+
+def test_written() -> None:
+    assert written("require(a and (b or c))") == ["a", "b or c"]
+    assert written("a and b") == ["a", "b"]
+    assert written("require(f(x))") == ["f(x)"]
+    assert written("unfinished(") == ["unfinished("]

@@ -1,0 +1,333 @@
+"""Exact numbers; the native engine gives what the reference engine gives, for any number of threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.options import Options, Progress, Walks
+from reassure.checkers.base.result import Exit, Verdict
+from reassure.checkers.check import Asked, Failure, run
+from reassure.spec.language.vocabulary import Model
+from reassure.spec.semantics.interpreter import Bound
+from tests.helpers.model_text import PRELUDE, module
+
+
+def checked(model: str, pairs: list[str], engine: str, **options: Any) -> tuple[Verdict, Bound]:
+    return run(Asked(model, pairs, engine, Options(**options)), Progress(quiet=True))
+
+
+def everything(verdict: Verdict) -> dict[str, Any]:
+    """All that engines must agree on."""
+    record = verdict.record({})
+    kept = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}
+    stats = {k: record["stats"][k] for k in ("generated", "distinct", "depth", "clipped", "clipped_at", "frontier")}
+    traces = {
+        p.name: (p.trace.states, [(s.action, s.params) for s in p.trace.steps])
+        for p in [*verdict.properties, *verdict.covers]
+        if p.trace is not None
+    }
+    return {**kept, **stats, "traces": traces}
+
+
+@pytest.mark.parametrize(
+    ("model", "pairs", "distinct", "generated", "depth"),
+    [
+        ("die_hard", [], 16, 97, 8),
+        ("two_phase_commit", [], 288, 1_146, 11),
+        ("two_phase_commit", ["managers=5"], 8_832, 58_146, 17),
+        ("core", [], 1_668, 7_699, 13),
+        ("core", ["brokers=4"], 68_064, 393_953, 16),
+    ],
+)
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_exact_counts(model: str, pairs: list[str], distinct: int, generated: int, depth: int, engine: str) -> None:
+    verdict, _ = checked(model, pairs, engine)
+    stats = verdict.stats
+    assert (stats.distinct, stats.generated, stats.depth) == (distinct, generated, depth)
+    assert verdict.complete
+
+
+def test_core_with_five_brokers() -> None:
+    verdict, _ = checked("core", ["brokers=5"], "native")
+    assert (verdict.stats.distinct, verdict.stats.generated, verdict.stats.depth) == (1_989_040, 13_687_571, 19)
+    assert verdict.exit() is Exit.OK
+
+
+def test_the_goal_takes_six_steps() -> None:
+    verdict, _ = checked("die_hard", [], "reference")
+    (finding,) = [p for p in verdict.properties if p.trace]
+    assert finding.name == "goal_not_reached"
+    assert finding.trace is not None
+    assert [s.action for s in finding.trace.steps] == [
+        "empty", "fill_big", "big_to_small", "empty_small", "big_to_small", "fill_big", "big_to_small",
+    ]  # fmt: skip
+    assert verdict.exit() is Exit.SAFETY
+
+
+@pytest.mark.parametrize(
+    ("model", "pairs"),
+    [("die_hard", []), ("two_phase_commit", []), ("core", []), ("kraft", ["unclean=off"])],
+)
+def test_engines_agree(model: str, pairs: list[str]) -> None:
+    plain, _ = checked(model, pairs, "reference", witness=True)
+    for workers in (1, 2, 7):
+        native, _ = checked(model, pairs, "native", workers=workers, witness=True)
+        assert everything(native) == everything(plain), workers
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_threads_change_nothing(workers: int) -> None:
+    one, _ = checked("core", ["brokers=4"], "native", workers=1)
+    several, _ = checked("core", ["brokers=4"], "native", workers=workers)
+    assert everything(several) == everything(one)
+
+
+GRAPH = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import *
+
+@dataclass(frozen=True)
+class Config:
+    top: Annotated[int, Range(0, 200)] = 9
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, "top"{declared})]
+
+@initial
+def zero() -> State:
+    return State(0)
+
+@action(who="counter")
+def add(s: State) -> State:
+    require({guard})
+    return replace(s, n=s.n + {by})
+
+{more}
+
+MODEL = Model.of(__name__, state=State, config=Config{options})
+"""
+
+
+def graph(folder: Path, guard: str = "True", by: int = 1, more: str = "", options: str = "", declared: str = "") -> str:
+    made = module(GRAPH.format(guard=guard, by=by, more=more, options=options, declared=declared), folder, prelude="")
+    return str(made.__file__)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+class TestMeaning:
+    def test_deadlock(self, engine: str, tmp_path: Path) -> None:
+        verdict, _ = checked(graph(tmp_path, "s.n < 5"), [], engine)
+        assert verdict.exit() is Exit.DEADLOCK
+        (finding,) = verdict.properties
+        assert (finding.kind, finding.status, finding.depth) == ("deadlock", "violated", 6)
+
+    def test_terminal(self, engine: str, tmp_path: Path) -> None:
+        more = "@terminal\ndef end(s: State) -> bool:\n    return s.n == 5\n"
+        verdict, _ = checked(graph(tmp_path, "s.n < 5", more=more), [], engine)
+        assert verdict.exit() is Exit.OK
+        verdict, _ = checked(graph(tmp_path, "s.n < 4", more=more), [], engine)
+        assert verdict.exit() is Exit.DEADLOCK
+
+    def test_clipped(self, engine: str, tmp_path: Path) -> None:
+        """Leaving a bound is counted, is no deadlock, and makes the run inconclusive unless it is declared."""
+        claim = "@invariant\ndef small(s: State) -> bool:\n    return s.n < 100\n"
+        path = graph(tmp_path, more=claim)
+        verdict, _ = checked(path, [], engine)
+        assert [p.status for p in verdict.properties] == ["holds_within_bounds", "holds_within_bounds"]
+        assert (verdict.stats.clipped, verdict.stats.clipped_at) == (1, {"n": 1})
+        assert (verdict.stats.distinct, verdict.stats.generated) == (10, 11)
+        assert verdict.exit() is Exit.INCONCLUSIVE
+        asked = Asked(path, [], engine, Options(), accept_clipping=True)
+        assert run(asked, Progress(quiet=True))[0].exit() is Exit.OK
+        declared = graph(tmp_path, more=claim, declared=", declared=True")
+        assert checked(declared, [], engine)[0].exit() is Exit.OK
+
+    def test_vacuous(self, engine: str, tmp_path: Path) -> None:
+        more = "@cover\ndef far(s: State) -> bool:\n    return s.n == 7\n"
+        assert (
+            checked(graph(tmp_path, "s.n < 5", more=more, options=", deadlock=False"), [], engine)[0].exit()
+            is Exit.VACUOUS
+        )
+        reached, _ = checked(graph(tmp_path, "s.n < 7", more=more, options=", deadlock=False"), [], engine)
+        assert (reached.exit(), reached.covers[0].depth) == (Exit.OK, 8)
+
+    def test_step_property_and_cover(self, engine: str, tmp_path: Path) -> None:
+        more = """
+@step_property
+def small_steps(before: State, after: State) -> bool:
+    return before.n != 3
+
+@cover(on=add)
+def from_two(before: State, after: State) -> bool:
+    return before.n == 2
+"""
+        verdict, _ = checked(graph(tmp_path, "s.n < 6", more=more, options=", deadlock=False"), [], engine)
+        assert [(p.status, p.depth) for p in verdict.properties] == [("violated", 5)]
+        assert verdict.covers[0].depth == 4
+
+    def test_fail_fast_and_depth(self, engine: str, tmp_path: Path) -> None:
+        more = "@invariant\ndef small(s: State) -> bool:\n    return s.n < 3\n"
+        path = graph(tmp_path, "s.n < 9", more=more, options=", deadlock=False")
+        early, _ = checked(path, [], engine, fail_fast=True)
+        assert (early.complete, early.stats.depth, early.exit()) == (False, 4, Exit.SAFETY)
+        shallow, _ = checked(path, [], engine, depth=2)
+        assert (shallow.complete, shallow.stats.depth) == (False, 2)
+        assert [p.status for p in shallow.properties] == ["holds_to_depth"]
+        assert shallow.exit() is Exit.OK
+
+    def test_a_model_that_raises(self, engine: str, tmp_path: Path) -> None:
+        more = """
+class Node(Id, size="top"): ...
+
+@action(who="counter")
+def pick(s: State, c: Config) -> State:
+    require(s.n == 4)
+    return replace(s, n=0 if min(every(Node, c) - every(Node, c)) == Node(0) else 1)
+"""
+        with pytest.raises(Failure, match=r"pick\(\) raised ValueError: min") as caught:
+            checked(graph(tmp_path, "s.n < 5", more=more), [], engine)
+        assert caught.value.code is Exit.MODEL
+
+    def test_leads_to_is_not_checked(self, engine: str, tmp_path: Path) -> None:
+        more = """
+def done(s: State) -> bool:
+    return s.n == 5
+
+@leads_to(done)
+def it_ends(s: State) -> bool:
+    return True
+"""
+        path = graph(tmp_path, "s.n < 5", more=more, options=", deadlock=False")
+        verdict, _ = checked(path, [], engine)
+        assert [p.status for p in verdict.properties] == ["not_checked"]
+        assert verdict.exit() is Exit.NOTHING
+        asked, _ = checked(path, [], engine, properties=["it_ends"])
+        assert asked.exit() is Exit.NOTHING
+
+    def test_budget(self, engine: str) -> None:
+        verdict, _ = checked("core", ["brokers=5"], engine, budget=0.001)
+        assert (verdict.complete, verdict.exit()) == (False, Exit.INCONCLUSIVE)
+        assert "budget" in verdict.stopped_because
+        assert {p.status for p in verdict.properties} == {"unknown"}
+
+
+def many_claims(folder: Path, steps: int, states: int) -> str:
+    """Claims that fall one after the other: the n-th step property at the n-th step, and likewise the invariants."""
+    more = "".join(
+        f"@step_property\ndef step_{k}(before: State, after: State) -> bool:\n    return before.n != {k}\n"
+        for k in range(steps)
+    ) + "".join(f"@invariant\ndef state_{k}(s: State) -> bool:\n    return s.n != {k}\n" for k in range(states))
+    return graph(folder, f"s.n < {max(steps, states) - 1}", more=more, options=", deadlock=False")
+
+
+def test_more_claims_than_a_word_has_bits(tmp_path: Path) -> None:
+    """Of 100 step properties and 20 invariants each falls at its own depth, in a search as in walks."""
+    path = many_claims(tmp_path, 100, 20)
+    pairs = ["top=100"]
+    native, _ = checked(path, pairs, "native")
+    by_reference, _ = checked(path, pairs, "reference")
+    # Repeated loading makes another class of the state.
+    assert repr(everything(native)) == repr(everything(by_reference))
+    found = {p.name: p.depth for p in native.properties}
+    assert found == {f"step_{k}": k + 2 for k in range(99)} | {f"state_{k}": k + 1 for k in range(20)} | {
+        "step_99": None
+    }
+    walked, _ = run(Asked(path, pairs, "simulate", Options(), walks=Walks(1, 200)), Progress(quiet=True))
+    assert {p.name: p.depth for p in walked.properties} == found
+
+
+def test_too_many_claims_over_states(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="62 invariants and covers of states: at most 61 are possible") as refused:
+        checked(many_claims(tmp_path, 1, 62), [], "native")
+    assert refused.value.code is Exit.MODEL
+
+
+def test_memory_limit() -> None:
+    verdict, _ = checked("core", ["brokers=5"], "native", memory=4 << 20)
+    assert (verdict.complete, verdict.exit()) == (False, Exit.INCONCLUSIVE)
+    assert "memory limit" in verdict.stopped_because
+    assert verdict.stats.memory <= 4 << 20
+
+
+def test_nondeterminism_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that answers differently the second time is an internal error, not a result."""
+    calls = iter(range(10**6))
+    steps = Bound.steps
+
+    def flaky(self: Bound, state: Any) -> Any:
+        found = list(steps(self, state))
+        return iter(found[next(calls) % 2 :])
+
+    monkeypatch.setattr(Bound, "steps", flaky)
+    with pytest.raises(Failure) as caught:
+        checked("die_hard", [], "reference")
+    assert caught.value.code is Exit.INTERNAL
+
+
+def test_a_wrong_kernel_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seeded faults of the lowering: what the kernel finds is believed only after plain Python has replayed it."""
+    from reassure.checkers.native import codegen
+
+    monkeypatch.setitem(codegen._BINARY, "add", "{a} + {b} + 1")
+    with pytest.raises(Failure) as caught:
+        checked("die_hard", [], "native")
+    assert caught.value.code is Exit.DISAGREE
+
+
+@pytest.mark.parametrize(
+    ("table", "op", "wrong"),
+    [
+        ("_BINARY", "minus", "{a} | {b}"),
+        ("_BINARY", "lt", "{a} <= {b}"),
+        ("_BINARY", "inter", "{a}"),
+        ("_UNARY", "card", "popcount({a}) + 1"),
+        ("_UNARY", "lowest", "highest({a})"),
+    ],
+)
+def test_seeded_faults_change_the_counts(table: str, op: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reassure.checkers.native import codegen
+
+    plain, _ = checked("core", [], "reference")
+    monkeypatch.setitem(getattr(codegen, table), op, wrong)
+    try:
+        native, _ = checked("core", [], "native")
+    except Failure as failure:
+        assert failure.code is Exit.DISAGREE
+        return
+    assert everything(native) != everything(plain)
+
+
+def test_a_variant_with_a_further_field(tmp_path: Path) -> None:
+    made = module(
+        PRELUDE
+        + """
+@action(who="tester")
+def act(s: State, node: Node) -> State:
+    return replace(s, leader=node)
+
+BASE = Model.of(__name__, state=State, config=Config)
+
+@dataclass(frozen=True)
+class More(State):
+    moves: Annotated[int, Range(0, 2)] = 0
+
+@action(who="tester")
+def move(s: More) -> More:
+    require(s.moves < 2)
+    return replace(s, moves=s.moves + 1)
+
+MODEL = BASE.adding(move, state=More)
+""",
+        tmp_path,
+        prelude="",
+    )
+    assert isinstance(made.MODEL, Model)
+    plain, _ = checked(str(made.__file__), [], "reference")
+    native, _ = checked(str(made.__file__), [], "native")
+    assert plain.stats.distinct == 12
+    assert everything(native) == everything(plain)

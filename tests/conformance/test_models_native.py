@@ -1,0 +1,109 @@
+"""Every model, every action and claim: generated native code == plain Python, on reachable states and on drawn ones."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reassure import replace
+from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.native.search_text import STEP_BITS
+from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError, make_config
+from tests.conformance.test_constructs_native import Native, drawn, plain_steps
+
+MODELS = [
+    ("die_hard", []),
+    ("two_phase_commit", []),
+    ("core", ["brokers=5"]),
+    ("kraft", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
+    ("kraft_kafka", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
+    ("reassignment_classic", ["brokers=3", "changes=1", "requests=2"]),
+    ("batching_literal", ["brokers=3", "changes=1", "requests=2"]),
+    ("batching", ["brokers=3", "partitions=2", "changes=1", "requests=2"]),
+]
+FLOOR = 200
+"""Enabled steps that each model must have been compared on, at the least (a small toy has fewer)."""
+
+
+def walk(bound: Bound, rng: random.Random, count: int) -> list[Any]:
+    """Reachable states, by random walks from the initial ones."""
+    starts = [s for _, _, s in bound.initial_states()]
+    found, state = [], rng.choice(starts)
+    for _ in range(count):
+        found.append(state)
+        steps = [s.after for s in bound.steps(state) if not isinstance(s.after, Clipped)]
+        state = rng.choice(steps) if steps and rng.random() < 0.97 else rng.choice(starts)
+    return found
+
+
+def perturbed(bound: Bound, state: Any, rng: random.Random) -> Any:
+    """The state with one field, or one field of a record in it, drawn anew: mostly not reachable."""
+    name, kind = rng.choice(bound.type.fields)
+    if hasattr(kind, "fields") and rng.random() < 0.8:
+        inner, inner_kind = rng.choice(kind.fields)
+        part = replace(getattr(state, name), **{inner: drawn(inner_kind, rng)})
+        return replace(state, **{name: part})
+    return replace(state, **{name: drawn(kind, rng)})
+
+
+def flags(bound: Bound, native: Native, state: Any) -> bool:
+    """Whether the claims over this state come out the same; claims that raise are flagged by the kernel too."""
+    m = native.module
+    tally = np.zeros(m.TALLY, np.int64)
+    word = int(m.check(native.frontier, 0, tally))
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+    for bit, name in enumerate(native.kernel.state_flags):
+        try:
+            if name == "terminal":
+                want = bound.is_terminal(state)
+            else:
+                want = bound.holds(claims[name], state) == (claims[name].kind == "cover")
+        except ModelError:
+            assert tally[m.ERROR]
+            return True
+        assert bool(word >> bit & 1) == want, (name, state)
+    return not tally[m.ERROR]
+
+
+def step_flags(bound: Bound, native: Native, state: Any, count: int) -> None:
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+    steps = [s for s in bound.steps(state) if not isinstance(s.after, Clipped)]
+    for step, row in zip(steps, native.out[:count].tolist(), strict=True):
+        for bit, name in enumerate(native.kernel.step_flags):
+            claim = claims[name]
+            want = bound.concerns(claim, step.action) and bound.holds_on(claim, state, step) == (claim.kind == "cover")
+            word, at = divmod(bit, STEP_BITS)
+            assert bool(row[native.layout.words + word] >> (16 + at) & 1) == want, (name, step)
+
+
+@pytest.mark.parametrize(("name", "pairs"), MODELS, ids=[m for m, _ in MODELS])
+def test_model(name: str, pairs: list[str], tmp_path: Path) -> None:
+    model = load(name)
+    bound = Bound(model, make_config(model, settings(model, pairs)))
+    native = Native(bound, tmp_path)
+    rng = random.Random(name)
+    reached = walk(bound, rng, 150)
+    states = [*reached, *(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(60))]
+    enabled: dict[str, int] = {}
+    for state in states:
+        assert native.layout.decode(native.layout.encode(state)) == state
+        want = plain_steps(bound, state)
+        got = native.steps(state)
+        if want[2]:
+            assert got[2], state
+            continue
+        assert got == want, state
+        assert flags(bound, native, state)
+        try:
+            step_flags(bound, native, state, len(got[0]))
+        except ModelError:
+            continue
+        for action, *_ in want[0]:
+            enabled[action] = enabled.get(action, 0) + 1
+    assert sum(enabled.values()) >= FLOOR
+    # Every action was compared where it is enabled.
+    assert set(enabled) == {a.name for a in model.actions}

@@ -1,0 +1,146 @@
+"""Generated evidence is what the checks give now; every counterexample replays; no document names this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers import publish as evidence
+from reassure.checkers.base.model_loader import digest, load
+from reassure.checkers.base.result import VERDICTS
+from reassure.checkers.cli.main import main
+from reassure.checkers.evidence import ledger
+
+ROOT = Path(__file__).parents[2]
+TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
+
+
+@pytest.fixture(scope="module")
+def ran() -> list[evidence.Result]:
+    """The first check of each model: all of them take six minutes, most of it to compile."""
+    return evidence.results(first_only=True)
+
+
+def test_the_gate_is_met(ran: list[evidence.Result]) -> None:
+    for result in ran:
+        assert evidence.gate.judge(result.check, result.verdict) == [], result.check.name
+
+
+def test_what_is_published_is_what_the_checks_give(ran: list[evidence.Result]) -> None:
+    """Rows of the tables, traces and stories, of the checks that were run."""
+    table = evidence.verdict_rows(ran)
+    for page in (ROOT / "README.md", ROOT / "models" / "README.md"):
+        text = page.read_text(encoding="utf-8")
+        assert [row for row in table if row not in text] == [], "run `python -m reassure.checkers.publish`"
+    made: dict[Path, str] = {}
+    evidence.traces_of_checks(ran, made)
+    assert [str(p) for p, text in made.items() if p.read_text(encoding="utf-8") != text] == []
+    page = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
+    assert evidence.claims_section(evidence.entries()) in page
+
+
+def test_every_trace_is_of_the_models_as_they_are() -> None:
+    """Also of checks that are not run here: by the digest of the model's text."""
+    digests: dict[str, str] = {}
+    for path in TRACES:
+        meta = json.loads(path.read_text())["#meta"]
+        if meta["model"] not in digests:
+            digests[meta["model"]] = digest(load(meta["model"]))
+        assert meta["model_sha256"] == digests[meta["model"]], path.name
+
+
+@pytest.mark.slow
+def test_nothing_that_is_generated_is_stale() -> None:
+    """Every check of the gate, the sessions of the README, every page."""
+    everything = evidence.results()
+    for result in everything:
+        assert evidence.gate.judge(result.check, result.verdict) == [], result.check.name
+    stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.files(everything))]
+    assert stale == [], "run `python -m reassure.checkers.publish`"
+
+
+def test_the_engines_agree_on_what_is_published(ran: list[evidence.Result]) -> None:
+    """The runs of the table were native; the small ones again with plain Python."""
+    for result in ran:
+        if result.verdict.stats.generated < 10_000:
+            asked = result.check.asked
+            asked.engine = "reference"
+            plain, _ = evidence.run(asked, evidence.Progress(quiet=True))
+            assert plain.stats.distinct == result.verdict.stats.distinct
+            assert plain.stats.generated == result.verdict.stats.generated
+
+
+def test_the_ledger_says_what_the_gate_finds(ran: list[evidence.Result]) -> None:
+    """Where a claim needs the same run: a verdict that changed without its record."""
+    records = ledger.read().records
+    compared = 0
+    for result in ran:
+        record = records.get(" ".join(["check", result.verdict.model, *sorted(result.check.asked.set)]))
+        if record is None:
+            continue
+        found = {p.name: (p.status, len(p.trace) if p.trace else None) for p in result.verdict.properties}
+        assert found == {n: (r.status, r.states) for n, r in record.results.items() if r.kind != "cover"}
+        assert {c.name for c in result.verdict.covers if c.reached} == {
+            n for n, r in record.results.items() if r.status == "reached"
+        }
+        compared += 1
+    assert compared >= 4
+
+
+def test_there_are_counterexamples() -> None:
+    assert len(TRACES) >= 10
+
+
+@pytest.mark.parametrize("path", TRACES, ids=[p.stem for p in TRACES])
+def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(path)]) == 0
+    out, err = capsys.readouterr()
+    meta = json.loads(path.read_text())["#meta"]
+    if meta["property"] != "deadlock":
+        said = "is reached" if meta["property_kind"] == "cover" else "is violated"
+        assert f"{meta['property']} {said} at its end" in out
+    assert err == ""
+    assert path.with_name(path.name.replace(".itf.json", ".md")).is_file()
+
+
+def test_the_readme_names_exit_codes_and_files_that_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    for name in ("run.sh", "test.sh", "LICENSE", "gate.toml", "spec/README.md", "models/README.md"):
+        assert (ROOT / name).is_file()
+    for code in re.findall(r"\b(\d+) (?:everything|a safety|deadlock|a cover|inconclusive|usage|model error)", text):
+        assert int(code) in {c.value for c in VERDICTS}
+    assert "./test.sh" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_example_of_the_readme_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text()
+    block = next(b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "my_idea.py" in b)
+    path = tmp_path / "my_idea.py"
+    path.write_text(block)
+    code = main(["check", str(path), "--set", "unclean=off", "--engine", "reference", "--fail-fast", "--quiet"])
+    assert code == 12
+    assert "leader_holds_everything_committed" in capsys.readouterr().out
+
+
+def test_the_example_of_the_language_page_is_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    block = re.findall(r"```python\n(.*?)```", (ROOT / "spec" / "README.md").read_text(), re.DOTALL)[0]
+    path = tmp_path / "of_the_page.py"
+    path.write_text("from dataclasses import dataclass\nfrom typing import Annotated\n" + block)
+    code = main(["check", str(path), "--engine", "reference", "--quiet"])
+    assert code in (0, 11)
+    capsys.readouterr()
+
+
+def test_nothing_names_this_machine() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    pattern = re.compile(r"/(?:work|tmp/bash|root)/|pythonhosted|pypi\.org/simple")
+    for name in listed.stdout.split():
+        path = ROOT / name
+        if path.suffix in (".py", ".md", ".toml", ".json", ".sh") and name != "tests/test_docs.py":
+            assert not pattern.search(path.read_text(encoding="utf-8")), name
