@@ -142,6 +142,8 @@ class Terms:
             return self.leaves(node.data)
         if op == "param":
             return self.params(node)
+        if op in ("pack", "unpack", "slot", "record"):
+            return self._record(node)
         if op.startswith("seq_") or isinstance(kind, SeqType):
             return self._sequence(node)
         if op == "ite":
@@ -164,8 +166,6 @@ class Terms:
             kinds = [kind, *(a.type for a in args)]
             w = max(width_of(k) for k in kinds)
             return resized(_ARITHMETIC[op](*(self.number(a, w) for a in args)), width_of(kind))
-        if op in ("pack", "unpack", "slot", "record"):
-            return self._record(node)
         return self._set(node)
 
     def _aligned(self, args: tuple[Node, ...]) -> tuple[Term, Term]:
@@ -223,16 +223,9 @@ class Terms:
             return z3.Extract(w - 1, 0, resized(slot, max(w, slot.size())) - 1)
         if op == "pack":
             assert isinstance(node.type, RecordType)
-            parts = [stored(code, [self.made[a] for a in args]) for code in codes(node.type)]
-            return z3.Concat(*parts) if len(parts) > 1 else parts[0]
+            return packed([self.made[a] for a in args], node.type)
         assert isinstance(args[0].type, RecordType)
-        word, top = self.made[args[0]], self.made[args[0]].size()
-        for code in codes(args[0].type):
-            part = z3.Extract(top - 1, top - code.bits, word)
-            top -= code.bits
-            if node.data == code.leaf or (code.optional and node.data == code.leaf + 1):
-                return taken_apart(code, part, node.data)
-        raise AssertionError("no such leaf")
+        return unpacked(self.made[args[0]], args[0].type, node.data)
 
     def _sequence(self, node: Node) -> Term:
         op, args = node.op, node.args
@@ -250,6 +243,8 @@ class Terms:
             return resized(seq.length, width_of(node.type))
         if op == "seq_get":
             at = made[1]
+            if not seq.items:  # its index is checked: this is never read
+                return _from_index(z3.BitVecVal(0, max(1, bits_of(node.type))), node.type)
             found = seq.items[-1]
             for i in range(len(seq.items) - 2, -1, -1):
                 found = z3.If(at == i, seq.items[i], found) if fits(i, at, signed=True) else found
@@ -261,7 +256,7 @@ class Terms:
         if op == "seq_keep":
             return _kept([(z3.And(seq.length > i, _in(x, made[1])), x) for i, x in enumerate(seq.items)], node)
         if op == "seq_first":
-            found = z3.BitVecVal(0, seq.items[0].size())
+            found = z3.BitVecVal(0, max(1, bits_of(node.type)))
             for i in range(len(seq.items) - 1, -1, -1):
                 found = z3.If(z3.And(seq.length > i, _in(seq.items[i], made[1])), seq.items[i], found)
             return _from_index(found, node.type)
@@ -369,6 +364,25 @@ def _kept(choices: list[tuple[z3.BoolRef, z3.BitVecRef]], node: Node) -> Seq:
     return Seq(tuple(row), resized(rank, int_width(0, room)))
 
 
+def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
+    """A record as one number, from its scalars: as `layout.pack_record`. One zero bit if it has no fields."""
+    parts = [stored(code, leaves) for code in codes(kind)]
+    if not parts:
+        return z3.BitVecVal(0, 1)
+    return z3.Concat(*parts) if len(parts) > 1 else parts[0]
+
+
+def unpacked(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
+    """A scalar of a packed record: the inverse of `packed`."""
+    top = word.size()
+    for code in codes(kind):
+        part = z3.Extract(top - 1, top - code.bits, word)
+        top -= code.bits
+        if leaf == code.leaf or (code.optional and leaf == code.leaf + 1):
+            return taken_apart(code, part, leaf)
+    raise AssertionError("no such leaf")
+
+
 def stored(code: Code, leaves: list[Term]) -> z3.BitVecRef:
     """The bits that are stored for a field, from the scalars of a record: as `layout.coded`."""
 
@@ -428,8 +442,8 @@ def _multiplied(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
 
 
 def _divided(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
-    """Rounded down; the divisor is a positive constant."""
-    return z3.If(a >= 0, a / b, -((b - 1 - a) / b))
+    """Rounded down, as Python does; the divisor is a positive constant. `~a` is -1 - a: no step overflows."""
+    return z3.If(a >= 0, a / b, ~(~a / b))
 
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {

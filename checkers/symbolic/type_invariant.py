@@ -1,4 +1,8 @@
-"""What the scalars of every value of a type satisfy, as Z3 conditions: the states that a proof speaks of."""
+"""The type invariant: what the scalars of every value of a type satisfy, as Z3 conditions.
+
+Each value has exactly one encoding: an absent optional holds the lowest value of its type, the slots of a set of
+records descend and the empty ones come last, and a packed record has no bits beside those of its fields.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,9 @@ from collections.abc import Iterator
 import z3
 
 from reassure.checkers.encoding.state_layout import codes
-from reassure.checkers.symbolic.smt_terms import Term, constant, in_range, resized, same, taken_apart
+from reassure.checkers.symbolic.smt_terms import Term, constant, in_range, packed, resized, same, unpacked
 from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import (
-    BagType,
-    BoolType,
-    IntType,
-    MapType,
-    OptionType,
-    RecordType,
-    SeqType,
-    SetType,
-    Type,
-)
+from reassure.spec.language.types import BagType, BoolType, IntType, MapType, OptionType, RecordType, SeqType, Type
 
 
 def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
@@ -31,59 +25,50 @@ def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
         return [c for _ in range(kind.key.count) for c in well_formed(kind.value, leaves)]
     if isinstance(kind, OptionType):
         present = next(leaves)
-        inner = list(_several(kind.inner, leaves))
+        inner = [(next(leaves), k) for k in scalar_types(kind.inner)]
         nothing = [same(t, absent(k)) for t, k in inner]
-        return [*well_formed(kind.inner, iter([t for t, _ in inner])), z3.Or(present, *([z3.And(*nothing)]))]
+        return [*well_formed(kind.inner, iter([t for t, _ in inner])), z3.Or(present, z3.And(*nothing))]
     if isinstance(kind, BagType):
         slots = [next(leaves) for _ in range(kind.size)]
-        found = [z3.Or(a > b, a == 0) for a, b in itertools.pairwise(slots)]
-        for slot in slots:
-            w = max(1, bits_of(kind.item))
-            record = z3.Extract(w - 1, 0, resized(slot, max(w, slot.size())) - 1)
-            found += [
-                slot >= 0,
-                z3.Or(slot == 0, z3.And(resized(slot, w + 2) <= 1 << w, *_record_ok(record, kind.item))),
-            ]
-        return found
+        descending = [z3.Or(a > b, b == 0) for a, b in itertools.pairwise(slots)]
+        return [*descending, *(c for slot in slots for c in _slot(slot, kind.item))]
     return in_range(next(leaves), kind)
 
 
-def _several(kind: Type, leaves: Iterator[Term]) -> Iterator[tuple[Term, Type]]:
-    """The next scalars with their types."""
+def scalar_types(kind: Type) -> Iterator[Type]:
+    """The types of the scalars of a type, in order."""
     if isinstance(kind, RecordType):
         for _, inner in kind.fields:
-            yield from _several(inner, leaves)
+            yield from scalar_types(inner)
     elif isinstance(kind, MapType):
         for _ in range(kind.key.count):
-            yield from _several(kind.value, leaves)
+            yield from scalar_types(kind.value)
     elif isinstance(kind, OptionType):
-        yield next(leaves), BoolType()
-        yield from _several(kind.inner, leaves)
+        yield BoolType()
+        yield from scalar_types(kind.inner)
     elif isinstance(kind, BagType):
-        slot = IntType(0, 1 << bits_of(kind.item))
         for _ in range(kind.size):
-            yield next(leaves), slot
+            yield IntType(0, 1 << bits_of(kind.item))
     else:
-        yield next(leaves), kind
+        yield kind
 
 
 def absent(kind: Type) -> Term:
-    """What a scalar of an absent optional is."""
+    """What a scalar of an absent optional is, as `symbolic_values.zero`."""
     if isinstance(kind, SeqType):
         return constant((), kind)
     return constant(kind.low if isinstance(kind, IntType) else 0, kind)
 
 
-def _record_ok(word: z3.BitVecRef, kind: RecordType) -> list[z3.BoolRef]:
-    """What the packed record of a message satisfies."""
-    found, top = [], word.size()
-    for code in codes(kind):
-        part = z3.Extract(top - 1, top - code.bits, word)
-        top -= code.bits
-        if isinstance(code.type, SeqType):
-            found += in_range(taken_apart(code, part, code.leaf), code.type)
-        elif not isinstance(code.type, SetType):
-            most = code.type.count - 1 + code.optional
-            if most < (1 << code.bits) - 1:
-                found.append(z3.ULE(part, most))
-    return found
+def _slot(slot: z3.BitVecRef, item: RecordType) -> list[z3.BoolRef]:
+    """A slot is 0 (empty), or 1 more than a packed record."""
+    bits = bits_of(item)
+    word = z3.Extract(max(1, bits) - 1, 0, resized(slot, bits + 2) - 1)
+    return [slot >= 0, slot <= 1 << bits, z3.Or(slot == 0, z3.And(*_packed_record(word, item)))]
+
+
+def _packed_record(word: z3.BitVecRef, kind: RecordType) -> list[z3.BoolRef]:
+    """What the packed record of a message satisfies: its scalars are of their types, and packing them gives it back."""
+    leaves = [unpacked(word, kind, i) for i, _ in enumerate(scalar_types(kind))]
+    inside = well_formed(kind, iter(leaves))
+    return [*inside, packed(leaves, kind) == word] if codes(kind) else []

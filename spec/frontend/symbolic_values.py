@@ -493,13 +493,13 @@ def _key_name(key: Any) -> str:
 
 
 def zero(g: Graph, kind: Type) -> Node:
-    """The constant that stands for nothing in a scalar leaf."""
+    """The constant that an absent optional has in a scalar leaf: the one that is stored as 0."""
     if isinstance(kind, BoolType):
         return g.false
     if isinstance(kind, SeqType):
         return g.const((), SeqType(kind.item, 0))
     if isinstance(kind, IntType):
-        return g.num(min(max(0, kind.low), kind.high))
+        return g.num(kind.low)
     return g.const(0, kind)
 
 

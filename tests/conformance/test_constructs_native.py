@@ -16,7 +16,7 @@ from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_r
 from reassure.checkers.native.codegen import generate
 from reassure.checkers.spark.datasets import Tables
 from reassure.spec.frontend.lowering import elaborate
-from reassure.spec.language.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError
 from tests.helpers.model_text import model, module
@@ -189,6 +189,8 @@ def drawn(kind: Type, rng: random.Random) -> Any:
         return tuple(drawn(kind.item, rng) for _ in range(rng.randint(0, kind.length)))
     if isinstance(kind, BagType):
         return frozenset(drawn(kind.item, rng) for _ in range(rng.randint(0, kind.size)))
+    if isinstance(kind, IntType):
+        return rng.choice((kind.low, kind.high, rng.randint(kind.low, kind.high)))
     return rng.choice(list(kind.values()))
 
 

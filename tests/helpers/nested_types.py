@@ -1,0 +1,144 @@
+"""A state with every type nested in every other, negative ranges among them, and actions over it: a table for the
+agreement of a translation with plain Python."""
+
+from __future__ import annotations
+
+PRELUDE = """
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range
+
+class Node(Id, size="nodes", first=1): ...
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 6)] = 3
+
+@dataclass(frozen=True)
+class Nothing: ...
+
+@dataclass(frozen=True)
+class Pair:
+    low: Annotated[int, Range(-2, -1)] = -1
+    node: Node | None = None
+
+@dataclass(frozen=True)
+class Message:
+    at: Annotated[int, Range(-3, 1)]
+    pair: Pair | None = None
+    path: Annotated[tuple[Node, ...], MaxLen(2)] = ()
+    to: frozenset[Node] | None = None
+    by: Map[Colour, Annotated[int, Range(-1, 0)] | None] = Map({Colour.RED: None, Colour.GREEN: None})
+
+@dataclass(frozen=True)
+class State:
+    x: Annotated[int, Range(-8, -1)] = -1
+    y: Annotated[int, Range(-9, 9)] = 0
+    low: Annotated[int, Range(-1, 0)] | None = None
+    pair: Pair | None = None
+    nodes: frozenset[Node] | None = None
+    path: Annotated[tuple[Node, ...], MaxLen(2)] | None = None
+    colours: Map[Colour, Annotated[int, Range(-2, -1)] | None] = Map({Colour.RED: None, Colour.GREEN: -2})
+    pairs: Map[Node, Pair] = Map({Node(1): Pair(), Node(2): Pair(), Node(3): Pair()})
+    sent: Annotated[frozenset[Message], MaxSize(2)] = frozenset()
+    held: Annotated[frozenset[Pair], MaxSize(1)] | None = None
+    flags: Annotated[tuple[bool, ...], MaxLen(2)] = ()
+    truths: frozenset[bool] = frozenset()
+    one: Annotated[int, Range(-5, -5)] = -5
+    big: Annotated[int, Range(-(1 << 60), 1 << 60)] = 0
+    nothing: Nothing = Nothing()
+
+@initial
+def start(c: Config) -> State:
+    return State()
+"""
+
+CONSTRUCTS = {
+    # name: body of an action; parameters after a bar, and what they are drawn from after another
+    "floor_division": "return replace(s, y=s.x // 3)",
+    "floor_division_of_either_sign": "return replace(s, y=s.y // 4)",
+    "floor_division_by_one": "return replace(s, y=s.y // 1)",
+    "floor_division_by_much": "return replace(s, y=s.y // 20)",
+    "floor_division_at_the_edge": "return replace(s, y=s.x // 8)",
+    "remainder": "return replace(s, y=s.x % 3)",
+    "remainder_of_either_sign": "return replace(s, y=s.y % 5)",
+    "remainder_by_one": "return replace(s, y=s.y % 1)",
+    "remainder_by_much": "return replace(s, y=s.y % 20 - 9)",
+    "remainder_of_a_product": "return replace(s, y=(s.x * s.y) % 7 - (s.x * s.x) // 9)",
+    "division_of_a_constant": "return replace(s, y=-7 // 2 + -7 % 4 + s.x)",
+    "maximum": "return replace(s, x=max(-4, s.x))",
+    "minimum": "return replace(s, x=min(s.x, -4))",
+    "maximum_of_two": "require(s.x == max(s.x, s.y))\n    return replace(s, y=max(s.x, s.y, -3))",
+    "minimum_of_two": "return replace(s, y=min(s.x, s.y, 3))",
+    "absolute": "return replace(s, y=abs(s.x) - abs(s.y))",
+    "negative": "return replace(s, y=-s.x, x=-abs(s.y))",
+    "differences": "return replace(s, y=s.x - s.y - s.one)",
+    "products": "require(s.x * s.y != -8)\n    return replace(s, y=s.x * s.y // 8, x=s.one * s.one + s.x * 3 - 25)",
+    "order": "require(s.x < s.y or s.y <= s.one or -3 > s.x)\n    return s",
+    "chained_order": "require(-6 <= s.x < s.y <= 4)\n    return s",
+    "large_numbers": "require(s.big * 2 - 3 > s.x)\n    return replace(s, big=s.big + s.y)",
+    "large_division": "return replace(s, big=s.big // 1000, y=s.big % 7)",
+    "large_order": "return replace(s, big=max(s.big, -5) - min(s.big, s.x))",
+    "choice_of_numbers": "return replace(s, y=s.x if s.y > 0 else s.y - 1)",
+    "sum_of_negatives": "return replace(s, y=sum(s.pairs[n].low for n in every(Node, c)))",
+    "best_of_negatives": "return replace(s, y=max((s.pairs[n].low - s.x for n in every(Node, c) if s.pairs[n].node == n), default=-9))",
+    "absent_number": "return replace(s, low=None)",
+    "present_number": "require(s.low is None)\n    return replace(s, low=-1)",
+    "number_from_optional": "low = some(s.low)\n    return replace(s, y=low * 2, low=low + 1)",
+    "compare_optionals": "require(s.low == s.colours[Colour.RED] or s.low == -1)\n    return s",
+    "optional_or_none": "return replace(s, low=None if s.low == 0 else s.low)",
+    "optional_minimum": "low = some(s.low)\n    return replace(s, low=max(low - 1, -1))",
+    "absent_record": "return replace(s, pair=None)",
+    "record_changed": "pair = some(s.pair)\n    return replace(s, pair=replace(pair, low=-3 - pair.low, node=None))",
+    "record_leaves_a_bound": "pair = some(s.pair)\n    return replace(s, pair=replace(pair, low=pair.low + 1))",
+    "records_equal": "require(s.pair == s.pairs[Node(1)] or s.pair is None)\n    return replace(s, pair=s.pairs[Node(2)])",
+    "absent_set": "return replace(s, nodes=None)",
+    "set_of_optional": "nodes = some(s.nodes)\n    return replace(s, nodes=nodes - {Node(1)})",
+    "optional_set_equal": "require(s.nodes == frozenset())\n    return replace(s, nodes=every(Node, c))",
+    "optional_set_size": "require(s.nodes is not None and len(s.nodes) >= 2)\n    return replace(s, y=len(s.nodes))",
+    "absent_sequence": "return replace(s, path=None)",
+    "sequence_of_optional": "path = some(s.path)\n    return replace(s, path=path[1:] + (Node(3),))",
+    "optional_sequence_equal": "require(s.path == (Node(1), Node(2)) or s.path == ())\n    return replace(s, path=None)",
+    "bools_in_order": "return replace(s, flags=(s.y > 0,) + s.flags[:1])",
+    "bools_first": "require(s.flags != ())\n    return replace(s, y=1 if s.flags[0] else 0, flags=s.flags[1:])",
+    "bools_of_a_set": "require((s.x < s.y) in s.truths)\n    return replace(s, truths=s.truths - {True})",
+    "bools_to_a_set": "return replace(s, truths=frozenset(s.flags))",
+    "map_of_optionals": "return replace(s, colours=s.colours.put(Colour.RED, s.colours[Colour.GREEN]))",
+    "map_of_optionals_filled": "return replace(s, colours=fill(Colour, c, None))",
+    "map_of_optionals_any": "require(any(s.colours[k] is None for k in every(Colour, c)))\n    return s",
+    "map_of_records": "return replace(s, pairs=s.pairs.put(Node(2), replace(s.pairs[Node(2)], low=-2)))",
+    "map_of_records_by_key": "pair = some(s.pair)\n    node = some(pair.node)\n    return replace(s, pairs=s.pairs.put(node, pair))",
+    "send": "return replace(s, sent=s.sent | {Message(-3)})",
+    "send_nested": "return replace(s, sent=s.sent | {Message(s.x, s.pair, (), s.nodes)})",
+    "send_path": "path = some(s.path)\n    return replace(s, sent=frozenset({Message(0, None, path)}))",
+    "send_map": "by = Map({k: s.low for k in every(Colour, c)})\n    return replace(s, sent=s.sent | {Message(1, None, (), None, by)})",
+    "receive | m: Message | m=lambda s: s.sent": "return replace(s, sent=s.sent - {m}, y=m.at, pair=m.pair, nodes=m.to, path=m.path)",
+    "receive_some | m: Message | m=lambda s: s.sent": "require(m.pair is not None and m.pair.low == -2)\n    return replace(s, low=m.by[Colour.RED])",
+    "messages_sum": "return replace(s, y=sum(m.at for m in s.sent))",
+    "messages_keep": "return replace(s, sent=frozenset(m for m in s.sent if m.pair is None or m.at < -1))",
+    "messages_equal": "require(s.sent == frozenset({Message(-3)}) or s.sent == frozenset())\n    return s",
+    "set_of_records_absent": "return replace(s, held=None)",
+    "set_of_records_empty": "require(s.held != frozenset())\n    return replace(s, held=frozenset())",
+    "set_of_records_of_optional": "held = some(s.held)\n    return replace(s, held=held | {s.pairs[Node(1)]})",
+    "empty_record": "require(s.nothing == Nothing())\n    return replace(s, nothing=Nothing(), y=0)",
+    "by_number | n: Annotated[int, Range(-3, -1)]": "require(n > s.x)\n    return replace(s, y=s.y + n)",
+    "by_optional_number | n: Annotated[int, Range(-2, -1)] | None": "return replace(s, colours=s.colours.put(Colour.RED, n))",
+    "by_optional_set | nodes: frozenset[Node] | None": "return replace(s, nodes=nodes)",
+    "by_optional_set_unread | nodes: frozenset[Node] | None": "require(nodes is None or s.y in (0, 1, 2))\n    return replace(s, y=1 if nodes is None else len(nodes))",
+    "by_optional_record | pair: Pair | None": "return replace(s, pair=pair)",
+    "by_optional_sequence | path: Annotated[tuple[Node, ...], MaxLen(2)] | None": "return replace(s, path=path)",
+    "by_record | pair: Pair": "require(pair.low == s.one + 3)\n    return replace(s, pair=pair)",
+    "by_map | m: Map[Colour, Annotated[int, Range(-2, -1)] | None]": "require(m != s.colours)\n    return replace(s, colours=m)",
+    "by_set_of_records | held: Annotated[frozenset[Pair], MaxSize(2)]": "return replace(s, held=held)",
+    "by_optional_set_of_records | held: Annotated[frozenset[Pair], MaxSize(1)] | None": "return replace(s, held=held)",
+    "by_drawn_optional | n: Node | None | n=lambda s: some(s.nodes)": "return replace(s, path=None if n is None else (n,))",
+    "by_drawn_id | n: Node | n=lambda s, c: every(Node, c) if s.nodes is None else s.nodes": "return replace(s, nodes=frozenset({n}))",
+    "by_drawn_optional_record | p: Pair | None | p=lambda s: some(s.held)": "return replace(s, pair=p)",
+}  # fmt: skip
+"""Long lines: a row of the table is one line."""
