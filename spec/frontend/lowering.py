@@ -381,7 +381,7 @@ class Elaborator(Statements):
         for pname, kind in self.bound.parameters(name):
             drawn = None
             if members and pname in members:
-                drawn = self._drawn(members[pname])
+                drawn = self._drawn(members[pname], kind)
 
             def leaf(path: str, t: Type, pname: str = pname) -> Node:
                 return self.g.param(pname, path, t)
@@ -425,14 +425,17 @@ class Elaborator(Statements):
         self.refuse(tree, f"what `{function.__name__}` returns", why)
         self.frames.pop()
 
-    def _drawn(self, function: Callable[..., Any]) -> Node | tuple[Node, ...]:
+    def _drawn(self, function: Callable[..., Any], kind: Type) -> Node | tuple[Node, ...]:
+        """What a parameter of this type is drawn from: a set node, or the slots of a message set."""
         assert isinstance(function, FunctionType)
         value = self.run(function, self.arguments_of(function, [self.state], {}))
-        if isinstance(value, Bag):
+        if isinstance(value, Bag) and value.item == kind:
             return value.slots
-        if isinstance(value, Scalar) and isinstance(value.type, SetType):
+        if isinstance(value, Scalar) and value.type == SetType(kind):
             return value.node
-        if not isinstance(value, Poison):
+        if isinstance(value, Bag) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
+            self._misfit(function, f"a parameter has the type of the set's members: {describe(value)} has no {kind}")
+        elif not isinstance(value, Poison):
             self._misfit(function, f"a parameter is drawn from a set, not from {describe(value)}")
         return ()
 

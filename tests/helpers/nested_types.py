@@ -1,6 +1,8 @@
 """A state with every type nested in every other, negative ranges among them, and actions over it: a table for the
 agreement of a translation with plain Python."""
 
+# ruff: noqa: E501 - a row of the table is one line
+
 from __future__ import annotations
 
 PRELUDE = """
@@ -137,8 +139,13 @@ CONSTRUCTS = {
     "by_map | m: Map[Colour, Annotated[int, Range(-2, -1)] | None]": "require(m != s.colours)\n    return replace(s, colours=m)",
     "by_set_of_records | held: Annotated[frozenset[Pair], MaxSize(2)]": "return replace(s, held=held)",
     "by_optional_set_of_records | held: Annotated[frozenset[Pair], MaxSize(1)] | None": "return replace(s, held=held)",
-    "by_drawn_optional | n: Node | None | n=lambda s: some(s.nodes)": "return replace(s, path=None if n is None else (n,))",
     "by_drawn_id | n: Node | n=lambda s, c: every(Node, c) if s.nodes is None else s.nodes": "return replace(s, nodes=frozenset({n}))",
-    "by_drawn_optional_record | p: Pair | None | p=lambda s: some(s.held)": "return replace(s, pair=p)",
-}  # fmt: skip
-"""Long lines: a row of the table is one line."""
+}
+
+
+def action_text(name: str, body: str) -> str:
+    """The action of a row of the table, as text."""
+    parts = [p.strip() for p in name.replace(" | None", " ~None").split(" | ")]
+    _, params, drawn = (*(p.replace(" ~None", " | None") for p in parts), "", "")[:3]
+    head = f'@action(who="tester"{drawn and ", " + drawn})'
+    return f"\n{head}\ndef act(s: State, c: Config{params and ', ' + params}) -> State:\n    {body}\n"

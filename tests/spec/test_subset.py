@@ -188,3 +188,12 @@ def test_a_legal_model_has_no_record_or_optional_left(tmp_path: Path) -> None:
         "score[1]", "score[2]", "score[3]", "sent#0", "sent#1", "number",
     ]  # fmt: skip
     assert [n.data for n in lowered.actions[0].next] == [leaf.path for leaf in lowered.leaves]
+
+
+@pytest.mark.parametrize(
+    "kind, drawn", [("Node | None", "s.alive"), ("Message | None", "s.sent"), ("Colour", "s.alive")]
+)
+def test_a_parameter_has_the_type_of_what_it_is_drawn_from(kind: str, drawn: str, tmp_path: Path) -> None:
+    head = f"@action(who='tester', p=lambda s: {drawn})\ndef act(s: State, p: {kind}) -> State:\n"
+    (refusal,) = check(Bound(model(head + "    return s\n", tmp_path)))
+    assert "the type of the set's members" in refusal.remedy

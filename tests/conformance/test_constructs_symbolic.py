@@ -1,0 +1,148 @@
+"""Plain Python == Z3 terms, construct by construct, on drawn states, and a fault in any operation shows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import z3
+
+from reassure.checkers.symbolic import smt_terms
+from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms
+from reassure.checkers.symbolic.transition_system import Machine
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowering import elaborate
+from reassure.spec.language.vocabulary import Model
+from reassure.spec.semantics.interpreter import Bound
+from tests.conformance import test_constructs_native as flat
+from tests.conformance.test_models_symbolic import successors
+from tests.helpers import model_text, nested_types
+
+TABLES = {
+    **{f"flat: {name}": (model_text.PRELUDE, flat.action_text(name, body)) for name, body in flat.CONSTRUCTS.items()},
+    **{
+        f"nested: {name}": (nested_types.PRELUDE, nested_types.action_text(name, body))
+        for name, body in nested_types.CONSTRUCTS.items()
+    },
+}
+STATES = 10
+
+
+def bound_model(name: str, folder: Path) -> Bound:
+    prelude, text = TABLES[name]
+    made = model_text.module(text, folder, prelude=prelude)
+    return Bound(Model.of(made.__name__, state=made.State, config=made.Config))
+
+
+def difference(bound: Bound, machine: Machine, rng: random.Random, states: int = STATES) -> tuple[Any, int]:
+    """The first of some drawn states on which Z3 and plain Python differ, if any; and how many steps were compared."""
+    solver, compared = z3.SolverFor("QF_FD"), 0
+    solver.add(machine.well_formed(0))
+    for _ in range(states):
+        state = flat.drawn(bound.type, rng)
+        solver.push()
+        solver.add(machine.equals(0, state))
+        assert solver.check() == z3.sat, "every state of the type is well formed"
+        assert machine.decoded(0, solver.model()) == state
+        steps, clipped, raises = flat.plain_steps(bound, state)
+        found = successors(machine, solver, 0)
+        solver.pop()
+        wanted = {after for _, _, after in steps}
+        if found[2] != raises or (not raises and found[:2] != (wanted, clipped > 0)):
+            return state, compared
+        compared += len(wanted)
+    return None, compared
+
+
+@pytest.mark.parametrize("name", TABLES, ids=[n.split(" |")[0].replace(" ", "") for n in TABLES])
+def test_construct(name: str, tmp_path: Path) -> None:
+    bound = bound_model(name, tmp_path)
+    machine, rng, compared = Machine(elaborate(bound)), random.Random(name), 0
+    for _ in range(40):
+        found, steps = difference(bound, machine, rng)
+        assert found is None
+        compared += steps
+        if compared > STATES:
+            break
+    assert compared >= 1
+
+
+def below(roots: Iterator[Node]) -> set[Node]:
+    """The nodes of expressions."""
+    found, todo = set[Node](), list(roots)
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            todo += node.args
+    return found
+
+
+OPERATIONS = [
+    "not", "and", "or", "eq", "lt", "ite", "add", "sub", "mul", "floordiv", "mod", "min", "max", "member", "single",
+    "union", "inter", "minus", "build", "card", "lowest", "highest", "seq_len", "seq_get", "seq_keep", "seq_cat",
+    "seq_of", "seq_set", "seq_sorted", "seq_first", "seq_drop", "seq_take", "pack", "unpack", "slot", "record",
+]  # fmt: skip
+
+
+def wrong(term: Term) -> Term:
+    """Another value of the same shape."""
+    if isinstance(term, Seq):
+        zeros = tuple(z3.BitVecVal(0, item.size()) for item in term.items)
+        return Seq(zeros, z3.BitVecVal(0, term.length.size()))
+    return z3.Not(term) if isinstance(term, z3.BoolRef) else term + 1
+
+
+@pytest.fixture(scope="module")
+def by_operation(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Bound]]:
+    """Models of the tables by the operations that they use."""
+    folder, found = tmp_path_factory.mktemp("tables"), dict[str, list[Bound]]()
+    for name in TABLES:
+        bound = bound_model(name, folder)
+        (action,) = elaborate(bound).actions
+        roots = [*action.next, *(c.condition for c in action.checks), *(c for _, c, _ in action.clips)]
+        for op in {node.op for node in below(iter(roots))}:
+            found.setdefault(op, []).append(bound)
+    return found
+
+
+SEEDED = {
+    "quotients rounded to zero": ("floordiv", lambda a, b: a / b),
+    "remainders of the sign of the dividend": ("mod", z3.SRem),
+    "unsigned maximum": ("max", lambda a, b: z3.If(z3.UGT(a, b), a, b)),
+    "unsigned minimum": ("min", lambda a, b: z3.If(z3.ULT(a, b), a, b)),
+    "a quotient that overflows": ("floordiv", lambda a, b: z3.If(a >= 0, a / b, -((b - 1 - a) / b))),
+}
+
+
+@pytest.mark.parametrize("fault", SEEDED)
+def test_a_fault_in_arithmetic_is_found(
+    fault: str, by_operation: dict[str, list[Bound]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation, function = SEEDED[fault]
+    monkeypatch.setitem(smt_terms._ARITHMETIC, operation, function)
+    models = by_operation[operation]
+    assert any(difference(b, Machine(elaborate(b)), random.Random(1), 3 * STATES)[0] is not None for b in models)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_fault_in_an_operation_is_found(
+    operation: str, by_operation: dict[str, list[Bound]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Terms._term
+
+    def faulty(self: Terms, node: Node) -> Term:
+        term = right(self, node)
+        return wrong(term) if node.op == operation else term
+
+    monkeypatch.setattr(Terms, "_term", faulty)
+    for bound in by_operation[operation]:
+        try:
+            if difference(bound, Machine(elaborate(bound)), random.Random(1))[0] is not None:
+                return
+        except AssertionError:  # a successor twice: two codes for one state
+            return
+    pytest.fail(f"a wrong {operation} changes nothing in the tables")
