@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - a row of the table is one line
 from __future__ import annotations
 
+import ctypes
 import random
 from enum import Enum
 from pathlib import Path
@@ -13,13 +14,14 @@ import pyarrow as pa
 import pytest
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
-from reassure.checkers.native.codegen import generate
+from reassure.checkers.native.model_kernel import model_kernel
+from reassure.checkers.native.tally import ERROR
 from reassure.checkers.spark.datasets import Tables
 from reassure.spec.frontend.lowering import elaborate
 from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError
-from tests.helpers.model_text import model, module
+from tests.helpers.model_text import model
 
 CONSTRUCTS = {
     # name: body of an action; parameters after a bar
@@ -195,29 +197,28 @@ def drawn(kind: Type, rng: random.Random) -> Any:
 
 
 class Native:
-    """The generated kernel of a model, called for one state at a time."""
+    """The compiled part of a model, called for one state at a time."""
 
-    def __init__(self, bound: Bound, folder: Path) -> None:
+    def __init__(self, bound: Bound) -> None:
         self.layout = layout_of(bound.type)
         self.lowered = elaborate(bound)
-        self.kernel = generate(self.lowered, self.layout, parameters=True)
-        source = self.kernel.source.replace('"cache": True', '"cache": False')
-        self.module = module(source, folder, prelude="")
+        self.kernel = model_kernel(self.lowered, self.layout, parameters=True)
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_void_p] * 2), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+        self.expand = kind(self.kernel.expand_address)
         self.out = np.zeros((self.kernel.max_successors, self.kernel.row_words), np.int64)
-        self.frontier = np.zeros((1, self.layout.words), np.uint64)
 
     def steps(self, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
         """Steps (action, parameters, state after) in order, the number of clipped ones, and whether something raised."""
-        tally = np.zeros(self.module.TALLY, np.int64)
-        self.frontier[0] = self.layout.encode(state)
-        n = self.module.expand(self.frontier, 0, self.out, 0, tally)
+        tally = np.zeros(self.kernel.tally_words, np.int64)
+        row = np.array(self.layout.encode(state), np.uint64)
+        n = self.expand(row.ctypes.data, self.out.ctypes.data, 0, tally.ctypes.data, 0)
         words = self.layout.words
         found = []
         for row in self.out[:n].tolist():
             number = int(row[words]) & 0xFFFF
-            params = self.params(number, row[words + self.module.STEP_WORDS :])
+            params = self.params(number, row[words + self.kernel.step_words :])
             found.append((self.kernel.actions[number], params, self.layout.decode(row[:words])))
-        return found, int(tally[self.module.CLIP_AT : self.module.ERROR].sum()), bool(tally[self.module.ERROR])
+        return found, int(tally[self.kernel.clip_at :].sum()), bool(tally[ERROR])
 
     def params(self, action: int, words: list[int]) -> dict[str, Any]:
         """The parameters of a step."""
@@ -247,7 +248,7 @@ def plain_steps(bound: Bound, state: Any) -> tuple[list[tuple[str, dict[str, Any
 @pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" ")[0] for n in CONSTRUCTS])
 def test_construct(name: str, tmp_path: Path) -> None:
     bound = Bound(model(action_text(name, CONSTRUCTS[name]), tmp_path))
-    native = Native(bound, tmp_path)
+    native = Native(bound)
     rng = random.Random(name)
     enabled = 0
     rows: list[list[int]] = []
@@ -271,7 +272,7 @@ def test_construct(name: str, tmp_path: Path) -> None:
     if rows:
         table = Tables.of(native.layout, native.kernel, native.lowered)
         words = np.array(rows, np.int64)
-        made = table.step(words[:, 0] & 0xFFFF, words[:, native.module.STEP_WORDS :])
+        made = table.step(words[:, 0] & 0xFFFF, words[:, native.kernel.step_words :])
         assert pa.table(made).to_pylist() == columns
 
 

@@ -13,7 +13,7 @@ from functools import cache
 import llvmlite
 import llvmlite.binding as llvm
 
-from checkers.nat import object_cache
+from reassure.checkers.native import object_cache
 
 FORMAT = 1
 """Raised when this module makes other code of the same text."""

@@ -1,0 +1,141 @@
+"""Text of LLVM IR: a function made instruction by instruction.
+
+Every value is an i64, or an i1 where it is a truth value. Nothing carries `nsw` or `nuw`, and no count of a shift may
+reach 64: an operation on garbage gives garbage, never a poison that would spread into what does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+WORD_BITS = 64
+_WRAP = 1 << WORD_BITS
+
+
+def literal(number: int) -> str:
+    """A number as an i64 constant (the bits count, not the sign)."""
+    number %= _WRAP
+    return str(number - _WRAP if number >> (WORD_BITS - 1) else number)
+
+
+class FunctionText:
+    """One function; `block` is the label of the block that is being written."""
+
+    def __init__(self, name: str, parameters: Iterable[str], internal: bool, result: str = "i64", suffix: str = "") -> None:
+        linkage = "internal " if internal else ""
+        self.head = f"define {linkage}{result} @{name}({', '.join(parameters)}) {suffix}{{"
+        self.entry: list[str] = []
+        """Instructions of the first block: they are before everything else."""
+        self.lines: list[str] = []
+        self.block = "start"
+        self._count = 0
+
+    def fresh(self) -> str:
+        """A new name of a value or a block, without its sign."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def op(self, instruction: str) -> str:
+        """Appends an instruction that has a value; its name."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def at_entry(self, instruction: str) -> str:
+        """As `op`, in the first block."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.entry.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Appends an instruction without a value."""
+        self.lines.append("  " + instruction)
+
+    def start(self, label: str) -> None:
+        """Begins a block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def text(self) -> str:
+        """The whole function."""
+        return "\n".join([self.head, "entry:", *self.entry, "  br label %start", "start:", *self.lines, "}", ""])
+
+    # -- operations on i64 --------------------------------------------------------------------------
+
+    def add(self, a: str, b: str) -> str:
+        return a if b == "0" else b if a == "0" else self.op(f"add i64 {a}, {b}")
+
+    def plus(self, a: str, number: int) -> str:
+        return self.add(a, literal(number))
+
+    def sub(self, a: str, b: str) -> str:
+        return a if b == "0" else self.op(f"sub i64 {a}, {b}")
+
+    def both(self, a: str, b: str) -> str:
+        """Bitwise and."""
+        return a if b == "-1" else b if a == "-1" else self.op(f"and i64 {a}, {b}")
+
+    def either(self, a: str, b: str) -> str:
+        """Bitwise or."""
+        return a if b == "0" else b if a == "0" else self.op(f"or i64 {a}, {b}")
+
+    def flipped(self, a: str) -> str:
+        return self.op(f"xor i64 {a}, -1")
+
+    def left(self, a: str, count: int) -> str:
+        return a if count == 0 else self.op(f"shl i64 {a}, {count}")
+
+    def right(self, a: str, count: int) -> str:
+        return a if count == 0 else self.op(f"lshr i64 {a}, {count}")
+
+    def left_by(self, a: str, count: str) -> str:
+        """Shifted by a count that is only known at run time."""
+        return self.op(f"shl i64 {a}, {self.count(count)}")
+
+    def right_by(self, a: str, count: str) -> str:
+        return self.op(f"lshr i64 {a}, {self.count(count)}")
+
+    def count(self, value: str) -> str:
+        """A count of a shift, kept below 64."""
+        return literal(int(value) & 63) if value.lstrip("-").isdigit() else self.op(f"and i64 {value}, 63")
+
+    def compare(self, how: str, a: str, b: str) -> str:
+        return self.op(f"icmp {how} i64 {a}, {b}")
+
+    def choose(self, condition: str, a: str, b: str, kind: str = "i64") -> str:
+        return a if a == b else self.op(f"select i1 {condition}, {kind} {a}, {kind} {b}")
+
+    def call(self, function: str, *arguments: str) -> str:
+        given = ", ".join(f"i64 {a}" for a in arguments)
+        return self.op(f"call i64 @{function}({given})")
+
+    def bit(self, word: str, number: str) -> str:
+        """Whether a bit is set, as an i1."""
+        return self.op(f"trunc i64 {self.right_by(word, number)} to i1")
+
+    def widened(self, truth: str) -> str:
+        """An i1 as an i64."""
+        if truth in ("true", "false"):
+            return "1" if truth == "true" else "0"
+        return self.op(f"zext i1 {truth} to i64")
+
+    def negated(self, truth: str) -> str:
+        return self.op(f"xor i1 {truth}, true")
+
+
+DECLARATIONS = """declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.usub.sat.i64(i64, i64)
+"""

@@ -1,0 +1,171 @@
+"""The loop form of an action: what its machine code does, in the order in which it does it.
+
+An action becomes one nest of loops over the values of its parameters. Guards stand in the outermost loop that they
+allow; where one fails, the loop that it stands in goes on to its next value. Nodes of the graph are the expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reassure.checkers.encoding.state_layout import Field
+from reassure.spec.language.types import SeqType, Type
+from reassure.spec.frontend.ir import Node
+
+
+@dataclass(frozen=True)
+class Let:
+    """Computes a node here, since a loop further in uses it."""
+
+    node: Node
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Goes on to the next value unless the condition holds. switch: the number that `tally[SWITCH]` turns it off with."""
+
+    condition: Node
+    switch: int | None = None
+
+
+@dataclass(frozen=True)
+class Error:
+    """Plain Python raises here unless the condition holds: noted in the tally; goes on to the next value."""
+
+    condition: Node
+    text: str
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The step leaves a bound if the condition holds: counted, not emitted. number: of the bound in the tally."""
+
+    condition: Node
+    number: int
+    path: str
+
+
+@dataclass(frozen=True)
+class StepError:
+    """A claim over the step raises in plain Python unless the condition holds."""
+
+    condition: Node
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Appends a successor."""
+
+    next: tuple[Node, ...]
+    """Its leaves."""
+    claims: tuple[tuple[int, Node], ...]
+    """Claims over the step: number, and the condition under which it is hit."""
+    parameters: tuple[Node, ...] | None
+    """The leaves of the parameters, if they are kept with the step."""
+
+
+@dataclass(frozen=True)
+class Mask:
+    """What narrows an enumeration of indices or subsets, all of it known before the loop.
+
+    Sets whose members are allowed (`within`) or not (`without`), sets and items that a subset contains (`including`,
+    `include_items`), items that are not allowed (`exclude_items`) or alone allowed (`only_items`).
+    """
+
+    within: tuple[Node, ...] = ()
+    without: tuple[Node, ...] = ()
+    including: tuple[Node, ...] = ()
+    include_items: tuple[Node, ...] = ()
+    exclude_items: tuple[Node, ...] = ()
+    only_items: tuple[Node, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node that it reads."""
+        groups = (
+            self.within, self.without, self.including, self.include_items, self.exclude_items, self.only_items,
+        )  # fmt: skip
+        return tuple(node for group in groups for node in group)
+
+
+@dataclass(frozen=True)
+class ForEach:
+    """A loop over the values of one scalar of a parameter.
+
+    when: the condition under which there is anything to choose; without it the one value is the scalar's zero.
+    """
+
+    node: Node
+    when: Node | None
+    body: Block = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True)
+class ForEachIndex(ForEach):
+    """Ascending values of an int, id, enum or bool, in all its range."""
+
+    type: Type
+
+
+@dataclass(frozen=True)
+class ForEachMember(ForEach):
+    """Ascending indices that a mask leaves."""
+
+    type: Type
+    mask: Mask
+
+
+@dataclass(frozen=True)
+class ForEachSubset(ForEach):
+    """Sets by ascending bit mask, between what they must contain and what they may."""
+
+    items: int
+    mask: Mask
+
+
+@dataclass(frozen=True)
+class ForEachSequence(ForEach):
+    """Sequences, shorter first; the last item weighs most."""
+
+    type: SeqType
+
+
+@dataclass(frozen=True)
+class ForEachOptional(ForEach):
+    """None, then each value. node: whether it is present."""
+
+    value: Node
+    type: Type
+
+
+@dataclass(frozen=True)
+class ForEachSlot(ForEach):
+    """The records of a message set, ascending: its occupied slots from the last to the first."""
+
+    slots: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class ForEachRecordSet(ForEach):
+    """Sets of records, smaller ones first. node: the first slot."""
+
+    slots: tuple[Node, ...]
+    sets: tuple[tuple[int, ...], ...]
+    """Every set: what its slots hold."""
+
+
+Statement = Let | Guard | Error | Clip | StepError | Emit | ForEach
+Block = tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class ActionLoops:
+    """The loop form of one action."""
+
+    name: str
+    number: int
+    body: Block
+    most: int
+    """Successors of one state at most."""
+    parameter_fields: tuple[Field, ...]
+    """Where the parameters' scalars are, in the words behind a successor."""
