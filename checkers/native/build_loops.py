@@ -15,16 +15,32 @@ from dataclasses import dataclass, field, replace
 from reassure.checkers.encoding.state_layout import Code, Field, codes, is_index, scalars
 from reassure.checkers.native.domains import Domain
 from reassure.checkers.native.loop_form import (
-    ActionLoops, Block, Clip, Emit, Error, ForEach, ForEachIndex, ForEachMember, ForEachOptional, ForEachRecordSet,
-    ForEachSequence, ForEachSlot, ForEachSubset, Guard, Let, Mask, Statement, StepError,
+    ActionLoops,
+    Block,
+    Clip,
+    Emit,
+    Error,
+    ForEach,
+    ForEachIndex,
+    ForEachMember,
+    ForEachOptional,
+    ForEachRecordSet,
+    ForEachSequence,
+    ForEachSlot,
+    ForEachSubset,
+    Guard,
+    Let,
+    Mask,
+    Statement,
+    StepError,
 )  # fmt: skip
 from reassure.checkers.native.substitution import substitute
-from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.frontend.lowering import Formula, Outcome, Parameter
 from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, Symbols, bits_of
+from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.vocabulary import LanguageError
 
 MOST_SETS = 1 << 16
 """Values that a parameter which is a set of records may have."""
@@ -304,4 +320,6 @@ class ActionBuilder:
 
 
 def _is_narrowable(p: Parameter) -> bool:
-    return not isinstance(p.drawn, tuple) and len(p.leaves) == 1 and p.leaves[0].op == "param" and not p.leaves[0].data[1]
+    return (
+        not isinstance(p.drawn, tuple) and len(p.leaves) == 1 and p.leaves[0].op == "param" and not p.leaves[0].data[1]
+    )

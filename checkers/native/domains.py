@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reassure.checkers.native.loop_form import Mask
-from reassure.spec.language.types import BoolType, IntType, SeqType, SetType
 from reassure.spec.frontend.ir import Node
+from reassure.spec.language.types import BoolType, IntType, SeqType, SetType
 
 
 @dataclass

@@ -14,13 +14,29 @@ from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout
 from reassure.checkers.native.emit_nodes import NodeEmitter, low
 from reassure.checkers.native.ir_text import FunctionText, literal
 from reassure.checkers.native.loop_form import (
-    ActionLoops, Block, Clip, Emit, Error, ForEach, ForEachIndex, ForEachMember, ForEachOptional, ForEachRecordSet,
-    ForEachSequence, ForEachSlot, ForEachSubset, Guard, Let, Mask, Statement, StepError,
+    ActionLoops,
+    Block,
+    Clip,
+    Emit,
+    Error,
+    ForEach,
+    ForEachIndex,
+    ForEachMember,
+    ForEachOptional,
+    ForEachRecordSet,
+    ForEachSequence,
+    ForEachSlot,
+    ForEachSubset,
+    Guard,
+    Let,
+    Mask,
+    Statement,
+    StepError,
 )  # fmt: skip
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
-from reassure.spec.language.types import BoolType, IntType, Type
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.symbolic_values import bits_of
+from reassure.spec.language.types import BoolType, IntType, Type
 
 STEP_BITS = 47
 """Claims over steps in one word behind a successor: the lower 16 bits are the action's, the sign stays free."""

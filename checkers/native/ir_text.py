@@ -21,7 +21,9 @@ def literal(number: int) -> str:
 class FunctionText:
     """One function; `block` is the label of the block that is being written."""
 
-    def __init__(self, name: str, parameters: Iterable[str], internal: bool, result: str = "i64", suffix: str = "") -> None:
+    def __init__(
+        self, name: str, parameters: Iterable[str], internal: bool, result: str = "i64", suffix: str = ""
+    ) -> None:
         linkage = "internal " if internal else ""
         self.head = f"define {linkage}{result} @{name}({', '.join(parameters)}) {suffix}{{"
         self.entry: list[str] = []

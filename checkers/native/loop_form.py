@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reassure.checkers.encoding.state_layout import Field
-from reassure.spec.language.types import SeqType, Type
 from reassure.spec.frontend.ir import Node
+from reassure.spec.language.types import SeqType, Type
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Guard:
-    """Goes on to the next value unless the condition holds. switch: the number that `tally[SWITCH]` turns it off with."""
+    """Goes on to the next value unless the condition holds. switch: with this number, `tally[SWITCH]` turns it off."""
 
     condition: Node
     switch: int | None = None

@@ -22,8 +22,8 @@ from reassure.checkers.native.loop_form import ActionLoops
 from reassure.checkers.native.tally import ACTIONS_AT
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Node
-from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.frontend.lowering import Elaborated, Formula
+from reassure.spec.language.vocabulary import LanguageError
 
 Flag = tuple[int, int]
 """Word and bit: word 0 is of the claims over states, the others of those over steps."""
@@ -170,7 +170,9 @@ def _check(
     model: Elaborated, layout: Layout, paths: tuple[str, ...], helpers: dict[str, str]
 ) -> tuple[tuple[str, ...], str]:
     """The names of the claims over states, and the function that judges a state."""
-    f = FunctionText("check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind ")
+    f = FunctionText(
+        "check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
+    )
     values = NodeEmitter(f, layout, paths, helpers)
     claims = [formula for formula in model.states if formula.claim is not None and formula.claim.kind != "leads_to"]
     if len(claims) > STATE_CLAIMS:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reassure.spec.language.types import SetType
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.language.types import SetType
 
 
 def substitute(graph: Graph, node: Node, given: dict[str, Node], made: dict[Node, Node]) -> Node:
