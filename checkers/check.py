@@ -6,29 +6,32 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from reassure.checkers.base.model_loader import bind, config_values, digest, load, own_file, settings
-from reassure.checkers.base.options import Cluster, Options, Progress, Proof, Walks
-from reassure.checkers.base.result import ENGINE_VERSION, Exit, Finding, Reached, Verdict, write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import config_values, own_file
+from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions, SparkOptions
+from reassure.checkers.base.prepare import must_match, prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.trace_files import results, trace_meta
 from reassure.checkers.reference import search as reference
-from reassure.spec.frontend.lowering import Elaborated, SubsetError
-from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError, Model
-from reassure.spec.semantics.interpreter import Bound, Clipped, ConfigError, ModelError, make_config
-from reassure.spec.semantics.trace import ReplayRefused, to_itf
+from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
+from reassure.spec.semantics.trace import ReplayRefused
 
-Engine = Callable[[Bound, Elaborated, Options, Verdict, Progress], Verdict]
+Engine = Callable[[BoundModel, LoweredModel, SearchOptions, CheckResult, Progress], CheckResult]
 
 
-def _reference(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def _reference(
+    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
+) -> CheckResult:
     verdict.stats.workers = 1
     return reference.check(bound, options, verdict, progress)
 
 
-def _compiled(work: Callable[[], Verdict]) -> Verdict:
+def _compiled(work: Callable[[], CheckResult]) -> CheckResult:
     """Runs an engine that generates code; a disagreement with plain Python is a failure of this program."""
     from reassure.checkers.native.kernel_cache import roomy
     from reassure.checkers.traces.reconstruct import Disagreement
@@ -39,7 +42,9 @@ def _compiled(work: Callable[[], Verdict]) -> Verdict:
         raise Failure(Exit.DISAGREE, str(error)) from None
 
 
-def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def _native(
+    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
+) -> CheckResult:
     from reassure.checkers.native import (
         engine as native,  # Numba takes a while to import, and only some engines need it
     )
@@ -47,8 +52,10 @@ def _native(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdic
     return _compiled(lambda: native.check(bound, lowered, options, verdict, progress))
 
 
-def _spark(asked: Asked) -> Engine:
-    def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def _spark(asked: CheckRequest) -> Engine:
+    def engine(
+        bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
+    ) -> CheckResult:
         from reassure.checkers.spark import engine as spark
         from reassure.checkers.spark.run_directory import RunDirectoryError
         from reassure.checkers.spark.session import JobFailed, NoSpark
@@ -68,7 +75,7 @@ ENGINE_NAMES = ("native", "reference", "spark")
 DEFAULT_ENGINE = "native"
 
 
-def _engine(asked: Asked) -> Engine:
+def _engine(asked: CheckRequest) -> Engine:
     if asked.proof is not None:
         return _prover(asked, asked.proof)
     if asked.walks is not None:
@@ -76,8 +83,10 @@ def _engine(asked: Asked) -> Engine:
     return _spark(asked) if asked.engine == "spark" else ENGINES[asked.engine]
 
 
-def _walker(walks: Walks) -> Engine:
-    def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def _walker(walks: SimulationOptions) -> Engine:
+    def engine(
+        bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
+    ) -> CheckResult:
         from reassure.checkers.native import simulation as simulate
 
         unknown = set(walks.weights) - {a.name for a in bound.model.actions}
@@ -89,11 +98,13 @@ def _walker(walks: Walks) -> Engine:
     return engine
 
 
-def _prover(asked: Asked, proof: Proof) -> Engine:
-    def engine(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def _prover(asked: CheckRequest, proof: ProofOptions) -> Engine:
+    def engine(
+        bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
+    ) -> CheckResult:
         from reassure.checkers.symbolic import prover as prove
 
-        def work() -> Verdict:
+        def work() -> CheckResult:
             found, asked.certificate = prove.prove(bound, lowered, options, verdict, progress, proof)
             return found
 
@@ -102,28 +113,20 @@ def _prover(asked: Asked, proof: Proof) -> Engine:
     return engine
 
 
-class Failure(Exception):
-    """A run that cannot be: what to say, and the exit code."""
-
-    def __init__(self, code: Exit, message: str) -> None:
-        self.code = code
-        super().__init__(message)
-
-
 @dataclass
-class Asked:
+class CheckRequest:
     """What a check was asked for."""
 
     model: str
     set: list[str]
     engine: str
-    options: Options
+    options: SearchOptions
     accept_clipping: bool = False
-    walks: Walks | None = None
+    walks: SimulationOptions | None = None
     """Random walks instead of a search."""
-    proof: Proof | None = None
+    proof: ProofOptions | None = None
     """A proof instead of a search."""
-    cluster: Cluster = field(default_factory=Cluster)
+    cluster: SparkOptions = field(default_factory=SparkOptions)
     """For the distributed engine."""
     certificate: Any = None
     """What was proved, afterwards: a `certificate.Certificate`."""
@@ -142,67 +145,12 @@ class Asked:
         return shlex.join(words)
 
 
-def prepare(model: str, pairs: list[str]) -> tuple[Bound, Elaborated, str]:
-    """A model ready to be checked, and its digest; `Failure` if it is none, or its configuration is wrong."""
-    (bound, lowered), sha = _prepared(model, pairs, bind)
-    return bound, lowered, sha
-
-
-Prepared = TypeVar("Prepared", bound=tuple[Bound, Any])
-
-
-def plain(model: str, pairs: list[str]) -> tuple[Bound, str]:
-    """A model ready to be run by plain Python alone, and its digest; `Failure` as of `prepare`."""
-    (bound, _), sha = _prepared(model, pairs, lambda loaded, chosen: (Bound(loaded, make_config(loaded, chosen)), None))
-    return bound, sha
-
-
-def _prepared(model: str, pairs: list[str], bind: Callable[[Model, dict[str, Any]], Prepared]) -> tuple[Prepared, str]:
-    from reassure.checkers.base.model_loader import UnknownModel
-
-    try:
-        loaded = load(model)
-        made = bind(loaded, settings(loaded, pairs))
-        why = _without_start(made[0])
-    except UnknownModel as error:
-        raise Failure(Exit.USAGE, str(error)) from None
-    except ConfigError as error:
-        raise Failure(Exit.CONFIG, str(error)) from None
-    except SubsetError as error:
-        count = len(error.refusals)
-        raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
-    except (LanguageError, DomainError, ModelError) as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    if why:
-        raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {why}")
-    return made, digest(loaded)
-
-
-def _without_start(bound: Bound) -> str:
-    """Why there is no initial state, if there is none: everything is true of no state."""
-    why = f"{', '.join(i.name for i in bound.model.initials)} requires what is never so"
-    for declared, _, state in bound.initial_states():
-        if not isinstance(state, Clipped):
-            return ""
-        why = f"{declared.name} leaves the bound of {state.path}: {state.message}"
-    return why
-
-
-def must_match(bound: Bound, claimed: list[str], options: Options) -> None:
-    """Each pattern of `--property` names something: one that does not must not hide behind the others."""
-    for pattern in options.properties:
-        if not any(fnmatchcase(name, pattern) for name in claimed):
-            idle = any(fnmatchcase(p.name, pattern) for p in bound.not_applicable)
-            why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
-            raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")
-
-
-def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
+def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` where there is no verdict to be had."""
     began = time.monotonic()
     bound, lowered, sha = prepare(asked.model, asked.set)
     claimed = [p.name for p in bound.properties + bound.covers] + (["deadlock"] if bound.model.deadlock else [])
-    verdict = Verdict(bound.model.name, sha, config_values(bound.config), asked.engine)
+    verdict = CheckResult(bound.model.name, sha, config_values(bound.config), asked.engine)
     verdict.accept_clipping = asked.accept_clipping
     verdict.not_applicable = [p.name for p in bound.not_applicable]
     verdict.asked = {n for n in claimed if asked.options.properties and asked.options.wants(n)}
@@ -227,33 +175,3 @@ def run(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
             if own_file(asked.model):
                 found.trace.meta["model_file"] = asked.model
     return verdict, bound
-
-
-def results(verdict: Verdict) -> list[Finding | Reached]:
-    """Everything in a verdict that may have a trace."""
-    return [*verdict.properties, *verdict.covers]
-
-
-def trace_meta(verdict: Verdict, found: Finding | Reached) -> dict[str, Any]:
-    """What a trace says about where it comes from."""
-    return {
-        "model": verdict.model,
-        "model_sha256": verdict.model_sha256,
-        "config": verdict.config,
-        "property": found.name,
-        "property_kind": found.kind if isinstance(found, Finding) else "cover",
-        "engine": verdict.engine,
-        "engine_version": ENGINE_VERSION,
-        "repro": verdict.repro,
-    }
-
-
-def write_traces(verdict: Verdict, bound: Bound, folder: Path) -> dict[str, str]:
-    """Writes every trace as ITF; returns the files by property."""
-    written = {}
-    for found in results(verdict):
-        if found.trace is not None:
-            path = folder / f"{verdict.model}--{found.name}.itf.json"
-            write_atomically(path, to_itf(found.trace, bound))
-            written[found.name] = str(path)
-    return written

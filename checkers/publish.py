@@ -16,16 +16,17 @@ from pathlib import Path
 
 from rich.console import Console
 
+from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.model_loader import names
-from reassure.checkers.base.options import Progress
-from reassure.checkers.base.result import VERDICTS, Finding, Verdict
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import run
 from reassure.checkers.cli.main import main as command
 from reassure.checkers.evidence import gate, ledger
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,14 +37,14 @@ class Result:
     """One check of the gate, run."""
 
     check: gate.Check
-    verdict: Verdict
-    bound: Bound
+    verdict: CheckResult
+    bound: BoundModel
 
     @property
     def settings(self) -> str:
         return " ".join(self.check.asked.set)
 
-    def stem(self, finding: Finding) -> str:
+    def stem(self, finding: PropertyResult) -> str:
         """The name of a counterexample's files."""
         chosen = "-".join(re.sub(r"[^a-z0-9]+", "-", s.lower()) for s in self.check.asked.set)
         return "--".join(p for p in (self.verdict.model, chosen, finding.name) if p)
@@ -146,7 +147,7 @@ def _verdicts(ran: list[Result]) -> str:
     rows = []
     for r in ran:
         s = r.verdict.stats
-        fallen = [p.name for p in r.verdict.properties if p.status == "violated"]
+        fallen = [p.name for p in r.verdict.properties if p.status is PropertyStatus.VIOLATED]
         text = ", ".join(f"`{n}`" for n in fallen[:3]) + (f" and {len(fallen) - 3} more" if len(fallen) > 3 else "")
         rows.append(
             (

@@ -17,10 +17,10 @@ from types import ModuleType
 from typing import Any
 
 from reassure import models
-from reassure.spec.frontend.lowering import Elaborated, elaborate
+from reassure.spec.frontend.lowering import LoweredModel, lower_model
 from reassure.spec.language.types import DomainError, IntType, resolve
 from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
-from reassure.spec.semantics.interpreter import Bound, ConfigError, hints_of, make_config
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, hints_of, make_config
 
 OURS = ("reassure.models", "reassure.spec")
 """Packages of a model's text, wherever the project is installed."""
@@ -251,7 +251,7 @@ def config_values(config: Any) -> dict[str, Any]:
     return {k: v.value if isinstance(v, Enum) else v for k, v in values.items()}
 
 
-def bind(model: Model, chosen: dict[str, Any]) -> tuple[Bound, Elaborated]:
+def bind(model: Model, chosen: dict[str, Any]) -> tuple[BoundModel, LoweredModel]:
     """The model with a configuration, checked to be within the language (`SubsetError` otherwise)."""
-    bound = Bound(model, make_config(model, chosen))
-    return bound, elaborate(bound)
+    bound = BoundModel(model, make_config(model, chosen))
+    return bound, lower_model(bound)

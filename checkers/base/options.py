@@ -1,24 +1,16 @@
-"""What a run is asked for, and how it reports its progress."""
+"""The options of a run, as the command line gives them."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TextIO
-
-
-class Interrupted(Exception):
-    """The search was told to stop; the message says why."""
 
 
 @dataclass
-class Options:
-    """Options that every engine takes. budget: seconds. memory: bytes. properties: names or patterns (empty: all)."""
+class SearchOptions:
+    """SearchOptions that every engine takes. budget: seconds. memory: bytes. properties: names or patterns (empty: all)."""
 
     properties: list[str] = field(default_factory=list)
     depth: int | None = None
@@ -34,7 +26,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Walks:
+class SimulationOptions:
     """How to walk. depth: states of a walk, at most. weights: by action, 1 where not given; 0: it is not taken."""
 
     count: int = 10_000
@@ -53,7 +45,7 @@ SECRET = "(?i)secret|password|token|access[._]?key"
 
 
 @dataclass(frozen=True)
-class Cluster:
+class SparkOptions:
     """Where and how to search with Spark.
 
     partitions: owners of the visited states (none: two for each core). small: a level of so many states goes to the
@@ -79,7 +71,7 @@ class Cluster:
 
     def words(self) -> list[str]:
         """The options that repeat it."""
-        found = [f"--master={self.master}"] if self.master != Cluster.master else []
+        found = [f"--master={self.master}"] if self.master != SparkOptions.master else []
         found += [f"--partitions={self.partitions}"] if self.partitions is not None else []
         found += ["--fingerprints"] if self.fingerprints else []
         return found + [f"--conf={key}={value}" for key, value in self.conf.items() if not re.search(SECRET, key)]
@@ -89,7 +81,7 @@ METHODS = ("auto", "bmc", "induction", "k-induction", "pdr")
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProofOptions:
     """How to prove. depth: of bounded search and k-induction, in states."""
 
     method: str = "auto"
@@ -109,79 +101,3 @@ def seconds(text: str) -> float:
     if not found or float(found[1]) == 0:
         raise ValueError(f"{text!r} is no duration; write 60s, 5m or 2h")
     return float(found[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[found[2]]
-
-
-class Progress:
-    """Progress on stderr: a line that changes on a terminal, one now and then elsewhere; none for short runs."""
-
-    def __init__(self, out: TextIO | None = None, quiet: bool = False) -> None:
-        self.out = out or sys.stderr
-        self.quiet = quiet
-        self.began = time.monotonic()
-        self.terminal = self.out.isatty()
-        self.next = self.began + (0.5 if self.terminal else 10.0)
-        self.wait = 0.2 if self.terminal else 10.0
-        self.last = (self.began, 0, 0)
-        self.shown = False
-
-    def report(self, depth: int, generated: int, distinct: int, frontier: int, memory: int, more: str = "") -> None:
-        """Called often; prints seldom. memory: bytes, 0 if unknown."""
-        if not self._due():
-            return
-        now = time.monotonic()
-        then, g, d = self.last
-        span = max(now - then, 1e-9)
-        text = (
-            f"depth {depth} | {generated:,} generated ({_rate((generated - g) / span)}/s) | "
-            f"{distinct:,} distinct ({_rate((distinct - d) / span)}/s) | frontier {frontier:,}"
-        )
-        if memory:
-            text += f" | {memory / 2**20:,.0f} MiB"
-        if more:
-            text += f" | {more}"
-        self.last = (now, generated, distinct)
-        self._say(text)
-
-    def ready(self, what: str) -> None:
-        """Says on a terminal, at once, what is done before there is anything to count."""
-        if self.terminal and not self.quiet:
-            self._say(what)
-
-    def begin(self) -> None:
-        """Rates are from now on."""
-        self.last = (time.monotonic(), 0, 0)
-
-    def walks(self, done: int, of: int, steps: int, distinct: Callable[[], int]) -> None:
-        """As `report`, for random walks."""
-        if self._due():
-            self._say(f"{done:,} of {of:,} walks | {steps:,} steps | about {distinct():,} distinct states")
-
-    def proof(self, what: str) -> None:
-        """As `report`, for a proof: what it is at."""
-        if self._due():
-            self._say(what)
-
-    def _due(self) -> bool:
-        return not self.quiet and time.monotonic() >= self.next
-
-    def _say(self, text: str) -> None:
-        now = time.monotonic()
-        text += f" | {now - self.began:.0f} s"
-        if not self.terminal:
-            self.wait = min(self.wait * 1.5, 300)
-        self.next = now + self.wait
-        line = f"\r\x1b[2K{text}" if self.terminal else f"{text}\n"
-        print(line, end="", file=self.out, flush=True)
-        self.shown = True
-
-    def done(self) -> None:
-        """Clears the line on a terminal."""
-        if self.shown and self.terminal:
-            print("\r\x1b[2K", end="", file=self.out, flush=True)
-
-
-def _rate(x: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if x >= size:
-            return f"{x / size:.1f}{unit}"
-    return f"{x:.0f}"

@@ -1,85 +1,51 @@
-"""What an engine returns, what it means for the exit code, and the run record (DESIGN section 4)."""
+"""What an engine returns, what it means for the exit code, and the run record."""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from dataclasses import dataclass, field
-from enum import Enum
-from pathlib import Path
+from enum import StrEnum
 from typing import Any
 
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.spec.semantics.trace import Trace
 
 SCHEMA = 1
 ENGINE_VERSION = "0.1.0"
+LIVENESS_NOTE = "this engine does not check liveness; `reassure stuck` can refute it"
 
 
-class Exit(Enum):
-    """Exit codes, the most severe first (ANCHORS E.2: internal > disagreement > input > violation > ...)."""
+class PropertyStatus(StrEnum):
+    """What a run says of a property. `UNKNOWN` and `NOT_CHECKED` are never a pass."""
 
-    INTERNAL = 255
-    DISAGREE = 19
-    SYSTEM = 153
-    CONFIG = 151
-    MODEL = 150
-    USAGE = 64
-    SAFETY = 12
-    LIVENESS = 13
-    DEADLOCK = 11
-    TRACE = 18
-    EXPECTATION = 15
-    VACUOUS = 16
-    DRIFT = 17
-    NOTHING = 6
-    INCONCLUSIVE = 5
-    OK = 0
-
-
-VERDICTS = {
-    Exit.OK: "pass",
-    Exit.INCONCLUSIVE: "inconclusive",
-    Exit.NOTHING: "nothing-checked",
-    Exit.DEADLOCK: "deadlock",
-    Exit.SAFETY: "safety-violation",
-    Exit.LIVENESS: "liveness-violation",
-    Exit.EXPECTATION: "expectation-mismatch",
-    Exit.VACUOUS: "vacuous",
-    Exit.DRIFT: "drift",
-    Exit.TRACE: "trace-mismatch",
-    Exit.DISAGREE: "engine-disagreement",
-    Exit.USAGE: "usage",
-    Exit.MODEL: "model-error",
-    Exit.CONFIG: "config-error",
-    Exit.SYSTEM: "system-error",
-    Exit.INTERNAL: "internal-error",
-}
-
-
-def worst(codes: list[Exit]) -> Exit:
-    """The most severe of several."""
-    order = list(Exit)
-    return min(codes, key=order.index, default=Exit.OK)
+    HOLDS = "holds"
+    """In every reachable state or step."""
+    HOLDS_WITHIN_BOUNDS = "holds_within_bounds"
+    """As `HOLDS`, but steps that leave a declared range, length or size were cut off."""
+    PROVED = "proved"
+    HOLDS_TO_DEPTH = "holds_to_depth"
+    """In every state and step up to a depth."""
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+    NOT_CHECKED = "not_checked"
 
 
 @dataclass
-class Finding:
-    """One property's result. status: holds, holds_within_bounds, proved, holds_to_depth, violated, unknown,
-    not_checked. depth: levels to the violation, the initial states being level 1."""
+class PropertyResult:
+    """One property's result. depth: levels to the violation, the initial states being level 1."""
 
     name: str
     kind: str
-    status: str
+    status: PropertyStatus
     trace: Trace | None = None
     depth: int | None = None
     note: str = ""
-    astray: list[Any] = field(default_factory=list)
-    """A counterexample to induction: states, perhaps not reachable, that satisfy everything but the last of them."""
+    counterexample_to_induction: list[Any] = field(default_factory=list)
+    """States, perhaps unreachable, of which all but the last satisfy everything."""
 
 
 @dataclass
-class Reached:
+class CoverResult:
     """One cover's result; `depth` is the level of the state (or of the state after the step)."""
 
     name: str
@@ -94,7 +60,7 @@ class Reached:
 
 
 @dataclass
-class ActionCount:
+class ActionStatistics:
     """taken: enabled transitions; new: distinct states first reached, in their level, by this action."""
 
     taken: int = 0
@@ -102,7 +68,7 @@ class ActionCount:
 
 
 @dataclass
-class Stats:
+class SearchStatistics:
     generated: int = 0
     distinct: int = 0
     depth: int = 0
@@ -122,20 +88,21 @@ class Stats:
 
 
 @dataclass
-class Verdict:
+class CheckResult:
     """The result of one run: everything that the record, the report and the exit code say."""
 
     model: str
     model_sha256: str
     config: dict[str, Any]
     engine: str
-    properties: list[Finding] = field(default_factory=list)
-    covers: list[Reached] = field(default_factory=list)
+    properties: list[PropertyResult] = field(default_factory=list)
+    covers: list[CoverResult] = field(default_factory=list)
     not_applicable: list[str] = field(default_factory=list)
-    actions: dict[str, ActionCount] = field(default_factory=dict)
-    stats: Stats = field(default_factory=Stats)
+    actions: dict[str, ActionStatistics] = field(default_factory=dict)
+    stats: SearchStatistics = field(default_factory=SearchStatistics)
     complete: bool = False
-    stopped_because: str = ""
+    stopped: Stop | None = None
+    """Why the run ended; None while it runs."""
     accept_clipping: bool = False
     repro: str = ""
     exhaustive: bool = True
@@ -151,38 +118,50 @@ class Verdict:
     asked: set[str] = field(default_factory=set)
     """Properties that were asked for by name."""
 
+    @property
+    def stopped_because(self) -> str:
+        """Why the run ended, in words."""
+        return self.stopped.text if self.stopped is not None else ""
+
+    def ended(self, *reasons: StopReason) -> bool:
+        """Whether the run ended for one of these reasons."""
+        return self.stopped is not None and self.stopped.reason in reasons
+
     def conclude(self) -> None:
         """Gives every property that is not violated its status, by how far the search came."""
         for p in self.properties:
-            if p.status == "violated":
+            if p.status is PropertyStatus.VIOLATED:
                 continue
             if p.kind == "leads_to":
-                p.status, p.note = "not_checked", "liveness is declared here and decided by a later engine"
+                p.status, p.note = PropertyStatus.NOT_CHECKED, LIVENESS_NOTE
             elif not self.complete:
-                p.status = "holds_to_depth" if self.stopped_because.startswith("depth") else "unknown"
+                to_depth = self.ended(StopReason.DEPTH)
+                p.status = PropertyStatus.HOLDS_TO_DEPTH if to_depth else PropertyStatus.UNKNOWN
             elif self.stats.clipped:
-                p.status = "holds_within_bounds"
+                p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS
             else:
-                p.status = "holds"
+                p.status = PropertyStatus.HOLDS
 
     def exit(self) -> Exit:
         """The exit code: the most severe of what the run found."""
         codes = [Exit.OK]
         if not self.properties and not self.covers:
             codes.append(Exit.NOTHING)
-        if self.properties and all(p.status == "not_checked" for p in self.properties) and not self.covers:
+        if self.properties and all(p.status is PropertyStatus.NOT_CHECKED for p in self.properties) and not self.covers:
             codes.append(Exit.NOTHING)
         for p in self.properties:
-            if p.status == "violated":
+            if p.status is PropertyStatus.VIOLATED:
                 codes.append(Exit.DEADLOCK if p.kind == "deadlock" else Exit.SAFETY)
-            elif p.status == "unknown" or (p.status == "not_checked" and p.name in self.asked):
+            elif p.status is PropertyStatus.UNKNOWN or (
+                p.status is PropertyStatus.NOT_CHECKED and p.name in self.asked
+            ):
                 codes.append(Exit.INCONCLUSIVE)
         if self.complete:
             short = Exit.VACUOUS if self.exhaustive else Exit.INCONCLUSIVE
             codes += [short for c in self.covers if not c.reached]
         if self.stats.undeclared and not self.accept_clipping:
             codes.append(Exit.INCONCLUSIVE)
-        if not self.complete and not self.stopped_because.startswith("depth"):
+        if not self.complete and not self.ended(StopReason.DEPTH):
             codes.append(Exit.INCONCLUSIVE)
         return worst(codes)
 
@@ -195,6 +174,7 @@ class Verdict:
             "verdict": VERDICTS[code],
             "exit_code": code.value,
             "complete": self.complete,
+            "stop_reason": self.stopped.reason if self.stopped is not None else None,
             "stopped_because": self.stopped_because,
             "model": self.model,
             "model_sha256": self.model_sha256,
@@ -234,6 +214,7 @@ def error_record(code: Exit, message: str, model: str, repro: str) -> dict[str, 
         "verdict": VERDICTS[code],
         "exit_code": code.value,
         "complete": False,
+        "stop_reason": StopReason.NOT_STARTED,
         "stopped_because": message,
         "model": model,
         "model_sha256": None,
@@ -247,25 +228,3 @@ def error_record(code: Exit, message: str, model: str, repro: str) -> dict[str, 
         "stats": {},
         "repro": repro,
     }
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a file so that it is there whole or not at all; `OSError` if it cannot."""
-    if path.exists() and not path.is_file():  # a device or a pipe: nothing to replace
-        path.write_text(text, encoding="utf-8")
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def write_record(path: Path, record: dict[str, Any]) -> None:
-    """The record as JSON, written atomically."""
-    write_atomically(path, json.dumps(record, indent=2) + "\n")

@@ -15,10 +15,15 @@ from typing import Any, NoReturn
 
 import rich.console
 
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import UnknownModel, config_values, load, names
-from reassure.checkers.base.options import Cluster, Options, Progress, Proof, Walks
-from reassure.checkers.base.result import Exit, error_record, write_atomically, write_record
-from reassure.checkers.check import Asked, Failure, must_match, plain, prepare, run, write_traces
+from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions, SparkOptions
+from reassure.checkers.base.prepare import must_match, plain, prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import error_record
+from reassure.checkers.base.trace_files import write_traces
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.parser import parser
 from reassure.checkers.cli.report import guards_record, report, report_guards
 from reassure.checkers.evidence import gate
@@ -30,7 +35,7 @@ from reassure.spec.semantics.interpreter import ConfigError
 from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, from_itf, read_itf, replay, to_itf
 
 
-def _cluster(args: argparse.Namespace) -> Cluster:
+def _cluster(args: argparse.Namespace) -> SparkOptions:
     """What the options say of Spark; `Failure` where they do not go together."""
     out, resume = getattr(args, "out", None), getattr(args, "resume", None)
     if args.command == "check" and args.engine != "spark":
@@ -39,8 +44,8 @@ def _cluster(args: argparse.Namespace) -> Cluster:
                 raise Failure(Exit.USAGE, f"--{option.replace('_', '-')} is for --engine spark")
     if out and resume:
         raise Failure(Exit.USAGE, "--out begins a run and --resume continues one: give one of them")
-    master = args.master or os.environ.get("MASTER") or Cluster.master
-    return Cluster(
+    master = args.master or os.environ.get("MASTER") or SparkOptions.master
+    return SparkOptions(
         master,
         getattr(args, "partitions", None),
         out=out or resume,
@@ -89,24 +94,26 @@ def do_models(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def do_check(args: argparse.Namespace, console: Console) -> Exit:
-    options = Options(args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness)
-    asked = Asked(args.model, args.set, args.engine, options, args.accept_clipping, cluster=_cluster(args))
+    options = SearchOptions(
+        args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness
+    )
+    asked = CheckRequest(args.model, args.set, args.engine, options, args.accept_clipping, cluster=_cluster(args))
     return _run(asked, args, console)
 
 
 def do_simulate(args: argparse.Namespace, console: Console) -> Exit:
-    options = Options(args.property, None, args.budget, None, args.workers, args.fail_fast, args.witness)
-    walks = Walks(args.walks, args.depth, args.seed, dict(args.weight))
-    return _run(Asked(args.model, args.set, "simulate", options, walks=walks), args, console)
+    options = SearchOptions(args.property, None, args.budget, None, args.workers, args.fail_fast, args.witness)
+    walks = SimulationOptions(args.walks, args.depth, args.seed, dict(args.weight))
+    return _run(CheckRequest(args.model, args.set, "simulate", options, walks=walks), args, console)
 
 
 def do_prove(args: argparse.Namespace, console: Console) -> Exit:
     _writable(args.certificate, "--certificate")
     if args.depth is not None and args.method in ("induction", "pdr"):
         raise Failure(Exit.USAGE, f"--depth is for bmc, k-induction and auto: {args.method} has none")
-    options = Options(args.property, None, args.budget, None, 1, False, False)
-    asked = Asked(
-        args.model, args.set, f"prove:{args.method}", options, proof=Proof(args.method, args.depth, args.seed)
+    options = SearchOptions(args.property, None, args.budget, None, 1, False, False)
+    asked = CheckRequest(
+        args.model, args.set, f"prove:{args.method}", options, proof=ProofOptions(args.method, args.depth, args.seed)
     )
     asked.accept_clipping = args.accept_clipping
     code = _run(asked, args, console)
@@ -127,7 +134,7 @@ def do_guards(args: argparse.Namespace, console: Console) -> Exit:
     for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
         _writable(path, what)
     bound, lowered, sha = prepare(args.model, args.set)
-    options = Options(args.property, None, args.budget, args.memory, args.workers)
+    options = SearchOptions(args.property, None, args.budget, args.memory, args.workers)
     must_match(bound, [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock, options)
     progress = Progress(quiet=args.quiet)
     try:
@@ -188,7 +195,7 @@ def do_sweep(args: argparse.Namespace, console: Console) -> Exit:
     if unknown := set(keys) - set(fields):  # said once, and before Spark starts
         has = ", ".join(fields)
         raise Failure(Exit.CONFIG, f"{args.model} has no configuration field {min(unknown)!r}; it has {has}")
-    options = Options(args.property, args.depth, args.budget, args.memory, 1, args.fail_fast)
+    options = SearchOptions(args.property, args.depth, args.budget, args.memory, 1, args.fail_fast)
     progress = Progress(quiet=args.quiet)
     try:
         task = task_of(args.model, options, args.accept_clipping, args.trace_dir is not None)
@@ -264,7 +271,7 @@ def do_verify(args: argparse.Namespace, console: Console) -> Exit:
     return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE
 
 
-def _run(asked: Asked, args: argparse.Namespace, console: Console) -> Exit:
+def _run(asked: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
     """Runs it, writes what is asked for, and reports."""
     for path, what in ((args.json, "--json"), (args.trace_dir, "--trace-dir")):
         _writable(path, what)

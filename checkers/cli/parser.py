@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from reassure.checkers.base.argument_types import duration, positive, seed, setting, size, weight
-from reassure.checkers.base.options import METHODS, Walks
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import DEFAULT_ENGINE, ENGINE_NAMES, ENGINES, Failure
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import METHODS, SimulationOptions
+from reassure.checkers.check import DEFAULT_ENGINE, ENGINE_NAMES, ENGINES
 from reassure.checkers.plan import command as plan_command
 
 
@@ -83,9 +83,13 @@ def parser() -> Parser:
     walking = commands.add_parser("simulate", help="take random walks through a model: finds flaws, proves nothing")
     _common(walking)
     _running(walking)
-    walking.add_argument("--walks", type=positive, default=Walks.count, metavar="N", help="how many")
-    walking.add_argument("--depth", type=positive, default=Walks.depth, metavar="N", help="states of a walk, at most")
-    walking.add_argument("--seed", type=seed, default=Walks.seed, metavar="N", help="the same seed, the same walks")
+    walking.add_argument("--walks", type=positive, default=SimulationOptions.count, metavar="N", help="how many")
+    walking.add_argument(
+        "--depth", type=positive, default=SimulationOptions.depth, metavar="N", help="states of a walk, at most"
+    )
+    walking.add_argument(
+        "--seed", type=seed, default=SimulationOptions.seed, metavar="N", help="the same seed, the same walks"
+    )
     walking.add_argument(
         "--weight",
         action="append",

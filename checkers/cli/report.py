@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from reassure.checkers.base.result import VERDICTS, Exit, Verdict, error_record
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.result import CheckResult, error_record
 from reassure.checkers.traces.render import call, tell, tell_astray
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 
 if TYPE_CHECKING:
     from reassure.checkers.native.guard_analysis import Guard, Ran
@@ -25,7 +26,7 @@ STYLES = {
 }
 
 
-def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = True) -> None:
+def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: bool = True) -> None:
     """Prints a verdict."""
     by = f"by random walks, seed {verdict.walks['seed']}" if verdict.walks else f"with the {verdict.engine} engine"
     if verdict.engine.startswith("prove:"):
@@ -41,9 +42,9 @@ def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = Tru
             if finding.trace is not None:
                 console.print()
                 tell(finding.trace, bound, console)
-            elif finding.astray:
+            elif finding.counterexample_to_induction:
                 console.print()
-                tell_astray(finding.name, finding.astray, console)
+                tell_astray(finding.name, finding.counterexample_to_induction, console)
         for cover in verdict.covers:
             if cover.trace is not None:
                 console.print()
@@ -56,7 +57,7 @@ def report(verdict: Verdict, bound: Bound, console: Console, stories: bool = Tru
         console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
 
 
-def _properties(verdict: Verdict, console: Console) -> None:
+def _properties(verdict: CheckResult, console: Console) -> None:
     width = max((len(p.name) for p in verdict.properties), default=0)
     console.print(Text("\nproperties", style="bold"))
     for p in verdict.properties:
@@ -74,7 +75,7 @@ def _properties(verdict: Verdict, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def _covers(verdict: Verdict, console: Console) -> None:
+def _covers(verdict: CheckResult, console: Console) -> None:
     if not verdict.covers:
         return
     width = max(len(c.name) for c in verdict.covers)
@@ -93,7 +94,7 @@ def _covers(verdict: Verdict, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def _actions(verdict: Verdict, console: Console) -> None:
+def _actions(verdict: CheckResult, console: Console) -> None:
     if not verdict.actions:
         return
     width = max(len(name) for name in verdict.actions)
@@ -108,7 +109,7 @@ def _actions(verdict: Verdict, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def _proof(verdict: Verdict, console: Console) -> None:
+def _proof(verdict: CheckResult, console: Console) -> None:
     if verdict.lemmas:
         console.print(Text(f"\nan inductive invariant of {len(verdict.lemmas)} lemmas", style="bold"))
         for text in verdict.lemmas[:LEMMAS]:
@@ -154,7 +155,7 @@ def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def _numbers(verdict: Verdict, console: Console) -> None:
+def _numbers(verdict: CheckResult, console: Console) -> None:
     s = verdict.stats
     if verdict.engine.startswith("prove:"):
         _proof(verdict, console)
@@ -195,7 +196,7 @@ def _numbers(verdict: Verdict, console: Console) -> None:
     console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
 
 
-def report_guards(bound: Bound, guards: list[Guard], base: Ran, early: str, console: Console) -> None:
+def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str, console: Console) -> None:
     """Prints what each guard is for."""
     console.print(Text(f"{bound.model.name}: {base.distinct:,} states, {base.generated:,} steps", style="bold"))
     if base.fallen:

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.model_loader import own_file
-from reassure.checkers.base.options import Cluster, Options, Progress
-from reassure.checkers.base.result import Exit, error_record
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import error_record
 from reassure.checkers.spark.session import Job, start
 
 Point = tuple[tuple[str, str], ...]
@@ -88,7 +90,7 @@ class Task:
     model: str
     text: str | None
     """Of a model given by path."""
-    options: Options
+    options: SearchOptions
     accept_clipping: bool
     traces: bool
 
@@ -98,7 +100,9 @@ def check_one(task: Task, point: Point) -> dict[str, Any]:
     archive = next((p for p in Path(__file__).parents if p.is_file()), None)
     if archive is not None:
         return _beside(archive, task, point)
-    from reassure.checkers.check import Asked, Failure, results, run
+    from reassure.checkers.base.exit_codes import Failure
+    from reassure.checkers.base.trace_files import results
+    from reassure.checkers.check import CheckRequest, run
     from reassure.spec.semantics.trace import to_itf
 
     began = time.monotonic()
@@ -115,7 +119,7 @@ def check_one(task: Task, point: Point) -> dict[str, Any]:
             Path(beside).write_text(task.text, encoding="utf-8")
             os.replace(beside, name)
     pairs = [f"{key}={value}" for key, value in point]
-    asked = Asked(name, pairs, "native", task.options, task.accept_clipping)
+    asked = CheckRequest(name, pairs, "native", task.options, task.accept_clipping)
     try:
         verdict, bound = run(asked, Progress(quiet=True))
     except Failure as failure:
@@ -171,7 +175,7 @@ def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
 
 
 def sweep(
-    model: str, points: list[Point], task: Task, cluster: Cluster, done: Callable[[int, int], None]
+    model: str, points: list[Point], task: Task, cluster: SparkOptions, done: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
     """A record for each configuration, in order. Raises `NoSpark`.
 
@@ -196,7 +200,7 @@ def sweep(
         session.stop()
 
 
-def task_of(model: str, options: Options, accept_clipping: bool, traces: bool) -> Task:
+def task_of(model: str, options: SearchOptions, accept_clipping: bool, traces: bool) -> Task:
     """The task for a model by name, or by path, which is shipped as text."""
     path = own_file(model)
     text = Path(model).read_text(encoding="utf-8") if path else None

@@ -7,9 +7,9 @@ import sys
 
 from rich.console import Console
 
-from reassure.checkers.base.options import Progress
-from reassure.checkers.base.result import VERDICTS, Exit, write_record
-from reassure.checkers.check import Failure
+from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.evidence import ledger
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.spec import claims

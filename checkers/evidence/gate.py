@@ -23,9 +23,13 @@ from xml.etree import ElementTree
 from rich.console import Console
 from rich.text import Text
 
-from reassure.checkers.base.options import Options, Progress, seconds
-from reassure.checkers.base.result import VERDICTS, Exit, Verdict, error_record, worst, write_atomically
-from reassure.checkers.check import DEFAULT_ENGINE, ENGINES, Asked, Failure, run
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.base.options import SearchOptions, seconds
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyStatus, error_record
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.check import DEFAULT_ENGINE, ENGINES, CheckRequest, run
 
 PINS = ("distinct", "generated", "depth", "clipped")
 
@@ -68,7 +72,7 @@ class Check:
     """One entry of the file."""
 
     name: str
-    asked: Asked
+    asked: CheckRequest
     expect: str
     violated: dict[str, int | None] | None
     unreached: list[str] = field(default_factory=list)
@@ -112,20 +116,22 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
         budget = seconds(str(entry["budget"])) if "budget" in entry else None
     except ValueError as error:
         raise Failure(Exit.USAGE, f"{where}: budget: {error}") from None
-    options = Options(entry.get("property", []), entry.get("depth"), budget)
+    options = SearchOptions(entry.get("property", []), entry.get("depth"), budget)
     chosen = engine or entry.get("engine", DEFAULT_ENGINE)
-    asked = Asked(entry["model"], pairs, chosen, options, entry.get("accept_clipping", False))
+    asked = CheckRequest(entry["model"], pairs, chosen, options, entry.get("accept_clipping", False))
     name = entry.get("name") or " ".join([entry["model"], *pairs])
     return Check(name, asked, entry["expect"], violated, entry.get("unreached", []), entry.get("pin", {}))
 
 
-def judge(check: Check, verdict: Verdict) -> list[tuple[Exit, str]]:
+def judge(check: Check, verdict: CheckResult) -> list[tuple[Exit, str]]:
     """What is not as the check expects."""
     wrong: list[tuple[Exit, str]] = []
     code = verdict.exit()
     if VERDICTS[code] != check.expect:
         wrong.append((Exit.EXPECTATION, f"expected {check.expect}, got {VERDICTS[code]}"))
-    fallen = {p.name: len(p.trace) if p.trace else None for p in verdict.properties if p.status == "violated"}
+    fallen = {
+        p.name: len(p.trace) if p.trace else None for p in verdict.properties if p.status is PropertyStatus.VIOLATED
+    }
     if check.violated is not None:
         if set(fallen) != set(check.violated):
             extra, missing = sorted(set(fallen) - set(check.violated)), sorted(set(check.violated) - set(fallen))
@@ -217,7 +223,7 @@ def _run(check: Check) -> tuple[list[tuple[Exit, str]], dict[str, Any], str]:
     except KeyboardInterrupt:
         record = error_record(Exit.INCONCLUSIVE, "interrupted", check.asked.model, check.asked.repro())
         return [(Exit.INCONCLUSIVE, "interrupted")], record, "no verdict"
-    if verdict.stopped_because == "interrupted":
+    if verdict.ended(StopReason.INTERRUPTED):
         wrong = [(Exit.INCONCLUSIVE, "interrupted")]
     else:
         wrong = judge(check, verdict)

@@ -14,17 +14,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import UnknownModel, bind, digest, function, home, load, settings
-from reassure.checkers.base.options import Options, Progress, Proof
-from reassure.checkers.base.result import ENGINE_VERSION, Exit, Finding, Verdict, worst, write_atomically
-from reassure.checkers.check import DEFAULT_ENGINE, Asked, Failure, results, run
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, PropertyResult
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.trace_files import results
+from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest, run
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
 from reassure.spec.claims import Claim, Outcome, Reading
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model
-from reassure.spec.semantics.interpreter import Bound, ConfigError, make_config
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import Trace, from_itf, read_itf, to_itf
 
 SCHEMA = 1
@@ -359,14 +364,14 @@ def exit_code(found: list[Entry]) -> Exit:
     return worst(codes)
 
 
-def story_of(answer: Answer, name: str) -> tuple[Trace, Bound]:
+def story_of(answer: Answer, name: str) -> tuple[Trace, BoundModel]:
     """The trace of a property, with what tells it."""
     bound = _bound(answer.work)
     return from_itf(read_itf(answer.traces[name]), bound), bound
 
 
 @cache
-def _bound(wanted: Work) -> Bound:
+def _bound(wanted: Work) -> BoundModel:
     model = load(wanted.subject)
     return bind(model, settings(model, list(wanted.pairs)))[0]
 
@@ -406,11 +411,11 @@ def refresh(chosen: list[Claim], say: Callable[[str], None], progress: Progress)
 def _run(wanted: Work, needed: list[str], sha256: str, progress: Progress) -> Record:
     if wanted.method == "enumerate":
         return _enumerate(wanted, sha256)
-    asked = Asked(wanted.subject, list(wanted.pairs), DEFAULT_ENGINE, Options(workers=1, witness=True))
+    asked = CheckRequest(wanted.subject, list(wanted.pairs), DEFAULT_ENGINE, SearchOptions(workers=1, witness=True))
     if wanted.method == "prove":
-        asked.engine, asked.proof, asked.options.properties = "prove:auto", Proof(), needed
+        asked.engine, asked.proof, asked.options.properties = "prove:auto", ProofOptions(), needed
     verdict, bound = run(asked, progress)
-    if verdict.stopped_because == "interrupted":
+    if verdict.ended(StopReason.INTERRUPTED):
         raise KeyboardInterrupt
     record = _record(verdict)
     for found in results(verdict):
@@ -421,11 +426,11 @@ def _run(wanted: Work, needed: list[str], sha256: str, progress: Progress) -> Re
     return record
 
 
-def _record(verdict: Verdict) -> Record:
+def _record(verdict: CheckResult) -> Record:
     found: dict[str, Result] = {}
     for item in results(verdict):
         states = len(item.trace) if item.trace is not None else item.depth
-        if isinstance(item, Finding):
+        if isinstance(item, PropertyResult):
             found[item.name] = Result(item.kind, item.status, states)
         else:
             searched_all = verdict.complete and verdict.engine == DEFAULT_ENGINE  # a proof only takes walks

@@ -37,7 +37,7 @@ from reassure.checkers.native.loop_form import (
 from reassure.checkers.native.substitution import substitute
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.lowering import Formula, Outcome, Parameter
+from reassure.spec.frontend.lowering import Formula, LoweredAction, Parameter
 from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, Symbols, bits_of
 from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.vocabulary import LanguageError
@@ -159,7 +159,7 @@ class Nest:
 class ActionBuilder:
     """Builds the loop form of one action."""
 
-    def __init__(self, numbers: Numbers, number: int, outcome: Outcome, formulas: tuple[Formula, ...]) -> None:
+    def __init__(self, numbers: Numbers, number: int, outcome: LoweredAction, formulas: tuple[Formula, ...]) -> None:
         self.numbers = numbers
         self.number = number
         self.outcome = outcome

@@ -20,7 +20,7 @@ from reassure.checkers.native.table_text import table_text
 from reassure.checkers.native.walk_text import walk_text
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node, items
-from reassure.spec.frontend.lowering import Elaborated, Formula, Outcome, Parameter
+from reassure.spec.frontend.lowering import Formula, LoweredAction, LoweredModel, Parameter
 from reassure.spec.frontend.symbolic_values import bits_of
 from reassure.spec.language.types import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.vocabulary import LanguageError
@@ -456,7 +456,9 @@ class Domain:
 class ActionWriter:
     """Writes the function of one action."""
 
-    def __init__(self, kernel: KernelWriter, number: int, outcome: Outcome, formulas: tuple[Formula, ...]) -> None:
+    def __init__(
+        self, kernel: KernelWriter, number: int, outcome: LoweredAction, formulas: tuple[Formula, ...]
+    ) -> None:
         self.kernel = kernel
         self.number = number
         self.outcome = outcome
@@ -697,7 +699,7 @@ class ActionWriter:
 class KernelWriter:
     """Writes the module of one model."""
 
-    def __init__(self, model: Elaborated, layout: Layout, switches: bool = False, parameters: bool = False) -> None:
+    def __init__(self, model: LoweredModel, layout: Layout, switches: bool = False, parameters: bool = False) -> None:
         self.switches = switches
         places = [placed(parameter_codes(a.params)) for a in model.actions] if parameters else []
         self.parameters = tuple(fields for fields, _ in places)
@@ -808,7 +810,7 @@ class KernelWriter:
 OPTIONS = 'OPTIONS = {"nogil": True, "error_model": "numpy", "cache": True}\nfrom numba import int64\n'
 
 
-def generate(model: Elaborated, layout: Layout, switches: bool = False, parameters: bool = False) -> Kernel:
+def generate(model: LoweredModel, layout: Layout, switches: bool = False, parameters: bool = False) -> Kernel:
     """The kernel of an elaborated model.
 
     switches: each guard can be turned off; slower. parameters: successors come with the parameters of their step.

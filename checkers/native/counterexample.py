@@ -19,7 +19,7 @@ from reassure.checkers.native.codegen import Flag, Kernel
 from reassure.checkers.native.search import CHUNK, LOAD, Rows, Search, Worker, slices
 from reassure.checkers.traces.reconstruct import Disagreement, shows, told
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import Bound, Clipped, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace
 
 PIECE = 1 << 13
@@ -113,11 +113,11 @@ Finder = Callable[[int, Wanted], Rows | None]
 class Paths:
     """Canonical states and paths of one search."""
 
-    def __init__(self, bound: Bound, kernel: Kernel, find: Finder) -> None:
+    def __init__(self, bound: BoundModel, kernel: Kernel, find: Finder) -> None:
         self.bound, self.kernel, self.find = bound, kernel, find
 
     @classmethod
-    def of(cls, bound: Bound, search: Search, switch: int = 0) -> Paths:
+    def of(cls, bound: BoundModel, search: Search, switch: int = 0) -> Paths:
         """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
         probe = Probe(search.kernel, search.module)
         if switch:

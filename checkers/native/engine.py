@@ -12,19 +12,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from reassure.checkers.base.options import Interrupted, Options, Progress
-from reassure.checkers.base.result import Verdict
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, NO_MEMORY, Interrupted, depth_reached
 from reassure.checkers.encoding.state_layout import WORD, layout_of
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernel_cache import compiled
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
 from reassure.checkers.native.search import SMALL, Clock, Level, RaisedAt, Search, Seen
 from reassure.checkers.native.table_text import TAG_BITS
-from reassure.spec.frontend.lowering import Elaborated
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.semantics.interpreter import BoundModel
 
 
-def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def check(
+    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
+) -> CheckResult:
     """Searches every reachable state; fills in and returns the verdict. Raises as the reference engine does."""
     began = time.monotonic()
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
@@ -51,11 +55,13 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
         search.seed(start.rows)
         explore(search, seen, options, claims, stop, verdict)
     except KeyboardInterrupt:
-        verdict.stopped_because = "interrupted"
+        verdict.stopped = BY_USER
     except RaisedAt as raised:
         explain(bound, layout.decode(raised.row.view(np.uint64)))
-    except (Interrupted, MemoryError) as end:
-        verdict.stopped_because = str(end) or "no more memory was to be had"
+    except Interrupted as end:
+        verdict.stopped = end.stop
+    except MemoryError:
+        verdict.stopped = NO_MEMORY
     count(verdict, start, kernel, module, np.sum([w.tally for w in search.workers], axis=0), search.new)
     stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
     stats.seconds["search"] = clock.seconds
@@ -68,23 +74,23 @@ def check(bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict,
 def explore(
     search: Search,
     seen: Seen,
-    options: Options,
+    options: SearchOptions,
     claims: set[str],
     stop: Callable[[int], None],
-    verdict: Verdict,
+    verdict: CheckResult,
     enough: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Searches on from the last level, to the end or to what the options say; the verdict says why it ended.
 
     enough: asked after each level; True ends the search for another engine to go on, and is why False is returned.
     """
-    stats, verdict.stopped_because = verdict.stats, "every reachable state was visited"
+    stats, verdict.stopped = verdict.stats, ALL_VISITED
     with ThreadPoolExecutor(max(1, options.workers)) as pool:
         try:
             while True:
                 if options.depth is not None and len(search.levels) > options.depth:
                     stats.frontier = search.leave_off()
-                    verdict.stopped_because = f"depth {options.depth} was reached"
+                    verdict.stopped = depth_reached(options.depth)
                     return True
                 if enough():
                     return False
@@ -99,7 +105,7 @@ def explore(
                     stats.frontier = 0
                     return True
                 if options.fail_fast and seen.fallen(search.kernel, claims):
-                    verdict.stopped_because = "a property is violated (--fail-fast)"
+                    verdict.stopped = FAILED_FAST
                     stats.frontier = search.leave_off()
                     return True
         except (KeyboardInterrupt, Interrupted, MemoryError):

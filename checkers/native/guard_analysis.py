@@ -17,7 +17,9 @@ from types import ModuleType
 import numpy as np
 
 from reassure.checkers.base.model_loader import config_values
-from reassure.checkers.base.options import Interrupted, Options, Progress
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.native.codegen import Kernel, written
 from reassure.checkers.native.counterexample import Paths
@@ -27,8 +29,8 @@ from reassure.checkers.native.table_text import TAG_BITS
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import Elaborated
-from reassure.spec.semantics.interpreter import Bound, Clipped
+from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace
 
 MOST = 20
@@ -71,7 +73,9 @@ class Ran:
 class Guards:
     """The searches of one model."""
 
-    def __init__(self, bound: Bound, lowered: Elaborated, digest: str, options: Options, say: Callable[[str], None]):
+    def __init__(
+        self, bound: BoundModel, lowered: LoweredModel, digest: str, options: SearchOptions, say: Callable[[str], None]
+    ):
         self.bound, self.options, self.say = bound, options, say
         self.digest = digest
         self.layout = layout_of(bound.type, tag=TAG_BITS)
@@ -96,7 +100,7 @@ class Guards:
         def stop(left: int) -> None:
             budget = self.options.budget
             if budget is not None and time.monotonic() - self.began > budget:
-                raise Interrupted(f"the budget of {budget:g} s ended")
+                raise budget_ended(budget)
             if limit is not None and search.distinct > limit:
                 raise OutOfMemory(f"more than {limit:,} states")
             self.say(f"{search.distinct:,} states")
@@ -209,7 +213,7 @@ def makes_sure(condition: Node) -> set[Node]:
 
 
 def guards(
-    bound: Bound, lowered: Elaborated, digest: str, options: Options, progress: Progress
+    bound: BoundModel, lowered: LoweredModel, digest: str, options: SearchOptions, progress: Progress
 ) -> tuple[list[Guard], Ran, str]:
     """Every guard with its verdict; the search with all of them; and why it ended early, if it did."""
     them = Guards(bound, lowered, digest, options, progress.proof)

@@ -27,7 +27,7 @@ from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native import codegen, owner_text, search_text, table_text, walk_text
 from reassure.checkers.native import intrinsics as bits
 from reassure.checkers.native.codegen import Kernel, generate
-from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.frontend.lowering import LoweredModel
 
 T = TypeVar("T")
 TEXTS = (bits, codegen, owner_text, search_text, table_text, walk_text)
@@ -78,7 +78,7 @@ def _text_of(module: ModuleType) -> str:
 
 
 def compiled(
-    model: Elaborated, layout: Layout, digest: str, switches: bool = False, parameters: bool = False
+    model: LoweredModel, layout: Layout, digest: str, switches: bool = False, parameters: bool = False
 ) -> tuple[Kernel, ModuleType]:
     """The kernel of a model, its machine code taken from disk where it is there.
 

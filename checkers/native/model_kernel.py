@@ -22,7 +22,7 @@ from reassure.checkers.native.loop_form import ActionLoops
 from reassure.checkers.native.tally import ACTIONS_AT
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import Elaborated, Formula
+from reassure.spec.frontend.lowering import Formula, LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
 Flag = tuple[int, int]
@@ -118,7 +118,7 @@ class ModelKernel:
         return self.addresses["expand"]
 
 
-def model_kernel(model: Elaborated, layout: Layout, switches: bool = False, parameters: bool = False) -> ModelKernel:
+def model_kernel(model: LoweredModel, layout: Layout, switches: bool = False, parameters: bool = False) -> ModelKernel:
     """The kernel's own part of a lowered model.
 
     switches: each guard can be turned off; slower. parameters: successors come with the parameters of their step.
@@ -167,7 +167,7 @@ def _expand(actions: int) -> str:
 
 
 def _check(
-    model: Elaborated, layout: Layout, paths: tuple[str, ...], helpers: dict[str, str]
+    model: LoweredModel, layout: Layout, paths: tuple[str, ...], helpers: dict[str, str]
 ) -> tuple[tuple[str, ...], str]:
     """The names of the claims over states, and the function that judges a state."""
     f = FunctionText(
@@ -200,7 +200,7 @@ def _note_errors(f: FunctionText, values: NodeEmitter, formula: Formula) -> None
         f.start(passed)
 
 
-def _terminal(model: Elaborated) -> tuple[Node, Node]:
+def _terminal(model: LoweredModel) -> tuple[Node, Node]:
     """Whether a state is terminal, and whether plain Python raises when asked: it asks one after the other."""
     g = model.graph
     ended = raises = g.false

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from reassure.checkers.base.options import Options
-from reassure.checkers.base.result import ActionCount, Finding, Reached, Verdict
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import open_results
+from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.codegen import Kernel
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.search import Rows, Seen
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.semantics.interpreter import Bound, Clipped
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Start:
     undeclared: int = 0
 
     @classmethod
-    def of(cls, bound: Bound, layout: Layout) -> Start:
+    def of(cls, bound: BoundModel, layout: Layout) -> Start:
         start, seeds = cls([]), set()
         for _, _, state in bound.initial_states():
             start.generated += 1
@@ -41,16 +42,13 @@ class Start:
         return start
 
 
-def open_findings(bound: Bound, options: Options, verdict: Verdict) -> set[str]:
+def open_findings(bound: BoundModel, options: SearchOptions, verdict: CheckResult) -> set[str]:
     """Lists what is asked for, undecided; the names of the claims that can fall."""
-    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
-    if bound.model.deadlock and options.wants("deadlock"):
-        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
-    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
+    open_results(bound, options, verdict)
     return {p.name for p in verdict.properties if p.kind != "leads_to"}
 
 
-def count(verdict: Verdict, start: Start, kernel: Kernel, module: ModuleType, total: Rows, new: Rows) -> None:
+def count(verdict: CheckResult, start: Start, kernel: Kernel, module: ModuleType, total: Rows, new: Rows) -> None:
     """Statistics from the kernel's tallies. new: distinct states by the action that reached them first."""
     stats = verdict.stats
     clips = int(total[module.CLIPS_TOTAL])
@@ -61,17 +59,19 @@ def count(verdict: Verdict, start: Start, kernel: Kernel, module: ModuleType, to
         if n:
             stats.clipped_at[path] = n
             stats.undeclared += 0 if declared else n
-    verdict.actions = {name: ActionCount(int(total[i]), int(new[i])) for i, name in enumerate(kernel.actions)}
+    verdict.actions = {name: ActionStatistics(int(total[i]), int(new[i])) for i, name in enumerate(kernel.actions)}
 
 
-def conclude(bound: Bound, kernel: Kernel, seen: Seen, paths: Paths, verdict: Verdict, options: Options) -> None:
+def conclude(
+    bound: BoundModel, kernel: Kernel, seen: Seen, paths: Paths, verdict: CheckResult, options: SearchOptions
+) -> None:
     """Traces and statuses."""
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
     hits = {name: (flag, seen.levels[flag]) for name, flag in kernel.flags().items() if flag in seen.levels}
     for finding in verdict.properties:
         if finding.name in hits:
             finding.trace = paths.shown(claims.get(finding.name), *hits[finding.name])
-            finding.status, finding.depth = "violated", len(finding.trace)
+            finding.status, finding.depth = PropertyStatus.VIOLATED, len(finding.trace)
     for cover in verdict.covers:
         if cover.name in hits:
             flag, level = hits[cover.name]
@@ -81,7 +81,7 @@ def conclude(bound: Bound, kernel: Kernel, seen: Seen, paths: Paths, verdict: Ve
     verdict.conclude()
 
 
-def explain(bound: Bound, state: Any) -> None:
+def explain(bound: BoundModel, state: Any) -> None:
     """Re-executes a state in plain Python, which raises with an explanation."""
     list(bound.steps(state))
     for p in [*bound.properties, *bound.covers]:

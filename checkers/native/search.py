@@ -18,7 +18,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.options import Interrupted
+from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
 from reassure.checkers.native.codegen import Flag, Kernel
 from reassure.checkers.native.table_text import BATCH
 
@@ -47,6 +47,9 @@ APART = 16
 
 class OutOfMemory(Interrupted):
     """The next growth would pass the limit."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(StopReason.MEMORY, text)
 
 
 class RaisedAt(Exception):
@@ -370,4 +373,4 @@ class Clock:
 
     def look(self) -> None:
         if self.budget is not None and self.seconds > self.budget:
-            raise Interrupted(f"the budget of {self.budget:g} s ended")
+            raise budget_ended(self.budget)

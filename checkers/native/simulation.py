@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.options import Interrupted, Options, Progress, Walks
-from reassure.checkers.base.result import ActionCount, Finding, Reached, Verdict
+from reassure.checkers.base.options import SearchOptions, SimulationOptions
+from reassure.checkers.base.prepare import open_results
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
+from reassure.checkers.base.stop import BY_USER, FAILED_FAST, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import WORD, layout_of
 from reassure.checkers.native.codegen import Kernel
 from reassure.checkers.native.kernel_cache import compiled
@@ -25,14 +28,14 @@ from reassure.checkers.native.search import BEAT, Clock, RaisedAt, Rows
 from reassure.checkers.native.table_text import TAG_BITS
 from reassure.checkers.native.walk_text import SKETCH
 from reassure.checkers.traces.reconstruct import Disagreement, shows, steps_between, told
-from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import GuardRefused, Property
-from reassure.spec.semantics.interpreter import Bound, Clipped, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace
 
 NEVER = 1 << 62
 PIECE = 64
-"""Walks that a thread takes at a time."""
+"""SimulationOptions that a thread takes at a time."""
 
 
 @dataclass
@@ -86,7 +89,9 @@ class Walked:
 class Walker:
     """Walks of one model with its kernel."""
 
-    def __init__(self, bound: Bound, kernel: Kernel, module: Any, walks: Walks, initials: Rows) -> None:
+    def __init__(
+        self, bound: BoundModel, kernel: Kernel, module: Any, walks: SimulationOptions, initials: Rows
+    ) -> None:
         self.bound, self.kernel, self.module, self.walks, self.initials = bound, kernel, module, walks, initials
         given = [walks.weights.get(name, 1) for name in kernel.actions]
         self.weights = np.array(given or [0], np.int64)
@@ -129,21 +134,23 @@ class Walker:
 
 
 def simulate(
-    bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress, walks: Walks
-) -> Verdict:
+    bound: BoundModel,
+    lowered: LoweredModel,
+    options: SearchOptions,
+    verdict: CheckResult,
+    progress: Progress,
+    walks: SimulationOptions,
+) -> CheckResult:
     """Walks; fills in and returns the verdict. A property that no walk violates is `unknown`."""
     clock = Clock(None)
     layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
     kernel, module = compiled(lowered, layout, verdict.model_sha256)
-    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
-    if bound.model.deadlock and options.wants("deadlock"):
-        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
-    verdict.covers = [Reached(p.name) for p in bound.covers if options.wants(p.name)]
+    open_results(bound, options, verdict)
     stats = verdict.stats
     starts = sorted({layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
     initials = np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words)
     if not starts:
-        verdict.stopped_because = "there is no initial state"
+        verdict.stopped = Stop(StopReason.NO_START, "there is no initial state")
         return verdict
     walker = Walker(bound, kernel, module, walks, initials)
     seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
@@ -157,17 +164,17 @@ def simulate(
         clock.look()
         progress.walks(seen.walks, walks.count, int(seen.taken.sum()), seen.distinct)
         if options.fail_fast and ended():
-            raise Interrupted("a property is violated (--fail-fast)")
+            raise Interrupted(FAILED_FAST.reason, FAILED_FAST.text)
 
     try:
         _walk_all(walker, options.workers, seen, beat)
-        verdict.stopped_because = f"{walks.count:,} walks of at most {walks.depth:,} states were taken"
+        verdict.stopped = Stop(StopReason.WALKS, f"{walks.count:,} walks of at most {walks.depth:,} states were taken")
     except KeyboardInterrupt:
-        verdict.stopped_because = "interrupted"
+        verdict.stopped = BY_USER
     except RaisedAt as raised:
         explain(bound, layout.decode(raised.row[0].view(np.uint64)))
     except Interrupted as end:
-        verdict.stopped_because = str(end)
+        verdict.stopped = end.stop
     stats.seconds["search"] = clock.seconds
     stats.workers, stats.bytes_per_state = options.workers, layout.bytes_per_state
     stats.generated, stats.distinct = int(seen.taken.sum()), seen.distinct()
@@ -177,7 +184,7 @@ def simulate(
     for (path, _), n in zip(kernel.clips, seen.tally[module.CLIP_AT : module.ERROR].tolist(), strict=True):
         if n:
             stats.clipped_at[path] = n
-    verdict.actions = {name: ActionCount(int(seen.taken[i])) for i, name in enumerate(kernel.actions)}
+    verdict.actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.actions)}
     verdict.walks = {
         "walks": seen.walks,
         "depth": walks.depth,
@@ -225,7 +232,7 @@ def _histogram(lengths: Rows) -> list[dict[str, int]]:
     return classes
 
 
-def _conclude(walker: Walker, seen: Walked, verdict: Verdict, options: Options) -> None:
+def _conclude(walker: Walker, seen: Walked, verdict: CheckResult, options: SearchOptions) -> None:
     bound, kernel = walker.bound, walker.kernel
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
 
@@ -247,7 +254,7 @@ def _conclude(walker: Walker, seen: Walked, verdict: Verdict, options: Options) 
             finding.trace = _trace(walker, found[1], found[0] + 1, claims.get(finding.name))
             finding.note = _share(found[2], seen.walks)
         if finding.trace is not None:
-            finding.status, finding.depth = "violated", len(finding.trace)
+            finding.status, finding.depth = PropertyStatus.VIOLATED, len(finding.trace)
         else:
             finding.note = finding.note or "no walk violates it; that proves nothing"
     for cover in verdict.covers:
@@ -270,7 +277,7 @@ def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> T
 
 
 def shortened(
-    bound: Bound, claim: Property | None, states: list[Any], steps: list[Step]
+    bound: BoundModel, claim: Property | None, states: list[Any], steps: list[Step]
 ) -> tuple[list[Any], list[Step]]:
     """A run without the steps that it can do without: leaves out ever smaller pieces as long as the rest still runs and
     shows the same (delta debugging). The result can do without none of its steps, but need not be the shortest run."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from rich.console import Console
 
 from reassure.checkers.base.argument_types import ids, positive, size, whole
-from reassure.checkers.base.result import Exit, error_record, write_record
-from reassure.checkers.check import Failure
+from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.result import error_record
 from reassure.checkers.plan.evaluate import PROTOCOLS, UNLIMITED, Limits, judge, propose
 from reassure.checkers.plan.kafka_json import read_assignment, read_cluster, write_assignment
 from reassure.checkers.plan.report import plan_record, report_plan

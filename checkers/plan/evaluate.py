@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Failure
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.plan.kafka_json import Assignment, ClusterFile, Partition
 from reassure.spec.kafka.placement import PlacementError, RackMode, assign
 

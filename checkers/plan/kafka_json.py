@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Failure
+from reassure.checkers.base.exit_codes import Exit, Failure
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""

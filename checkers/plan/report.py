@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reassure.checkers.base.result import ENGINE_VERSION, SCHEMA, VERDICTS
+from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.result import ENGINE_VERSION, SCHEMA
 from reassure.checkers.plan.evaluate import UNLIMITED, Judged, Limits, Promise, Stage
 from reassure.checkers.plan.kafka_json import name
 

@@ -14,19 +14,19 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 
 Part = tuple[int, int]
 """Which of how many conjuncts."""
 
 
-class Unguarded(Bound):
+class Unguarded(BoundModel):
     """A bound model without a guard. Raises `LookupError` if the guard cannot be found in the source.
 
     line: of the `require`; part: which conjunct of how many.
     """
 
-    def __init__(self, bound: Bound, action: str, file: str, line: int, part: Part) -> None:
+    def __init__(self, bound: BoundModel, action: str, file: str, line: int, part: Part) -> None:
         self._action = action
         self._function, self._code = _left_out(file, line, part)
         super().__init__(bound.model, bound.config)

@@ -25,14 +25,18 @@ import networkx as nx
 from rich.console import Console
 from rich.text import Text
 
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.model_loader import config_values, own_file
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.base.result import VERDICTS, Exit, Finding, Verdict, worst
-from reassure.checkers.check import Failure, plain, trace_meta
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.base.trace_files import trace_meta
 from reassure.checkers.traces.reconstruct import told
 from reassure.checkers.traces.render import tell
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace
 
 LIMIT = 200_000
@@ -80,7 +84,7 @@ class Graph:
         return self.unexpanded | {n for n, fair in self.leaving.items() if fair or not fair_only}
 
 
-def explored(bound: Bound, limit: int = LIMIT, progress: Progress | None = None) -> Graph:
+def explored(bound: BoundModel, limit: int = LIMIT, progress: Progress | None = None) -> Graph:
     """The state graph, breadth-first, of at most `limit` states and the unexpanded ones at its edge."""
     graph, numbers = Graph(), dict[Any, int]()
     todo: deque[int] = deque()
@@ -175,7 +179,7 @@ class Stuck:
 
 
 def stuck(
-    bound: Bound, claim: Property, limit: int = LIMIT, graph: Graph | None = None, fair_only: bool = False
+    bound: BoundModel, claim: Property, limit: int = LIMIT, graph: Graph | None = None, fair_only: bool = False
 ) -> Stuck:
     """The P-states of `claim` from which its goal is out of reach; `graph` if it is explored already.
 
@@ -210,8 +214,8 @@ def stuck(
 class Report:
     """What the command found, for every property that it was asked for."""
 
-    verdict: Verdict
-    bound: Bound
+    verdict: CheckResult
+    bound: BoundModel
     found: list[Stuck]
 
     @property
@@ -273,8 +277,8 @@ def analysed(
         if not any(fnmatchcase(p.name, pattern) for p in claims):
             has = ", ".join(p.name for p in claims)
             raise Failure(Exit.NOTHING, f"no leads_to property of {bound.model.name} matches {pattern}; it has {has}")
-    claims = [p for p in claims if Options(wanted).wants(p.name)]
-    verdict = Verdict(bound.model.name, sha, config_values(bound.config), "stuck")
+    claims = [p for p in claims if SearchOptions(wanted).wants(p.name)]
+    verdict = CheckResult(bound.model.name, sha, config_values(bound.config), "stuck")
     words = ["reassure", "stuck", model, *(f"--set={s}" for s in pairs), *(f"--property={p}" for p in wanted)]
     words += ["--fair-only"] if fair_only else []
     verdict.repro = shlex.join([*words, *([f"--limit={limit}"] if limit is not None else [])])
@@ -286,16 +290,15 @@ def analysed(
     finally:
         progress.done()
     for f in found:
-        finding = Finding(f.name, "leads_to", f.status, f.trace)
+        finding = PropertyResult(f.name, "leads_to", PropertyStatus(f.status), f.trace)
         verdict.properties.append(finding)
         if f.trace is not None:
             f.trace.meta = trace_meta(verdict, finding)
             if own_file(model):
                 f.trace.meta["model_file"] = model
     verdict.complete = graph.complete
-    verdict.stopped_because = (
-        "every reachable state was visited" if graph.complete else f"{limit or LIMIT:,} states were expanded"
-    )
+    limited = Stop(StopReason.MEMORY, f"{limit or LIMIT:,} states were expanded")
+    verdict.stopped = ALL_VISITED if graph.complete else limited
     verdict.stats.distinct, verdict.stats.generated = len(graph.states), graph.generated
     verdict.stats.clipped = graph.clipped
     return Report(verdict, bound, found)

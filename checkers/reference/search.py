@@ -12,11 +12,14 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.base.options import Interrupted, Options, Progress
-from reassure.checkers.base.result import ActionCount, Finding, Reached, Verdict
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import open_results
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
+from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, Interrupted, budget_ended, depth_reached
 from reassure.checkers.encoding.state_layout import Layout, layout_of
 from reassure.checkers.native.table_text import TAG_BITS
-from reassure.spec.semantics.interpreter import Bound, Clipped, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 SAMPLE = 61
@@ -41,7 +44,7 @@ class Violation:
 class Search:
     """The levels found so far and the best violation of each claim."""
 
-    bound: Bound
+    bound: BoundModel
     layout: Layout
     levels: list[list[Any]] = field(default_factory=list)
     found: dict[str, Violation] = field(default_factory=dict)
@@ -78,7 +81,7 @@ class Search:
         return trace
 
 
-def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) -> Verdict:
+def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progress: Progress) -> CheckResult:
     """Searches every reachable state; fills in and returns the verdict.
 
     Raises `ModelError` where the model itself is wrong, `Nondeterminism` where it is no function.
@@ -89,11 +92,8 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
     stats.bytes_per_state = layout.bytes_per_state
     claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
     covers = [p for p in bound.covers if options.wants(p.name)]
-    verdict.properties = [Finding(p.name, p.kind, "unknown") for p in bound.properties if options.wants(p.name)]
-    if bound.model.deadlock and options.wants("deadlock"):
-        verdict.properties.append(Finding("deadlock", "deadlock", "unknown"))
-    verdict.covers = [Reached(p.name) for p in covers]
-    verdict.actions = {a.name: ActionCount() for a in bound.model.actions}
+    open_results(bound, options, verdict)
+    verdict.actions = {a.name: ActionStatistics() for a in bound.model.actions}
     on_state = [p for p in [*claims, *covers] if not p.over_steps]
     on_step = {
         a.name: [p for p in [*claims, *covers] if p.over_steps and bound.concerns(p, a)] for a in bound.model.actions
@@ -119,7 +119,7 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
         expanded = 0
         while frontier:
             if options.depth is not None and len(search.levels) >= options.depth:
-                verdict.stopped_because = f"depth {options.depth} was reached"
+                verdict.stopped = depth_reached(options.depth)
                 break
             search.levels.append(frontier)
             stats.depth, stats.distinct = len(search.levels), len(seen)
@@ -127,7 +127,7 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
             for index, state in enumerate(frontier):
                 if index % 256 == 0:
                     if options.budget is not None and time.monotonic() - began > options.budget:
-                        raise Interrupted(f"the budget of {options.budget:g} s ended")
+                        raise budget_ended(options.budget)
                     progress.report(stats.depth, stats.generated, len(seen), len(frontier) - index, 0)
                 stats.frontier = len(frontier) - index + len(first_by)
                 stats.distinct = len(seen)
@@ -159,28 +159,28 @@ def check(bound: Bound, options: Options, verdict: Verdict, progress: Progress) 
             frontier = list(first_by)
             stats.frontier = len(frontier)
             if options.fail_fast and any(p.name in search.found for p in verdict.properties):
-                verdict.stopped_because = "a property is violated (--fail-fast)"
+                verdict.stopped = FAILED_FAST
                 break
         else:
             verdict.complete = True
-            verdict.stopped_because = "every reachable state was visited"
+            verdict.stopped = ALL_VISITED
     except KeyboardInterrupt:
-        verdict.stopped_because = "interrupted"
-    except Interrupted as stop:
-        verdict.stopped_because = str(stop)
+        verdict.stopped = BY_USER
+    except Interrupted as end:
+        verdict.stopped = end.stop
     stats.distinct = len(seen)
     stats.seconds["search"] = time.monotonic() - began
     conclude(verdict, search, options)
     return verdict
 
 
-def conclude(verdict: Verdict, search: Search, options: Options) -> None:
+def conclude(verdict: CheckResult, search: Search, options: SearchOptions) -> None:
     """Turns what was found into findings with traces."""
     began = time.monotonic()
     for finding in verdict.properties:
         violation = search.found.get(finding.name)
         if violation is not None:
-            finding.status = "violated"
+            finding.status = PropertyStatus.VIOLATED
             finding.trace = search.trace(violation)
             finding.depth = len(finding.trace)
     for cover in verdict.covers:

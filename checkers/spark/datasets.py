@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reassure.checkers.base.result import Verdict
+from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding.state_layout import Field, Layout, codes, is_index
 from reassure.checkers.native.codegen import Kernel
 from reassure.checkers.native.search import Rows
 from reassure.checkers.spark.partitioning import Work, module_of
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.spark.tasks import Piece
-from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.frontend.symbolic_values import bits_of
 from reassure.spec.language.types import (
     BagType,
@@ -95,7 +95,7 @@ class Tables:
     """By action; none: it has no parameters."""
 
     @classmethod
-    def of(cls, layout: Layout, kernel: Kernel, model: Elaborated) -> Tables:
+    def of(cls, layout: Layout, kernel: Kernel, model: LoweredModel) -> Tables:
         """kernel: one with parameters."""
         found: list[Columns | None] = []
         for action, fields in zip(model.actions, kernel.parameters, strict=True):
@@ -281,7 +281,7 @@ def _write(work: Work, name: str, table: pa.Table) -> int:
     return int(table.num_rows)
 
 
-def write_summary(directory: RunDirectory, commits: list[Commit], verdict: Verdict) -> None:
+def write_summary(directory: RunDirectory, commits: list[Commit], verdict: CheckResult) -> None:
     """The small datasets: one row for each level, one for each property and cover."""
     visited = np.cumsum([c.states for c in commits])
     directory.write_table(
@@ -296,7 +296,7 @@ def write_summary(directory: RunDirectory, commits: list[Commit], verdict: Verdi
             }
         ),
     )
-    found = [(p.name, p.kind, p.status, p.depth) for p in verdict.properties]
+    found = [(p.name, p.kind, str(p.status), p.depth) for p in verdict.properties]
     found += [(c.name, "cover", "reached" if c.reached else "not reached", c.depth) for c in verdict.covers]
     names, kinds, statuses, depths = (list(column) for column in zip(*found, strict=True)) if found else ([],) * 4
     directory.write_table(

@@ -22,8 +22,19 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.options import Cluster, Interrupted, Options, Progress
-from reassure.checkers.base.result import ENGINE_VERSION, Verdict
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import ENGINE_VERSION, CheckResult
+from reassure.checkers.base.stop import (
+    ALL_VISITED,
+    BY_USER,
+    FAILED_FAST,
+    NO_MEMORY,
+    Interrupted,
+    Stop,
+    StopReason,
+    depth_reached,
+)
 from reassure.checkers.encoding.state_layout import WORD, Layout, layout_of
 from reassure.checkers.native.codegen import Kernel
 from reassure.checkers.native.counterexample import Paths, Wanted
@@ -51,8 +62,8 @@ from reassure.checkers.spark.tasks import (
     touch,
     warm,
 )
-from reassure.spec.frontend.lowering import Elaborated
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.semantics.interpreter import BoundModel
 
 TASK_STATES = 250_000
 """States that are worth a task of their own: a task costs a tenth of a second, in which so many are expanded."""
@@ -235,8 +246,13 @@ class Run:
 
 
 def check(
-    bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress, cluster: Cluster
-) -> Verdict:
+    bound: BoundModel,
+    lowered: LoweredModel,
+    options: SearchOptions,
+    verdict: CheckResult,
+    progress: Progress,
+    cluster: SparkOptions,
+) -> CheckResult:
     """Searches every reachable state; fills in and returns the verdict. Raises as the native engine does, `NoSpark`,
     `RunDirectoryError`, `OSError`."""
     if lacking := why_not():
@@ -276,14 +292,14 @@ def check(
                     shutil.rmtree(place, ignore_errors=True)
 
 
-def _key(cluster: Cluster, directory: RunDirectory, words: int) -> Key:
+def _key(cluster: SparkOptions, directory: RunDirectory, words: int) -> Key:
     """The key of the fingerprints, if there are to be some: that of the run that goes on, or a new one."""
     if not cluster.fingerprints:
         return ()
     return (cluster.resume and directory.identity().fingerprints) or new_key(words)
 
 
-def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) -> int:
+def _usual(cluster: SparkOptions, directory: RunDirectory, session: Future[Session]) -> int:
     """Partitions where none are asked for: those of the run that goes on, or two for each core."""
     if cluster.resume:
         return directory.identity().partitions
@@ -292,7 +308,7 @@ def _usual(cluster: Cluster, directory: RunDirectory, session: Future[Session]) 
     return 2 * int(session.result().context.defaultParallelism)
 
 
-def _started(name: str, cluster: Cluster, work: Future[Work]) -> Session:
+def _started(name: str, cluster: SparkOptions, work: Future[Work]) -> Session:
     """A session whose workers load what they need while the driver searches the small levels.
 
     work: with a kernel whose machine code is on disk.
@@ -323,11 +339,11 @@ def cores_of(master: str) -> int:
 
 @dataclass
 class _Check:
-    bound: Bound
-    options: Options
-    verdict: Verdict
+    bound: BoundModel
+    options: SearchOptions
+    verdict: CheckResult
     progress: Progress
-    cluster: Cluster
+    cluster: SparkOptions
     clock: Clock
     layout: Layout
     session: Future[Session]
@@ -337,7 +353,7 @@ class _Check:
     searched: Search | None = None
     """What was searched in the driver."""
 
-    def run(self, lowered: Elaborated, directory: RunDirectory, partitions: int, key: Key) -> Verdict:
+    def run(self, lowered: LoweredModel, directory: RunDirectory, partitions: int, key: Key) -> CheckResult:
         bound, verdict, options = self.bound, self.verdict, self.options
         began = time.monotonic()
         self.progress.ready("compiling")
@@ -363,11 +379,13 @@ class _Check:
                 run.connect(self.session.result().context)
                 self._distributed(run, start, claims)
         except KeyboardInterrupt:
-            verdict.stopped_because = "interrupted"
+            verdict.stopped = BY_USER
         except RaisedAt as raised:
             explain(bound, self.layout.decode(raised.row.view(np.uint64)))
-        except (Interrupted, MemoryError) as end:
-            verdict.stopped_because = str(end) or "no more memory was to be had"
+        except Interrupted as end:
+            verdict.stopped = end.stop
+        except MemoryError as error:
+            verdict.stopped = Stop(StopReason.MEMORY, str(error)) if str(error) else NO_MEMORY
         count(verdict, start, kernel, module, run.tally, run.new)
         if not run.commits and self.searched is not None:  # ended before anything was committed
             paths = Paths.of(bound, self.searched)
@@ -380,7 +398,7 @@ class _Check:
         conclude(bound, kernel, run.seen, paths, verdict, options)
         stats.seconds["report"] = time.monotonic() - began
         verdict.spark = spark_record(run, self.cluster)
-        if self.cluster.steps and run.commits and verdict.stopped_because != "interrupted":
+        if self.cluster.steps and run.commits and not verdict.ended(StopReason.INTERRUPTED):
             self._export(run, lowered)
         return verdict
 
@@ -410,7 +428,7 @@ class _Check:
 
     def _distributed(self, run: Run, start: Start, claims: set[str]) -> None:
         verdict, options = self.verdict, self.options
-        verdict.stopped_because = "every reachable state was visited"
+        verdict.stopped = ALL_VISITED
 
         def beat() -> None:
             self.clock.look()
@@ -425,20 +443,22 @@ class _Check:
         while True:
             verdict.stats.frontier = run.commits[-1].states
             if options.depth is not None and len(run.commits) > options.depth:
-                verdict.stopped_because = f"depth {options.depth} was reached"
+                verdict.stopped = depth_reached(options.depth)
                 return
             if options.fail_fast and run.seen.fallen(run.kernel, claims):
-                verdict.stopped_because = "a property is violated (--fail-fast)"
+                verdict.stopped = FAILED_FAST
                 return
             if options.memory is not None and sum(run.memory.values()) > options.memory:
-                verdict.stopped_because = f"the memory limit of {options.memory / 2**20:,.0f} MiB was passed"
+                verdict.stopped = Stop(
+                    StopReason.MEMORY, f"the memory limit of {options.memory / 2**20:,.0f} MiB was passed"
+                )
                 return
             run.expanded = len(run.commits)
             if not run.step(beat):
                 verdict.complete, verdict.stats.frontier = True, 0
                 return
 
-    def _export(self, run: Run, lowered: Elaborated) -> None:
+    def _export(self, run: Run, lowered: LoweredModel) -> None:
         """Writes the datasets: here if they are small, else by jobs."""
         tables, work = Tables.of(self.layout, run.kernel, lowered), run.work
         large = run.distinct >= TASK_STATES
@@ -485,7 +505,7 @@ def _saying(progress: Progress, what: str) -> Callable[[], None]:
     return lambda: progress.proof(what)
 
 
-def spark_record(run: Run, cluster: Cluster) -> dict[str, Any]:
+def spark_record(run: Run, cluster: SparkOptions) -> dict[str, Any]:
     """What the record says of the distribution."""
     used = run.key and run.context is not None
     return {

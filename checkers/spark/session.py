@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import reassure
-from reassure.checkers.base.options import Cluster
+from reassure.checkers.base.options import SparkOptions
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
@@ -98,9 +98,9 @@ class Session:
                 shutil.rmtree(self.shipped.parent, ignore_errors=True)
 
 
-def resolved(cluster: Cluster) -> Cluster:
+def resolved(cluster: SparkOptions) -> SparkOptions:
     """With the master of the session that is there, as in a notebook or under spark-submit, if none is named."""
-    if cluster.master != Cluster.master:
+    if cluster.master != SparkOptions.master:
         return cluster
     active = _active()
     if active is None and "PYSPARK_GATEWAY_PORT" in os.environ:
@@ -121,7 +121,7 @@ def _active() -> Any:
     return SparkContext._active_spark_context
 
 
-def start(name: str, cluster: Cluster) -> Session:
+def start(name: str, cluster: SparkOptions) -> Session:
     """The context of this process, as in a notebook, or one that is started. Raises `NoSpark`."""
     cluster, active = resolved(cluster), _active()
     if active is not None:
@@ -150,7 +150,7 @@ def _executors(context: Any) -> int:
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
-def _context(name: str, cluster: Cluster) -> Any:
+def _context(name: str, cluster: SparkOptions) -> Any:
     lacking = why_not()
     if lacking:
         raise NoSpark(lacking)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from reassure.checkers.base.options import Cluster
+from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.spark.run_directory import RunDirectory, RunDirectoryError
 from reassure.checkers.spark.session import JobFailed, failed, start
 
@@ -23,7 +23,7 @@ class QueryError(Exception):
     """A question that SQL cannot answer, in one line."""
 
 
-def query(place: str, sql: str, cluster: Cluster, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
+def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
     """Column names, rows, and whether there were more than `limit`.
 
     Raises `RunDirectoryError`, `NoSpark`, `OSError`, `QueryError`.

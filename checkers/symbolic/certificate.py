@@ -14,11 +14,12 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.base.result import ENGINE_VERSION, write_atomically
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.result import ENGINE_VERSION
 from reassure.checkers.symbolic.lemma_templates import Lemma
 from reassure.checkers.symbolic.pdr import free
 from reassure.checkers.symbolic.transition_system import Machine
-from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.frontend.lowering import LoweredModel
 
 SCHEMA = 1
 
@@ -96,7 +97,7 @@ def _parts(term: Any) -> list[Any]:
     return [*term.items, term.length] if hasattr(term, "items") else [term]
 
 
-def verify(certificate: Certificate, lowered: Elaborated) -> list[str]:
+def verify(certificate: Certificate, lowered: LoweredModel) -> list[str]:
     """What is wrong with it: nothing, if it proves its properties."""
     machine = Machine(lowered)
     now = lemmas_of(certificate, machine)
@@ -140,7 +141,7 @@ def verify(certificate: Certificate, lowered: Elaborated) -> list[str]:
     return wrong
 
 
-def open_bounds(certificate: Certificate, lowered: Elaborated) -> dict[str, bool]:
+def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
     """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
     machine = Machine(lowered)
     now, found = lemmas_of(certificate, machine), dict[str, bool]()
@@ -168,7 +169,7 @@ def told(certificate: Certificate, looked_at: int, left: dict[str, bool]) -> lis
     return found
 
 
-def refuted_by(certificate: Certificate, lowered: Elaborated, states: list[Any]) -> list[str]:
+def refuted_by(certificate: Certificate, lowered: LoweredModel, states: list[Any]) -> list[str]:
     """Lemmas that some of these reachable states violate: then something is wrong with this program."""
     machine = Machine(lowered)
     now = lemmas_of(certificate, machine)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import z3
 
-from reassure.checkers.base.options import Interrupted, Walks
+from reassure.checkers.base.options import SimulationOptions
 from reassure.checkers.encoding.state_layout import Layout, layout_of
 from reassure.checkers.native.codegen import Kernel
 from reassure.checkers.native.counterexample import Probe
@@ -27,26 +27,27 @@ from reassure.checkers.native.table_text import TAG_BITS
 from reassure.checkers.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.symbolic.sample_evaluator import Sample, Unsupported, columns
 from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.symbolic.unanswered import unanswered
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import Elaborated
+from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.frontend.symbolic_values import bits_of
 from reassure.spec.language.types import BoolType, IntType, SeqType, Type
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import Bound, Clipped
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
 ENOUGH = 200_000
 """States of the search that the sample is drawn from, at the most (and one level more)."""
 SAMPLE = 20_000
 FEW = 300
 ASTRAY = 48
-"""Walks from a counterexample to induction."""
+"""SimulationOptions from a counterexample to induction."""
 
 
 class Scout:
     """Reachable states of a model, by search and walks with its kernel."""
 
-    def __init__(self, bound: Bound, lowered: Elaborated, digest: str) -> None:
+    def __init__(self, bound: BoundModel, lowered: LoweredModel, digest: str) -> None:
         self.bound, self.model = bound, lowered
         self.layout: Layout = layout_of(bound.type, tag=TAG_BITS)
         self.paths = [leaf.path for leaf in lowered.leaves]
@@ -77,7 +78,7 @@ class Scout:
         if search.distinct < ENOUGH:
             return self.some(found, SAMPLE)
         # The first levels alone have too little in common with the rest; walks get there.
-        _, beyond = self.walks(Walks(2_000, 100, 1))
+        _, beyond = self.walks(SimulationOptions(2_000, 100, 1))
         return np.concatenate([self.some(found, SAMPLE), self.some(beyond, SAMPLE)])
 
     def some(self, rows: Rows, count: int) -> Rows:
@@ -86,7 +87,7 @@ class Scout:
         chosen: Rows = rows[self.rng.choice(len(rows), count, replace=False)]
         return chosen
 
-    def walks(self, walks: Walks, starts: Rows | None = None) -> tuple[Walked, Rows]:
+    def walks(self, walks: SimulationOptions, starts: Rows | None = None) -> tuple[Walked, Rows]:
         """What walks saw, and their states."""
         walker = Walker(self.bound, self.kernel, self.module, walks, self.starts if starts is None else starts)
         seen, paths = Walked.none(len(self.kernel.actions), walks.depth, self.module.TALLY, self.kernel.claim_words), []
@@ -231,7 +232,7 @@ class Houdini:
                 if goal.lemma >= 0:
                     todo += self._without(self._refuted(states, model))
             else:
-                raise Interrupted(f"Z3 gave no answer: {self.solver.reason_unknown()}")
+                raise unanswered(self.solver.reason_unknown())
 
     def _without(self, gone: set[int]) -> list[Goal]:
         """Goals that had relied on lemmas that went."""
@@ -251,7 +252,7 @@ class Houdini:
             if answer == z3.unsat:
                 return
             if model is None:
-                raise Interrupted(f"Z3 gave no answer: {self.initially.reason_unknown()}")
+                raise unanswered(self.initially.reason_unknown())
             state = self.machine.decoded(0, model)
             if not self._drop(self.scout.row(state), [state, state]):
                 self._drop_false(model, 0, [state, state])
@@ -260,7 +261,7 @@ class Houdini:
         """Drops what the successor of a state refutes that satisfies every lemma, and what lies beyond it does."""
         gone = self._drop(self.scout.row(states[-1]), states) or self._drop_false(model, 1, states)
         try:
-            _, beyond = self.scout.walks(Walks(ASTRAY, 25, self.rounds), self.scout.row(states[0]))
+            _, beyond = self.scout.walks(SimulationOptions(ASTRAY, 25, self.rounds), self.scout.row(states[0]))
         except RaisedAt:  # astray, not necessarily reachable
             return gone
         return gone | self._drop(beyond, states)

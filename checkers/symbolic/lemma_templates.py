@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 
 from reassure.checkers.encoding.state_layout import codes
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.lowering import Elaborated, Leaf
+from reassure.spec.frontend.lowering import Leaf, LoweredModel
 from reassure.spec.frontend.symbolic_values import bits_of
 from reassure.spec.language.types import (
     BagType,
@@ -54,7 +54,7 @@ class Part:
 class Fields:
     """The parts of a state, by what they are."""
 
-    def __init__(self, model: Elaborated) -> None:
+    def __init__(self, model: LoweredModel) -> None:
         self.graph: Graph = model.graph
         self.sets: list[Part] = []
         self.ids: list[Part] = []
@@ -140,7 +140,7 @@ def _leaf_names(kind: Type, name: str = "") -> Iterator[str]:
         yield name
 
 
-def candidates(model: Elaborated, holds: Callable[[Node], bool]) -> list[Lemma]:
+def candidates(model: LoweredModel, holds: Callable[[Node], bool]) -> list[Lemma]:
     """Those that `holds` accepts, without the ones that follow from simpler ones among them.
 
     holds: whether a condition is true in all states at hand.

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 
 import z3
 
-from reassure.checkers.base.options import Interrupted, Options, Progress, Proof, Walks
-from reassure.checkers.base.result import Finding, Reached, Verdict
+from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import LIVENESS_NOTE, CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended, depth_reached
 from reassure.checkers.native.results import explain
 from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.symbolic.certificate import Certificate
@@ -24,12 +26,13 @@ from reassure.checkers.symbolic.lemma_templates import Lemma
 from reassure.checkers.symbolic.linear_invariants import Potentials
 from reassure.checkers.symbolic.pdr import spacer
 from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.symbolic.unanswered import unanswered
 from reassure.checkers.traces.reconstruct import steps_between, told
-from reassure.spec.frontend.lowering import Elaborated, Formula
+from reassure.spec.frontend.lowering import Formula, LoweredModel
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 
-COVER_WALKS = Walks(4_000, 100, 1)
+COVER_WALKS = SimulationOptions(4_000, 100, 1)
 DEEPEST = 200
 """How deep a run is looked for that Spacer says is there."""
 SUMS = 60
@@ -42,11 +45,11 @@ QUICK_DEPTH = 6
 class Prover:
     """One model under proof."""
 
-    bound: Bound
+    bound: BoundModel
     machine: Machine
-    verdict: Verdict
-    proof: Proof
-    options: Options
+    verdict: CheckResult
+    proof: ProofOptions
+    options: SearchOptions
     say: Callable[[str], None]
     """Reports progress, and raises when the budget is over."""
     left: Callable[[], float | None]
@@ -67,8 +70,8 @@ class Prover:
             self._scout = Scout(self.bound, self.machine.model, self.digest)
         return self._scout
 
-    def open(self) -> list[Finding]:
-        return [p for p in self.verdict.properties if p.status == "unknown"]
+    def open(self) -> list[PropertyResult]:
+        return [p for p in self.verdict.properties if p.status is PropertyStatus.UNKNOWN]
 
     def over_states(self) -> dict[str, Formula]:
         """The invariants that are asked for and not decided."""
@@ -85,7 +88,7 @@ class Prover:
                     found.setdefault(f.name, []).append((number, f))
         return found
 
-    def finding(self, name: str) -> Finding:
+    def finding(self, name: str) -> PropertyResult:
         return next(p for p in self.verdict.properties if p.name == name)
 
     # -- bounded search -------------------------------------------------------------------------------
@@ -107,7 +110,7 @@ class Prover:
             solver.add(machine.step(k))
             if not self._sat(solver, z3.BoolVal(True)):
                 for p in self.open():
-                    p.status, p.note = "proved", f"no run has more than {k + 1} states"
+                    p.status, p.note = PropertyStatus.PROVED, f"no run has more than {k + 1} states"
                 return
             for name, where in steps.items():
                 broken = [z3.And(machine.steps(k)[n].taken, z3.Not(machine.holds(f, k))) for n, f in where]
@@ -121,7 +124,7 @@ class Prover:
         answer = solver.check(condition)
         if answer == z3.unknown:
             self.say("Z3 gave no answer")  # raises when the budget is over
-            raise Interrupted(f"Z3 gave no answer: {solver.reason_unknown()}")
+            raise unanswered(solver.reason_unknown())
         return bool(answer == z3.sat)
 
     def _violated(self, name: str, model: z3.ModelRef, count: int) -> None:
@@ -130,7 +133,7 @@ class Prover:
         finding = self.finding(name)
         finding.trace = told(self.bound, states, steps_between(self.bound, claim, states))
         self.scout.confirm(claim, states)
-        finding.status, finding.depth = "violated", count
+        finding.status, finding.depth = PropertyStatus.VIOLATED, count
 
     # -- induction ------------------------------------------------------------------------------------
 
@@ -168,10 +171,10 @@ class Prover:
         finding = self.finding(name)
         open_ = [g for g in goals if g not in self.weeding.cores]
         if not open_:
-            finding.status, finding.note = "proved", how
+            finding.status, finding.note = PropertyStatus.PROVED, how
         elif open_[0].name in self.weeding.lost:
             before, after = self.weeding.lost[open_[0].name]
-            finding.note, finding.astray = "not inductive", [before, after]
+            finding.note, finding.counterexample_to_induction = "not inductive", [before, after]
 
     def k_induction(self, depth: int) -> None:
         """Each property from `depth` states without a violation, all different, to the next."""
@@ -210,12 +213,12 @@ class Prover:
             else:
                 solver.add(*(machine.differ(j, k) for j in range(k)))
             if not self._sat(solver, broken(k)):
-                self.finding(name).status, self.finding(name).note = "proved", f"by {k + 1}-induction"
+                self.finding(name).status, self.finding(name).note = PropertyStatus.PROVED, f"by {k + 1}-induction"
                 return True
             found = solver.model()
             solver.add(z3.Not(broken(k)))
         states = [machine.decoded(k, found) for k in range(depth + 1)]
-        self.finding(name).note, self.finding(name).astray = f"not {depth}-inductive", states
+        self.finding(name).note, self.finding(name).counterexample_to_induction = f"not {depth}-inductive", states
         return False
 
     def pdr(self) -> None:
@@ -224,7 +227,10 @@ class Prover:
             self.say(f"{name}: Spacer")
             answer, why = spacer(self.machine, [f], self.lemmas, self.left())
             if answer == z3.unsat:
-                self.finding(name).status, self.finding(name).note = "proved", "by property-directed reachability"
+                self.finding(name).status, self.finding(name).note = (
+                    PropertyStatus.PROVED,
+                    "by property-directed reachability",
+                )
                 self.lemmas += [Lemma(name, f.condition)]
             elif answer == z3.sat:
                 self.finding(name).note = "Spacer: it can be violated, by a run that bounded search has yet to find"
@@ -259,12 +265,12 @@ class Prover:
                 weeding.run([goal for goal in goals if goal not in weeding.cores], steps=False)
         left = {where: declared for goal, (where, declared) in goals.items() if goal not in weeding.cores}
         if "" in left:
-            self.verdict.stopped_because = "that nothing raises was not proved"
+            self.verdict.stopped = Stop(StopReason.OPEN, "that nothing raises was not proved")
         paths = {path: declared for path, declared in left.items() if path}
         if paths:
             for p in self.verdict.properties:
-                if p.status == "proved":
-                    p.status = "holds_within_bounds"
+                if p.status is PropertyStatus.PROVED:
+                    p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS
             self.verdict.bounds_open = sorted(paths)
             self.verdict.stats.undeclared += not all(paths.values())
 
@@ -302,12 +308,16 @@ class Prover:
             flag = flags.get(p.name)
             hits = int(seen.hits[flag]) if flag else 0
             depth = int(seen.best[flag][0]) + 1 if flag and hits else None
-            self.verdict.covers.append(Reached(p.name, depth, walks=hits or None))
+            self.verdict.covers.append(CoverResult(p.name, depth, walks=hits or None))
         self.verdict.exhaustive = False
 
     def certificate(self) -> Certificate | None:
         """The lemmas that what was proved needs."""
-        proved = [p.name for p in self.verdict.properties if p.status in ("proved", "holds_within_bounds")]
+        proved = [
+            p.name
+            for p in self.verdict.properties
+            if p.status in (PropertyStatus.PROVED, PropertyStatus.HOLDS_WITHIN_BOUNDS)
+        ]
         if self.weeding is None or not proved:
             return None
         used = self.weeding.used()
@@ -316,8 +326,13 @@ class Prover:
 
 
 def prove(
-    bound: Bound, lowered: Elaborated, options: Options, verdict: Verdict, progress: Progress, proof: Proof
-) -> tuple[Verdict, Certificate | None]:
+    bound: BoundModel,
+    lowered: LoweredModel,
+    options: SearchOptions,
+    verdict: CheckResult,
+    progress: Progress,
+    proof: ProofOptions,
+) -> tuple[CheckResult, Certificate | None]:
     """Proves or refutes; fills in and returns the verdict, and the certificate of what was proved by induction."""
     began = time.monotonic()
 
@@ -327,42 +342,49 @@ def prove(
     def say(what: str) -> None:
         progress.proof(what)
         rest = left()
-        if rest is not None and rest <= 0:
-            raise Interrupted(f"the budget of {options.budget:g} s ended")
+        if options.budget is not None and rest is not None and rest <= 0:
+            raise budget_ended(options.budget)
 
     verdict.properties = [_finding(p) for p in bound.properties if options.wants(p.name)]
     if bound.model.deadlock and options.wants("deadlock"):
-        verdict.properties.append(Finding("deadlock", "deadlock", "not_checked", note="`check` decides it"))
+        verdict.properties.append(
+            PropertyResult("deadlock", "deadlock", PropertyStatus.NOT_CHECKED, note="`check` decides it")
+        )
     for name in ("sat.random_seed", "smt.random_seed"):
         z3.set_param(name, proof.seed)
     prover = Prover(bound, Machine(lowered), verdict, proof, options, say, left, verdict.model_sha256)
     certificate: Certificate | None = None
-    verdict.stopped_because = ""
+    verdict.stopped = None
     verdict.stats.workers = 1
     try:
         _by_method(prover)
-        if any(p.status == "proved" for p in verdict.properties):
+        if any(p.status is PropertyStatus.PROVED for p in verdict.properties):
             prover.bounds()
             prover.covers()
         if proof.method in ("auto", "induction"):
             certificate = prover.certificate()
         waiting = [p.name for p in prover.open()]
-        verdict.complete = not waiting and not verdict.stopped_because
-        said = f"not decided: {', '.join(waiting)}" if waiting else "everything asked for is decided"
-        verdict.stopped_because = verdict.stopped_because or said
+        verdict.complete = not waiting and verdict.stopped is None
+        if verdict.stopped is None and waiting:
+            verdict.stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}")
+        elif verdict.stopped is None:
+            verdict.stopped = Stop(StopReason.COMPLETE, "everything asked for is decided")
     except KeyboardInterrupt:
-        verdict.stopped_because = "interrupted"
+        verdict.stopped = BY_USER
     except z3.Z3Exception as error:
         stopped = any(word in str(error) for word in ("cancel", "interrupt"))
-        verdict.stopped_because = "interrupted" if stopped else f"Z3: {error}"
+        verdict.stopped = BY_USER if stopped else Stop(StopReason.SOLVER, f"Z3: {error}")
     except RaisedAt as raised:  # in a reachable state
         explain(bound, prover.scout.layout.decode(raised.row.reshape(-1).view("uint64")))
     except Interrupted as end:
-        verdict.stopped_because = "interrupted" if "keyboard" in str(end) else str(end)
+        verdict.stopped = end.stop
     if not prover.bounded:
         for p in verdict.properties:
-            if p.status == "proved":
-                p.status, p.note = "unknown", "proved, but that no step leaves a bound or raises was not settled"
+            if p.status is PropertyStatus.PROVED:
+                p.status, p.note = (
+                    PropertyStatus.UNKNOWN,
+                    "proved, but that no step leaves a bound or raises was not settled",
+                )
         certificate = None
     verdict.stats.seconds["search"] = time.monotonic() - began
     return verdict, certificate
@@ -373,8 +395,8 @@ def _by_method(prover: Prover) -> None:
     if method == "bmc":
         prover.bmc(depth or 20)
         for p in prover.open():
-            p.status, p.note = "holds_to_depth", f"no violation of up to {depth or 20} states"
-            prover.verdict.stopped_because = f"depth {depth or 20} was reached"
+            p.status, p.note = PropertyStatus.HOLDS_TO_DEPTH, f"no violation of up to {depth or 20} states"
+            prover.verdict.stopped = depth_reached(depth or 20)
     elif method == "induction":
         prover.houdini(templates=False)
     elif method == "k-induction":
@@ -388,10 +410,10 @@ def _by_method(prover: Prover) -> None:
             prover.pdr()
 
 
-def _finding(p: Property) -> Finding:
+def _finding(p: Property) -> PropertyResult:
     if p.kind == "leads_to":
-        return Finding(p.name, p.kind, "not_checked", note="liveness is declared here and decided by a later engine")
-    return Finding(p.name, p.kind, "unknown")
+        return PropertyResult(p.name, p.kind, PropertyStatus.NOT_CHECKED, note=LIVENESS_NOTE)
+    return PropertyResult(p.name, p.kind, PropertyStatus.UNKNOWN)
 
 
 __all__ = ["prove"]

@@ -17,7 +17,7 @@ from reassure.checkers.encoding.state_layout import Layout, coded, layout_of
 from reassure.checkers.symbolic.smt_terms import Term, Terms, fresh, same, value
 from reassure.checkers.symbolic.type_invariant import well_formed
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import Elaborated, Formula, Outcome, Parameter
+from reassure.spec.frontend.lowering import Formula, LoweredAction, LoweredModel, Parameter
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SymbolicStep:
 class Machine:
     """The transition system of an elaborated model."""
 
-    def __init__(self, lowered: Elaborated) -> None:
+    def __init__(self, lowered: LoweredModel) -> None:
         self.model = lowered
         self.layout: Layout = layout_of(lowered.bound.type)
         self.kinds = {leaf.path: leaf.type for leaf in lowered.leaves}
@@ -132,11 +132,11 @@ class Machine:
         """Some action leads from copy k to copy k+1."""
         return z3.Or(*(s.taken for s in self.steps(k)))
 
-    def _becomes(self, outcome: Outcome, terms: Terms, k: int) -> Iterator[z3.BoolRef]:
+    def _becomes(self, outcome: LoweredAction, terms: Terms, k: int) -> Iterator[z3.BoolRef]:
         for (_, after), node in zip(self.state(k).items(), outcome.next, strict=True):
             yield same(after, terms(node))
 
-    def _judged(self, outcome: Outcome, terms: Terms) -> tuple[z3.BoolRef, z3.BoolRef, z3.BoolRef]:
+    def _judged(self, outcome: LoweredAction, terms: Terms) -> tuple[z3.BoolRef, z3.BoolRef, z3.BoolRef]:
         """Enabled, clipped, error."""
         given = [c for p in outcome.params for c in self._drawn(p, terms)]
         passed, errors = list(given), []

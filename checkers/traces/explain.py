@@ -13,7 +13,7 @@ from typing import Any
 
 from reassure.checkers.traces.format_value import natural, plain
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import Bound, Step
+from reassure.spec.semantics.interpreter import BoundModel, Step
 from reassure.spec.semantics.trace import Trace
 
 UNKNOWN = object()
@@ -41,13 +41,13 @@ class Scene:
     """Records that the story has told: states, views of them, the configuration."""
 
 
-def claim_of(trace: Trace, bound: Bound) -> Property | None:
+def claim_of(trace: Trace, bound: BoundModel) -> Property | None:
     """The property that the trace is about, if the model has it under this configuration."""
     name = trace.meta.get("property")
     return next((p for p in [*bound.properties, *bound.covers] if p.name == name), None)
 
 
-def shows(trace: Trace, bound: Bound) -> bool | None:
+def shows(trace: Trace, bound: BoundModel) -> bool | None:
     """Whether the end of a trace that replays is what it claims to show; None if that is not decided here.
 
     A violation for a property, a deadlock, the goal for a cover.
@@ -66,7 +66,7 @@ def shows(trace: Trace, bound: Bound) -> bool | None:
     return bound.holds_on(claim, trace.states[-2], step) == (claim.kind == "cover")
 
 
-def _last_step(trace: Trace, bound: Bound) -> Step | None:
+def _last_step(trace: Trace, bound: BoundModel) -> Step | None:
     if len(trace) < 2:
         return None
     last = trace.steps[-1]
@@ -74,7 +74,7 @@ def _last_step(trace: Trace, bound: Bound) -> Step | None:
     return None if by is None else Step(by, last.params, trace.states[-1])
 
 
-def reasons(trace: Trace, bound: Bound) -> list[str]:
+def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     """The expression that the property returned false with, what in it is false, and the values it read."""
     if not shows(trace, bound):
         return []  # a trace of another model, or of this one before it was changed

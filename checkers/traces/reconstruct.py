@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import Bound, Step
+from reassure.spec.semantics.interpreter import BoundModel, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 
@@ -14,7 +14,7 @@ class Disagreement(Exception):
     """A translating engine and plain Python differ: a bug of this program."""
 
 
-def shows(bound: Bound, claim: Property | None, before: Any, step: Step | None, after: Any) -> bool:
+def shows(bound: BoundModel, claim: Property | None, before: Any, step: Step | None, after: Any) -> bool:
     """Whether a state, or the step to it, is what is looked for: a violation, a cover; without a claim a deadlock."""
     if claim is None:
         return next(bound.steps(after), None) is None and not bound.is_terminal(after)
@@ -25,7 +25,7 @@ def shows(bound: Bound, claim: Property | None, before: Any, step: Step | None, 
     return bound.holds(claim, after) == (claim.kind == "cover")
 
 
-def steps_between(bound: Bound, claim: Property | None, states: list[Any]) -> list[Step]:
+def steps_between(bound: BoundModel, claim: Property | None, states: list[Any]) -> list[Step]:
     """A step of plain Python between each two states; the last one shows the claim. Raises `Disagreement`."""
     steps: list[Step] = []
     for before, after in itertools.pairwise(states):
@@ -40,7 +40,7 @@ def steps_between(bound: Bound, claim: Property | None, states: list[Any]) -> li
     return steps
 
 
-def told(bound: Bound, states: list[Any], steps: list[Step]) -> Trace:
+def told(bound: BoundModel, states: list[Any], steps: list[Step]) -> Trace:
     """The trace of a run that begins in an initial state, replayed."""
     start = next(((d, p) for d, p, s in bound.initial_states() if s == states[0]), None)
     if start is None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
 
 
@@ -61,13 +61,13 @@ def heading(trace: Trace) -> str:
     return f"{meta.get('model', '')}: {what}"
 
 
-def ending(trace: Trace, bound: Bound) -> list[str]:
+def ending(trace: Trace, bound: BoundModel) -> list[str]:
     """Why it matters: the docstring of the property."""
     claim = claim_of(trace, bound)
     return claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
 
 
-def tell(trace: Trace, bound: Bound, console: Console) -> None:
+def tell(trace: Trace, bound: BoundModel, console: Console) -> None:
     """The story as text, coloured if the console is."""
     console.print(Text(heading(trace), style="bold"))
     for line in ending(trace, bound):
@@ -105,7 +105,7 @@ def tell_astray(name: str, states: list[Any], console: Console) -> None:
             console.print(Text(f"       {field}: {old} -> {new}"), soft_wrap=True)
 
 
-def markdown(trace: Trace, bound: Bound) -> str:
+def markdown(trace: Trace, bound: BoundModel) -> str:
     """The story as Markdown."""
     lines = [f"# {heading(trace)}", ""]
     matters = ending(trace, bound)

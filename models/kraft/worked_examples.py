@@ -15,7 +15,7 @@ from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, Unclean
 from reassure.spec.claims import Outcome
 from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.interpreter import Bound, Clipped, Params
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
 
 
 def brokers(*numbers: int) -> Brokers:
@@ -129,9 +129,9 @@ class Mismatch(Exception):
     """A step that the model refuses, or a state that it makes otherwise."""
 
 
-def begun(model: Model, example: Example) -> tuple[Bound, Cluster]:
+def begun(model: Model, example: Example) -> tuple[BoundModel, Cluster]:
     """The model in the first state of an example, everybody alive; MinISR is 2 in both."""
-    bound = Bound(model, Config(brokers=example.brokers, replication_factor=1, unclean=Unclean.OFF))
+    bound = BoundModel(model, Config(brokers=example.brokers, replication_factor=1, unclean=Unclean.OFF))
     initial = next(s for _, _, s in bound.initial_states())
     assert isinstance(initial, Cluster)
     line = example.start
@@ -147,7 +147,7 @@ def begun(model: Model, example: Example) -> tuple[Bound, Cluster]:
     return bound, replace(initial, partition=p, leader_isr=isr, complete=isr, original=replicas)
 
 
-def takes(bound: Bound, s: Cluster, name: str, told: dict[str, int | tuple[int, ...]], first: bool) -> Cluster:
+def takes(bound: BoundModel, s: Cluster, name: str, told: dict[str, int | tuple[int, ...]], first: bool) -> Cluster:
     """The step with its parameters as the model has them; `first`: the first of the target leads, if anybody moves."""
     params: Params = {k: brokers(*v) if isinstance(v, tuple) else Broker(v) for k, v in told.items()}
     action = next(a for a in bound.model.actions if a.name == name)

@@ -1,6 +1,6 @@
 """The legal Python of a model: statements and functions, and the elaboration of a whole model into `spec.frontend.ir`.
 
-`elaborate(bound)` walks every function reachable from an action or a property, names resolved by object. It either
+`lower_model(bound)` walks every function reachable from an action or a property, names resolved by object. It either
 refuses (all refusals in one go, `SubsetError`) or returns what each engine translates: a model that elaborates is one
 that every engine accepts. Records, optionals and loops over finite sorts are gone by then.
 One module, since a declaration is elaborated by running the statements of its function.
@@ -24,7 +24,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.symbolic_values import POISON, Bag, Mismatch, Poison, Record, Scalar, Static, Sym, describe
 from reassure.spec.language.types import BagType, BoolType, RecordType, SetType, Type
 from reassure.spec.language.vocabulary import Action, Property, refuse
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 
 
 class SubsetError(Exception):
@@ -57,7 +57,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LoweredAction:
     """A lowered action or initial function.
 
     checks: in program order; the first that fails makes it not enabled or an error. clips: then, the conditions
@@ -83,14 +83,14 @@ class Formula:
 
 
 @dataclass
-class Elaborated:
+class LoweredModel:
     """A model under one configuration, in the form that engines translate."""
 
-    bound: Bound
+    bound: BoundModel
     graph: Graph
     leaves: tuple[Leaf, ...]
-    initials: tuple[Outcome, ...]
-    actions: tuple[Outcome, ...]
+    initials: tuple[LoweredAction, ...]
+    actions: tuple[LoweredAction, ...]
     states: tuple[Formula, ...]
     """Claims over one state: invariants, state covers, leads-to (with `goal`)."""
     steps: tuple[tuple[Formula, ...], ...]
@@ -350,7 +350,7 @@ def _assigned(statement: ast.stmt) -> list[str]:
 class Elaborator(Statements):
     """Elaborates the declarations of a bound model."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: BoundModel) -> None:
         super().__init__(Graph(), bound.config)
         self.bound = bound
         self.state = self.symbols.of_type(bound.type, self.g.var)
@@ -374,7 +374,7 @@ class Elaborator(Statements):
                 given[name] = Static(self.config)
         return given
 
-    def outcome(self, name: str, function: FunctionType, members: MappingProxyType[str, Any] | None) -> Outcome:
+    def outcome(self, name: str, function: FunctionType, members: MappingProxyType[str, Any] | None) -> LoweredAction:
         """Lowers an action (with `members`) or an initial function."""
         self.fresh(guards=True)
         params, values = [], {}
@@ -398,17 +398,17 @@ class Elaborator(Statements):
         before = [self.state] if members is not None else []
         result = self.run(function, self.arguments_of(function, before, values))
         if self.refusals:
-            return Outcome(name, tuple(params), (), (), ())
+            return LoweredAction(name, tuple(params), (), (), ())
         result = self._lifted(result)
         checks = tuple(self.checks)
         try:
             fitted = self.symbols.fit(result, self.bound.type)
         except Mismatch as error:
             self._misfit(function, str(error))
-            return Outcome(name, tuple(params), (), (), ())
+            return LoweredAction(name, tuple(params), (), (), ())
         clips = [*self.symbols.excess(fitted, self.bound.type, ""), *self.clips]
         nodes = tuple(self.symbols.leaves(fitted, self.bound.type))
-        return Outcome(name, tuple(params), checks, tuple(clips), nodes)
+        return LoweredAction(name, tuple(params), checks, tuple(clips), nodes)
 
     def _lifted(self, result: Sym) -> Sym:
         """A state of a class that the model's extends gets the further fields' defaults."""
@@ -477,7 +477,7 @@ class Elaborator(Statements):
         value = self.run(function, self.arguments_of(function, [], known))
         return Formula(claim.name, claim, self._bool(function, value), tuple(self.checks))
 
-    def model(self) -> Elaborated:
+    def model(self) -> LoweredModel:
         bound, model = self.bound, self.bound.model
         initials = tuple(self.outcome(i.name, i.function, None) for i in model.initials)  # type: ignore[arg-type]
         actions = tuple(self.outcome(a.name, a.function, a.members) for a in model.actions)  # type: ignore[arg-type]
@@ -498,7 +498,7 @@ class Elaborator(Statements):
             return self.g.var(path, kind)
 
         self.symbols.of_type(bound.type, collect)
-        return Elaborated(
+        return LoweredModel(
             bound, self.g, tuple(leaves), initials, actions, states, tuple(steps), terminals,
             frozenset(self.ordered_sorts),
         )  # fmt: skip
@@ -519,15 +519,15 @@ class BagSlot:
         return slots.slots[0].type
 
 
-def elaborate(bound: Bound) -> Elaborated:
+def lower_model(bound: BoundModel) -> LoweredModel:
     """The model in the form that engines translate; raises `SubsetError` with every refusal."""
     return Elaborator(bound).model()
 
 
-def check(bound: Bound) -> list[Refusal]:
+def check(bound: BoundModel) -> list[Refusal]:
     """Every place where the model leaves the language; empty for a legal model."""
     try:
-        elaborate(bound)
+        lower_model(bound)
     except SubsetError as error:
         return error.refusals
     return []

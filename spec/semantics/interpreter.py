@@ -1,6 +1,6 @@
 """A model under one configuration, executed by CPython: the meaning that every engine translates.
 
-`Bound` answers what the initial states are and which steps a state has. It checks every value a model
+`BoundModel` answers what the initial states are and which steps a state has. It checks every value a model
 function returns, so that a mistake in a model is reported as one and never becomes a state.
 """
 
@@ -61,7 +61,7 @@ class _Callee:
     drawn: dict[str, Callable[[Any], Any]]
 
 
-class Bound:
+class BoundModel:
     """A model with a configuration. Raises `LanguageError`, `DomainError` or `ConfigError`."""
 
     def __init__(self, model: Model, config: Any = None) -> None:
@@ -273,7 +273,7 @@ class Bound:
 class _Claim:
     """A property with its arguments sorted out."""
 
-    def __init__(self, bound: Bound, claim: Property) -> None:
+    def __init__(self, bound: BoundModel, claim: Property) -> None:
         self.name = claim.name
         self.bound = bound
         if not claim.over_steps:

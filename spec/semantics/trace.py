@@ -27,7 +27,7 @@ from reassure.spec.language.types import (
 )
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 
 
 class TraceError(Exception):
@@ -148,7 +148,7 @@ def _number(data: Any) -> int:
     raise TypeError
 
 
-def to_itf(trace: Trace, bound: Bound) -> str:
+def to_itf(trace: Trace, bound: BoundModel) -> str:
     """The trace as ITF text, variables sorted by name."""
     variables = sorted(name for name, _ in bound.type.fields)
     states = []
@@ -192,7 +192,7 @@ def read_itf(path: Path) -> dict[str, Any]:
     return data
 
 
-def from_itf(data: dict[str, Any], bound: Bound) -> Trace:
+def from_itf(data: dict[str, Any], bound: BoundModel) -> Trace:
     """The trace of ITF data for a model; `TraceError` where it is not of the model's types."""
     actors = {a.name: a.who for a in bound.model.actions}
     states, steps = [], []
@@ -223,7 +223,7 @@ def from_itf(data: dict[str, Any], bound: Bound) -> Trace:
     return Trace(states, steps, dict(data.get("#meta", {})))
 
 
-def replay(trace: Trace, bound: Bound) -> None:
+def replay(trace: Trace, bound: BoundModel) -> None:
     """Executes the trace in plain Python; `ReplayRefused` names the step and the guard that refuses it."""
     first = trace.steps[0]
     starts = [(d.name, p) for d, p, s in bound.initial_states() if s == trace.states[0]]

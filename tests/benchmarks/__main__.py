@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.base.model_loader import bind, digest, load, settings
-from reassure.checkers.base.options import Options, Progress, Proof
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.native.kernel_cache import compiled
 from reassure.checkers.native.search import Search
@@ -47,7 +48,7 @@ OURS = 7
 
 def ours(model: str, pairs: list[str], workers: int) -> tuple[float, Any]:
     """Search seconds (compilation apart) and the statistics."""
-    verdict, _ = run(Asked(model, pairs, "native", Options(workers=workers)), Progress(quiet=True))
+    verdict, _ = run(CheckRequest(model, pairs, "native", SearchOptions(workers=workers)), Progress(quiet=True))
     return verdict.stats.seconds["search"], verdict.stats
 
 
@@ -196,7 +197,7 @@ def main() -> None:
     print("| model | configuration | proved | lemmas | prove s | distinct | search s |")
     print("|---|---|---|---|---|---|---|")
     for model, chosen in PROOFS if not args.large else [*PROOFS, *LONG_PROOFS]:
-        proof = Asked(model, chosen, "prove:auto", Options(), proof=Proof())
+        proof = CheckRequest(model, chosen, "prove:auto", SearchOptions(), proof=ProofOptions())
         found, _ = run(proof, Progress(quiet=True))
         done = sum(p.status in ("proved", "holds_within_bounds") for p in found.properties)
         explicit, states = "-", "-"

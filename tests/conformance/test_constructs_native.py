@@ -17,10 +17,10 @@ from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_r
 from reassure.checkers.native.model_kernel import model_kernel
 from reassure.checkers.native.tally import ERROR
 from reassure.checkers.spark.datasets import Tables
-from reassure.spec.frontend.lowering import elaborate
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 from tests.helpers.model_text import model
 
 CONSTRUCTS = {
@@ -199,11 +199,13 @@ def drawn(kind: Type, rng: random.Random) -> Any:
 class Native:
     """The compiled part of a model, called for one state at a time."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: BoundModel) -> None:
         self.layout = layout_of(bound.type)
-        self.lowered = elaborate(bound)
+        self.lowered = lower_model(bound)
         self.kernel = model_kernel(self.lowered, self.layout, parameters=True)
-        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_void_p] * 2), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+        kind = ctypes.CFUNCTYPE(
+            ctypes.c_int64, *([ctypes.c_void_p] * 2), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+        )
         self.expand = kind(self.kernel.expand_address)
         self.out = np.zeros((self.kernel.max_successors, self.kernel.row_words), np.int64)
 
@@ -232,7 +234,7 @@ class Native:
         return found
 
 
-def plain_steps(bound: Bound, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
+def plain_steps(bound: BoundModel, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
     found, clipped = [], 0
     try:
         for step in bound.steps(state):
@@ -247,7 +249,7 @@ def plain_steps(bound: Bound, state: Any) -> tuple[list[tuple[str, dict[str, Any
 
 @pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" ")[0] for n in CONSTRUCTS])
 def test_construct(name: str, tmp_path: Path) -> None:
-    bound = Bound(model(action_text(name, CONSTRUCTS[name]), tmp_path))
+    bound = BoundModel(model(action_text(name, CONSTRUCTS[name]), tmp_path))
     native = Native(bound)
     rng = random.Random(name)
     enabled = 0

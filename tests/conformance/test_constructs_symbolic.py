@@ -14,9 +14,9 @@ from reassure.checkers.symbolic import smt_terms
 from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import elaborate
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from tests.conformance import test_constructs_native as flat
 from tests.conformance.test_models_symbolic import successors
 from tests.helpers import model_text, nested_types
@@ -31,13 +31,13 @@ TABLES = {
 STATES = 10
 
 
-def bound_model(name: str, folder: Path) -> Bound:
+def bound_model(name: str, folder: Path) -> BoundModel:
     prelude, text = TABLES[name]
     made = model_text.module(text, folder, prelude=prelude)
-    return Bound(Model.of(made.__name__, state=made.State, config=made.Config))
+    return BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
 
 
-def difference(bound: Bound, machine: Machine, rng: random.Random, states: int = STATES) -> tuple[Any, int]:
+def difference(bound: BoundModel, machine: Machine, rng: random.Random, states: int = STATES) -> tuple[Any, int]:
     """The first of some drawn states on which Z3 and plain Python differ, if any; and how many steps were compared."""
     solver, compared = z3.SolverFor("QF_FD"), 0
     solver.add(machine.well_formed(0))
@@ -60,7 +60,7 @@ def difference(bound: Bound, machine: Machine, rng: random.Random, states: int =
 @pytest.mark.parametrize("name", TABLES, ids=[n.split(" |")[0].replace(" ", "") for n in TABLES])
 def test_construct(name: str, tmp_path: Path) -> None:
     bound = bound_model(name, tmp_path)
-    machine, rng, compared = Machine(elaborate(bound)), random.Random(name), 0
+    machine, rng, compared = Machine(lower_model(bound)), random.Random(name), 0
     for _ in range(40):
         found, steps = difference(bound, machine, rng)
         assert found is None
@@ -97,12 +97,12 @@ def wrong(term: Term) -> Term:
 
 
 @pytest.fixture(scope="module")
-def by_operation(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Bound]]:
+def by_operation(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[BoundModel]]:
     """Models of the tables by the operations that they use."""
-    folder, found = tmp_path_factory.mktemp("tables"), dict[str, list[Bound]]()
+    folder, found = tmp_path_factory.mktemp("tables"), dict[str, list[BoundModel]]()
     for name in TABLES:
         bound = bound_model(name, folder)
-        (action,) = elaborate(bound).actions
+        (action,) = lower_model(bound).actions
         roots = [*action.next, *(c.condition for c in action.checks), *(c for _, c, _ in action.clips)]
         for op in {node.op for node in below(iter(roots))}:
             found.setdefault(op, []).append(bound)
@@ -120,17 +120,17 @@ SEEDED = {
 
 @pytest.mark.parametrize("fault", SEEDED)
 def test_a_fault_in_arithmetic_is_found(
-    fault: str, by_operation: dict[str, list[Bound]], monkeypatch: pytest.MonkeyPatch
+    fault: str, by_operation: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operation, function = SEEDED[fault]
     monkeypatch.setitem(smt_terms._ARITHMETIC, operation, function)
     models = by_operation[operation]
-    assert any(difference(b, Machine(elaborate(b)), random.Random(1), 3 * STATES)[0] is not None for b in models)
+    assert any(difference(b, Machine(lower_model(b)), random.Random(1), 3 * STATES)[0] is not None for b in models)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_fault_in_an_operation_is_found(
-    operation: str, by_operation: dict[str, list[Bound]], monkeypatch: pytest.MonkeyPatch
+    operation: str, by_operation: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = Terms._term
 
@@ -141,7 +141,7 @@ def test_a_fault_in_an_operation_is_found(
     monkeypatch.setattr(Terms, "_term", faulty)
     for bound in by_operation[operation]:
         try:
-            if difference(bound, Machine(elaborate(bound)), random.Random(1))[0] is not None:
+            if difference(bound, Machine(lower_model(bound)), random.Random(1))[0] is not None:
                 return
         except AssertionError:  # a successor twice: two codes for one state
             return

@@ -7,19 +7,21 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.options import Options, Progress, Walks
-from reassure.checkers.base.result import Exit, Verdict
-from reassure.checkers.check import Asked, Failure, run
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions, SimulationOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
 from reassure.spec.language.vocabulary import Model
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.model_text import PRELUDE, module
 
 
-def checked(model: str, pairs: list[str], engine: str, **options: Any) -> tuple[Verdict, Bound]:
-    return run(Asked(model, pairs, engine, Options(**options)), Progress(quiet=True))
+def checked(model: str, pairs: list[str], engine: str, **options: Any) -> tuple[CheckResult, BoundModel]:
+    return run(CheckRequest(model, pairs, engine, SearchOptions(**options)), Progress(quiet=True))
 
 
-def everything(verdict: Verdict) -> dict[str, Any]:
+def everything(verdict: CheckResult) -> dict[str, Any]:
     """All that engines must agree on."""
     record = verdict.record({})
     kept = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}
@@ -142,7 +144,7 @@ class TestMeaning:
         assert (verdict.stats.clipped, verdict.stats.clipped_at) == (1, {"n": 1})
         assert (verdict.stats.distinct, verdict.stats.generated) == (10, 11)
         assert verdict.exit() is Exit.INCONCLUSIVE
-        asked = Asked(path, [], engine, Options(), accept_clipping=True)
+        asked = CheckRequest(path, [], engine, SearchOptions(), accept_clipping=True)
         assert run(asked, Progress(quiet=True))[0].exit() is Exit.OK
         declared = graph(tmp_path, more=claim, declared=", declared=True")
         assert checked(declared, [], engine)[0].exit() is Exit.OK
@@ -237,7 +239,9 @@ def test_more_claims_than_a_word_has_bits(tmp_path: Path) -> None:
     assert found == {f"step_{k}": k + 2 for k in range(99)} | {f"state_{k}": k + 1 for k in range(20)} | {
         "step_99": None
     }
-    walked, _ = run(Asked(path, pairs, "simulate", Options(), walks=Walks(1, 200)), Progress(quiet=True))
+    walked, _ = run(
+        CheckRequest(path, pairs, "simulate", SearchOptions(), walks=SimulationOptions(1, 200)), Progress(quiet=True)
+    )
     assert {p.name: p.depth for p in walked.properties} == found
 
 
@@ -257,13 +261,13 @@ def test_memory_limit() -> None:
 def test_nondeterminism_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that answers differently the second time is an internal error, not a result."""
     calls = iter(range(10**6))
-    steps = Bound.steps
+    steps = BoundModel.steps
 
-    def flaky(self: Bound, state: Any) -> Any:
+    def flaky(self: BoundModel, state: Any) -> Any:
         found = list(steps(self, state))
         return iter(found[next(calls) % 2 :])
 
-    monkeypatch.setattr(Bound, "steps", flaky)
+    monkeypatch.setattr(BoundModel, "steps", flaky)
     with pytest.raises(Failure) as caught:
         checked("die_hard", [], "reference")
     assert caught.value.code is Exit.INTERNAL

@@ -12,7 +12,7 @@ import pytest
 from reassure import replace
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.native.search_text import STEP_BITS
-from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError, make_config
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
 from tests.conformance.test_constructs_native import Native, drawn, plain_steps
 
 MODELS = [
@@ -29,7 +29,7 @@ FLOOR = 200
 """Enabled steps that each model must have been compared on, at the least (a small toy has fewer)."""
 
 
-def walk(bound: Bound, rng: random.Random, count: int) -> list[Any]:
+def walk(bound: BoundModel, rng: random.Random, count: int) -> list[Any]:
     """Reachable states, by random walks from the initial ones."""
     starts = [s for _, _, s in bound.initial_states()]
     found, state = [], rng.choice(starts)
@@ -40,7 +40,7 @@ def walk(bound: Bound, rng: random.Random, count: int) -> list[Any]:
     return found
 
 
-def perturbed(bound: Bound, state: Any, rng: random.Random) -> Any:
+def perturbed(bound: BoundModel, state: Any, rng: random.Random) -> Any:
     """The state with one field, or one field of a record in it, drawn anew: mostly not reachable."""
     name, kind = rng.choice(bound.type.fields)
     if hasattr(kind, "fields") and rng.random() < 0.8:
@@ -50,7 +50,7 @@ def perturbed(bound: Bound, state: Any, rng: random.Random) -> Any:
     return replace(state, **{name: drawn(kind, rng)})
 
 
-def flags(bound: Bound, native: Native, state: Any) -> bool:
+def flags(bound: BoundModel, native: Native, state: Any) -> bool:
     """Whether the claims over this state come out the same; claims that raise are flagged by the kernel too."""
     m = native.module
     tally = np.zeros(m.TALLY, np.int64)
@@ -69,7 +69,7 @@ def flags(bound: Bound, native: Native, state: Any) -> bool:
     return not tally[m.ERROR]
 
 
-def step_flags(bound: Bound, native: Native, state: Any, count: int) -> None:
+def step_flags(bound: BoundModel, native: Native, state: Any, count: int) -> None:
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
     steps = [s for s in bound.steps(state) if not isinstance(s.after, Clipped)]
     for step, row in zip(steps, native.out[:count].tolist(), strict=True):
@@ -83,7 +83,7 @@ def step_flags(bound: Bound, native: Native, state: Any, count: int) -> None:
 @pytest.mark.parametrize(("name", "pairs"), MODELS, ids=[m for m, _ in MODELS])
 def test_model(name: str, pairs: list[str], tmp_path: Path) -> None:
     model = load(name)
-    bound = Bound(model, make_config(model, settings(model, pairs)))
+    bound = BoundModel(model, make_config(model, settings(model, pairs)))
     native = Native(bound, tmp_path)
     rng = random.Random(name)
     reached = walk(bound, rng, 150)

@@ -10,7 +10,7 @@ import z3
 
 from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.symbolic.transition_system import Machine
-from reassure.spec.semantics.interpreter import Bound, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 from tests.conformance.test_constructs_native import drawn
 from tests.conformance.test_models_native import perturbed, walk
 
@@ -41,7 +41,7 @@ def successors(machine: Machine, solver: z3.Solver, number: int) -> tuple[set[An
     return found, solver.check(step.clipped) == z3.sat, solver.check(step.error) == z3.sat
 
 
-def claims_agree(bound: Bound, machine: Machine, solver: z3.Solver, state: Any) -> None:
+def claims_agree(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> None:
     for formula in machine.model.states:
         assert formula.claim is not None
         if formula.claim.kind == "leads_to":
@@ -54,7 +54,7 @@ def claims_agree(bound: Bound, machine: Machine, solver: z3.Solver, state: Any) 
         assert solver.check(machine.holds(formula, 0) == z3.BoolVal(not want)) == z3.unsat, formula.name
 
 
-def step_claims_agree(bound: Bound, machine: Machine, solver: z3.Solver, state: Any) -> None:
+def step_claims_agree(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> None:
     """On each step, some choice of parameters that leads to its outcome has the claim's truth that Python has."""
     for step in bound.steps(state):
         if isinstance(step.after, Clipped):

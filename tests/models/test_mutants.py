@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 
 TWO_REQUESTS = {
     "cancel_unchecked",
@@ -36,7 +37,7 @@ LONG = sorted(TWO_REQUESTS - {"cancel_unchecked"})
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in FLAWS])
 def test_flaw(name: str) -> None:
     settings = ["unclean=off", f"admin_requests={2 if name in TWO_REQUESTS else 1}"]
-    verdict, _ = run(Asked(name, settings, "reference", Options()), Progress(quiet=True))
+    verdict, _ = run(CheckRequest(name, settings, "reference", SearchOptions()), Progress(quiet=True))
     fallen = {p.name: len(p.trace) for p in verdict.properties if p.trace is not None}
     assert fallen == importlib.import_module(f"reassure.models.mutants.{name}").BREAKS
     assert fallen

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.spec.frontend.lowering import SubsetError, check, elaborate
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.frontend.lowering import SubsetError, check, lower_model
+from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.model_text import model
 
 REFUSED = [
@@ -102,7 +102,7 @@ def act(s: State, c: Config) -> State:
 @pytest.mark.parametrize(("body", "construct", "remedy"), REFUSED, ids=[c for _, c, _ in REFUSED])
 def test_refused(body: str, construct: str, remedy: str, tmp_path: Path) -> None:
     made = model(HELPERS + body, tmp_path)
-    refusals = check(Bound(made))
+    refusals = check(BoundModel(made))
     assert len(refusals) == 1, [str(r) for r in refusals]
     (found,) = refusals
     assert construct in found.construct
@@ -139,7 +139,7 @@ def test_all_refusals_in_one_go(tmp_path: Path) -> None:
         tmp_path,
     )
     with pytest.raises(SubsetError) as caught:
-        elaborate(Bound(made))
+        lower_model(BoundModel(made))
     constructs = [r.construct for r in caught.value.refusals]
     assert constructs == [
         "a for loop",
@@ -165,7 +165,7 @@ def test_names_are_resolved_by_object(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert [r.construct for r in check(Bound(shadowed))] == ["a while loop"]
+    assert [r.construct for r in check(BoundModel(shadowed))] == ["a while loop"]
     renamed = model(
         """
         how_many = len
@@ -177,12 +177,12 @@ def test_names_are_resolved_by_object(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert check(Bound(renamed)) == []
+    assert check(BoundModel(renamed)) == []
 
 
 def test_a_legal_model_has_no_record_or_optional_left(tmp_path: Path) -> None:
     made = model("@action(who='tester')\ndef act(s: State) -> State:\n    return s\n", tmp_path)
-    lowered = elaborate(Bound(made))
+    lowered = lower_model(BoundModel(made))
     assert [leaf.path for leaf in lowered.leaves] == [
         "alive", "leader?", "leader", "order", "colour", "inner.count", "inner.on",
         "score[1]", "score[2]", "score[3]", "sent#0", "sent#1", "number",
@@ -195,5 +195,5 @@ def test_a_legal_model_has_no_record_or_optional_left(tmp_path: Path) -> None:
 )
 def test_a_parameter_has_the_type_of_what_it_is_drawn_from(kind: str, drawn: str, tmp_path: Path) -> None:
     head = f"@action(who='tester', p=lambda s: {drawn})\ndef act(s: State, p: {kind}) -> State:\n"
-    (refusal,) = check(Bound(model(head + "    return s\n", tmp_path)))
+    (refusal,) = check(BoundModel(model(head + "    return s\n", tmp_path)))
     assert "the type of the set's members" in refusal.remedy

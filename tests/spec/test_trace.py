@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reassure.checkers.encoding.state_layout import LayoutError, codes, layout_of, pack_record, unpack_record
 from reassure.spec.language.types import BagType, RecordType, resolve
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, decode, encode
 from tests.helpers.model_text import module
 from tests.helpers.strategies import of_type
@@ -22,7 +22,7 @@ def state_type(tmp_path_factory: pytest.TempPathFactory) -> RecordType:
     folder: Path = tmp_path_factory.mktemp("models")
     text = "@action(who='x')\ndef act(s: State) -> State:\n    return s\n"
     text += "MODEL = Model.of(__name__, state=State, config=Config)\n"
-    return Bound(module(text, folder).MODEL).type
+    return BoundModel(module(text, folder).MODEL).type
 
 
 @given(st.data())

@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 
 from reassure.checkers import publish as evidence
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.base.result import Exit, Verdict
-from reassure.checkers.check import Asked, Failure, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import ledger
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import read_itf
 
 CLAIM = """
@@ -188,7 +190,9 @@ def test_a_small_run_still_says_what_the_ledger_says(found: list[ledger.Entry]) 
     """The engines may change without a model's text doing so."""
     records = {a.work: a.record for e in found for a in e.answers if a.record is not None and a.work.method == "check"}
     wanted, record = min(records.items(), key=lambda pair: pair[1].stats["generated"])
-    verdict, _ = run(Asked(wanted.subject, list(wanted.pairs), "reference", Options()), Progress(quiet=True))
+    verdict, _ = run(
+        CheckRequest(wanted.subject, list(wanted.pairs), "reference", SearchOptions()), Progress(quiet=True)
+    )
     stats = {"distinct": verdict.stats.distinct, "generated": verdict.stats.generated, "depth": verdict.stats.depth}
     assert stats == record.stats
     statuses = {p.name: (p.status, len(p.trace) if p.trace else None) for p in verdict.properties}
@@ -386,7 +390,7 @@ def test_a_missing_trace_is_made_again(ran: Path, capsys: pytest.CaptureFixture[
 def test_an_interrupted_run_is_no_record(
     toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
+    def interrupted(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
         verdict, bound = run(asked, progress)
         verdict.stopped_because = "interrupted"
         return verdict, bound
@@ -400,7 +404,7 @@ def test_an_interrupted_run_is_no_record(
 def test_a_run_that_fails_is_named(
     toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failing(asked: Asked, progress: Progress) -> tuple[Verdict, Bound]:
+    def failing(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
         raise Failure(Exit.MODEL, "it raises ZeroDivisionError")
 
     monkeypatch.setattr(ledger, "run", failing)

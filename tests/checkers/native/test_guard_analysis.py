@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.native.codegen import written
 from tests.checkers.cli.test_cli import said
 
@@ -66,7 +67,7 @@ def test_every_guard_has_a_verdict(judged: dict[tuple[str, str], dict[str, objec
 def written_out(folder: Path, guard: str, other: str) -> dict[str, int | None]:
     path = folder / "without.py"
     path.write_text(WITHOUT.format(action=CANCEL.format(guard=guard, other=other), name="cancel"))
-    verdict, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    verdict, _ = run(CheckRequest(str(path), [], "native", SearchOptions()), Progress(quiet=True))
     return {p.name: p.depth for p in verdict.properties if p.status == "violated"}
 
 
@@ -84,8 +85,8 @@ def test_not_needed(judged: dict[tuple[str, str], dict[str, object]], tmp_path: 
     path = tmp_path / "without.py"
     action = CANCEL.format(guard="pass", other="require(len(isr) >= c.min_isr)")
     path.write_text(WITHOUT.format(action=action, name="cancel"))
-    without, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
-    whole, _ = run(Asked("core", [], "native", Options()), Progress(quiet=True))
+    without, _ = run(CheckRequest(str(path), [], "native", SearchOptions()), Progress(quiet=True))
+    whole, _ = run(CheckRequest("core", [], "native", SearchOptions()), Progress(quiet=True))
     assert without.stats.distinct == whole.stats.distinct
     assert without.stats.generated == whole.stats.generated + 84
 

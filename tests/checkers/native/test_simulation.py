@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, digest, load
-from reassure.checkers.base.options import Options, Progress, Walks
-from reassure.checkers.base.result import Exit, Verdict
-from reassure.checkers.check import Asked, Failure, run
+from reassure.checkers.base.options import SearchOptions, SimulationOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.native.kernel_cache import compiled
 from reassure.checkers.native.simulation import Walked, Walker, shortened
 from reassure.checkers.native.table_text import TAG_BITS
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.checkers.cli.test_cli import said
 
 
-def walked(model: str, pairs: list[str], walks: Walks, **options: Any) -> tuple[Verdict, Bound]:
-    return run(Asked(model, pairs, "simulate", Options(**options), walks=walks), Progress(quiet=True))
+def walked(model: str, pairs: list[str], walks: SimulationOptions, **options: Any) -> tuple[CheckResult, BoundModel]:
+    return run(CheckRequest(model, pairs, "simulate", SearchOptions(**options), walks=walks), Progress(quiet=True))
 
 
-def facts(verdict: Verdict) -> dict[str, Any]:
+def facts(verdict: CheckResult) -> dict[str, Any]:
     record = verdict.record({})
     for key in ("seconds", "workers"):
         del record["stats"][key]
@@ -35,7 +37,7 @@ def facts(verdict: Verdict) -> dict[str, Any]:
     return record
 
 
-def walker(name: str, values: dict[str, Any], walks: Walks) -> Walker:
+def walker(name: str, values: dict[str, Any], walks: SimulationOptions) -> Walker:
     model = load(name)
     bound, lowered = bind(model, values)
     layout = layout_of(bound.type, tag=TAG_BITS)
@@ -46,14 +48,14 @@ def walker(name: str, values: dict[str, Any], walks: Walks) -> Walker:
 
 @pytest.mark.parametrize("model", ["core", "kraft"])
 def test_any_number_of_threads_takes_the_same_walks(model: str) -> None:
-    one, two, five = (facts(walked(model, [], Walks(500, 30, 9), workers=n)[0]) for n in (1, 2, 5))
+    one, two, five = (facts(walked(model, [], SimulationOptions(500, 30, 9), workers=n)[0]) for n in (1, 2, 5))
     assert one == two == five
-    assert one != facts(walked(model, [], Walks(500, 30, 10), workers=1)[0])
+    assert one != facts(walked(model, [], SimulationOptions(500, 30, 10), workers=1)[0])
 
 
 def test_walks_are_runs_of_the_model() -> None:
     """Each state is an initial one, or a step's outcome in plain Python; and walks differ."""
-    them = walker("kraft", {}, Walks(1, 40, 3))
+    them = walker("kraft", {}, SimulationOptions(1, 40, 3))
     seen = set()
     for number in range(20):
         path = np.zeros((40, them.kernel.layout.words), np.int64)
@@ -68,7 +70,7 @@ def test_walks_are_runs_of_the_model() -> None:
 
 def test_how_likely_states_are() -> None:
     """`die_hard` after six steps: the walks' shares beside the exact probabilities."""
-    them = walker("die_hard", {}, Walks(20_000, 7, 1))
+    them = walker("die_hard", {}, SimulationOptions(20_000, 7, 1))
     exact = {next(s for _, _, s in them.bound.initial_states()): 1.0}
     for _ in range(6):
         following: dict[Any, float] = {}
@@ -88,22 +90,22 @@ def test_how_likely_states_are() -> None:
 
 def test_weights() -> None:
     """In `core` all of an action's steps share its weight: three brokers to fence weigh no more than one to cancel."""
-    verdict, _ = walked("core", [], Walks(2_000, 2, 1, {"fence": 3}))
+    verdict, _ = walked("core", [], SimulationOptions(2_000, 2, 1, {"fence": 3}))
     taken = {name: count.taken for name, count in verdict.actions.items()}
     assert sum(taken.values()) == 2_000
     enabled = [name for name, number in taken.items() if number]
     assert enabled == ["fence", "propose", "reassign"]
     assert abs(taken["fence"] - 1_200) < 100 and abs(taken["propose"] - 400) < 80
-    none, _ = walked("core", [], Walks(100, 9, 1, dict.fromkeys(("fence", "propose", "reassign"), 0)))
+    none, _ = walked("core", [], SimulationOptions(100, 9, 1, dict.fromkeys(("fence", "propose", "reassign"), 0)))
     assert none.stats.generated == 0
     assert none.walks["depths"] == [{"from": 1, "to": 1, "walks": 100}]
     with pytest.raises(Failure, match=r"no action 'fense'; it has fence,") as refused:
-        walked("core", [], Walks(weights={"fense": 2}))
+        walked("core", [], SimulationOptions(weights={"fense": 2}))
     assert refused.value.code is Exit.USAGE
 
 
 def test_nothing_found_is_no_proof() -> None:
-    verdict, _ = walked("core", [], Walks(300, 20))
+    verdict, _ = walked("core", [], SimulationOptions(300, 20))
     assert verdict.exit() is Exit.INCONCLUSIVE
     assert {p.status for p in verdict.properties} == {"unknown"}
     assert not verdict.complete
@@ -116,7 +118,7 @@ def test_nothing_found_is_no_proof() -> None:
 
 
 def test_a_violation_is_shortened_and_replays() -> None:
-    verdict, bound = walked("die_hard", [], Walks(2_000, 100), properties=["goal_not_reached"])
+    verdict, bound = walked("die_hard", [], SimulationOptions(2_000, 100), properties=["goal_not_reached"])
     (finding,) = verdict.properties
     assert (finding.status, verdict.exit()) == ("violated", Exit.SAFETY)
     assert finding.trace is not None and len(finding.trace) == finding.depth == 7, "seven states is the shortest"
@@ -126,7 +128,7 @@ def test_a_violation_is_shortened_and_replays() -> None:
 
 def test_step_properties_covers_and_deadlock_have_traces() -> None:
     options = {"properties": ["reassignment_keeps_min_isr_even_if_unclean", "reassignment_completed"], "witness": True}
-    verdict, bound = walked("kraft", [], Walks(5_000, 40), **options)
+    verdict, bound = walked("kraft", [], SimulationOptions(5_000, 40), **options)
     (finding,), (cover,) = verdict.properties, verdict.covers
     assert finding.trace is not None and finding.trace.steps[-1].action == "cancel"
     assert cover.trace is not None and cover.walks is not None and cover.walks > 100
@@ -135,7 +137,7 @@ def test_step_properties_covers_and_deadlock_have_traces() -> None:
 
 
 def test_deadlock(tmp_path: Path) -> None:
-    verdict, _ = walked(str(stuck(tmp_path)), [], Walks(50, 30))
+    verdict, _ = walked(str(stuck(tmp_path)), [], SimulationOptions(50, 30))
     assert [(p.name, p.status, p.depth) for p in verdict.properties] == [("deadlock", "violated", 4)]
     assert verdict.exit() is Exit.DEADLOCK
     assert verdict.walks["depths"] == [{"from": 4, "to": 6, "walks": 50}]
@@ -189,7 +191,7 @@ def test_shortening_leaves_out_what_it_can() -> None:
 
 def test_estimate_of_distinct_states() -> None:
     """Within 5 % of what a set of the same walks' states holds."""
-    them = walker("core", {"brokers": 4}, Walks(600, 60, 5))
+    them = walker("core", {"brokers": 4}, SimulationOptions(600, 60, 5))
     found, _ = them.run(0, 600)
     exact = {s for number in range(600) for s in them.states(number, 60)}
     assert len(exact) > 3_000
@@ -200,10 +202,10 @@ def test_estimate_of_distinct_states() -> None:
 
 
 def test_budget_and_fail_fast() -> None:
-    verdict, _ = walked("core", ["brokers=5"], Walks(10**9, 100), budget=0.3)
+    verdict, _ = walked("core", ["brokers=5"], SimulationOptions(10**9, 100), budget=0.3)
     assert verdict.stopped_because == "the budget of 0.3 s ended"
     assert verdict.exit() is Exit.INCONCLUSIVE
-    stopped, _ = walked("die_hard", [], Walks(10**9, 100), fail_fast=True)
+    stopped, _ = walked("die_hard", [], SimulationOptions(10**9, 100), fail_fast=True)
     assert stopped.stopped_because == "a property is violated (--fail-fast)"
     assert stopped.exit() is Exit.SAFETY
 

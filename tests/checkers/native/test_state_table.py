@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from reassure.checkers.base.model_loader import bind, digest, load
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.native import search as breadth_first
 from reassure.checkers.native.kernel_cache import compiled
@@ -126,7 +127,9 @@ def test_small_tables_and_chunks(monkeypatch: pytest.MonkeyPatch, model: str, pa
     """A search that grows and changes chunks all the time gives what one with much room gives."""
 
     def found(workers: int) -> dict[str, object]:
-        return everything(run(Asked(model, pairs, "native", Options(workers=workers)), Progress(quiet=True))[0])
+        return everything(
+            run(CheckRequest(model, pairs, "native", SearchOptions(workers=workers)), Progress(quiet=True))[0]
+        )
 
     expected = found(1)
     monkeypatch.setattr(breadth_first, "START", 1 << 9)

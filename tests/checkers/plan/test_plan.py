@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Failure
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.plan import evaluate as plan
 from reassure.checkers.plan.evaluate import (

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from reassure import leads_to
-from reassure.checkers.base.result import Exit
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.reference.leads_to import Stuck, explored, stuck
 from reassure.models.kraft import kraft
 from reassure.models.kraft.kraft import Cluster, Config, Unclean
 from reassure.spec.kafka.reassignment import reassigning, target_of
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.model_text import PRELUDE, model, module
 
@@ -53,7 +53,7 @@ NO_RETURN = WALK.replace("require(s.number < 2)", "require(s.number < 2 and s.nu
 
 
 def analysed(text: str, folder: Path, limit: int = 1000) -> dict[str, Stuck]:
-    bound = Bound(model(text, folder))
+    bound = BoundModel(model(text, folder))
     return {p.name: stuck(bound, p, limit) for p in bound.properties}
 
 
@@ -108,7 +108,7 @@ FAIR_CIRCLE = WALK.replace('@action(who="a")\ndef circle', '@action(who="a", fai
 )
 def test_what_is_not_fair_need_not_happen(text: str, trapped: int, length: int | None, tmp_path: Path) -> None:
     """Of 1, 2, -1 and -2 all but the goal are trapped if nobody need walk."""
-    bound = Bound(model(text, tmp_path))
+    bound = BoundModel(model(text, tmp_path))
     claim = next(p for p in bound.properties if p.name == "arrives")
     found = stuck(bound, claim, fair_only=True)
     assert (found.claimed, found.trapped, found.undecided) == (4, trapped, 0)
@@ -118,10 +118,10 @@ def test_what_is_not_fair_need_not_happen(text: str, trapped: int, length: int |
 def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
     text = NO_RETURN.replace("number=-3 - s.number", "number=s.number - 1")
     text = text.replace('@action(who="a")\ndef walk', '@action(who="a", fair="weak")\ndef walk')
-    bound = Bound(model(text, tmp_path))
+    bound = BoundModel(model(text, tmp_path))
     claim = next(p for p in bound.properties if p.name == "arrives")
     assert [stuck(bound, claim, fair_only=f).trapped for f in (False, True)] == [0, 2]
-    bound = Bound(
+    bound = BoundModel(
         model(text.replace('@action(who="a")\ndef circle', '@action(who="a", fair="weak")\ndef circle'), tmp_path)
     )
     claim = next(p for p in bound.properties if p.name == "arrives")
@@ -130,7 +130,7 @@ def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
 
 def test_only_leads_to(tmp_path: Path) -> None:
     made = module(WALK + "@invariant\ndef fine(s: State) -> bool:\n    return True\n", tmp_path)
-    bound = Bound(kraft.MODEL)
+    bound = BoundModel(kraft.MODEL)
     with pytest.raises(ValueError, match="no leads_to"):
         stuck(bound, made.fine)
 
@@ -149,7 +149,7 @@ def reassignment_is_over(s: Cluster) -> bool:
 
 def test_a_target_below_min_isr_is_all_that_traps_without_disturbances() -> None:
     config = Config(unclean=Unclean.OFF, admin_requests=1, disturbances=0)
-    bound = Bound(kraft.MODEL.adding(reassignment_is_over), config)
+    bound = BoundModel(kraft.MODEL.adding(reassignment_is_over), config)
     graph = explored(bound)
     found = stuck(bound, reassignment_is_over, graph=graph)
     assert (found.states, found.claimed, found.can_end, found.trapped) == (124, 105, 62, 43)

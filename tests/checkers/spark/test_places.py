@@ -18,9 +18,8 @@ import pyarrow.fs as pafs
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from reassure.checkers.base.options import Cluster, Options
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Failure
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.cli import sweep
 from reassure.checkers.spark import engine as spark
 from reassure.checkers.spark import session as spark_session
@@ -115,23 +114,23 @@ def test_a_run_by_fsspec(tmp_path: Path, context: Any) -> None:  # noqa: F811
         (folder / "commits" / f"{level:04}.json").unlink()
     commit = folder / "commits" / "0006.json"
     commit.write_bytes(commit.read_bytes()[:200])  # as a move that is a copy leaves it
-    assert everything(checked("die_hard", [], Cluster(MASTER, out=place, resume=True))) == wanted
+    assert everything(checked("die_hard", [], SparkOptions(MASTER, out=place, resume=True))) == wanted
     sql = "select count(*), count(distinct id), max(level) from states"
-    assert query(place, sql, Cluster(MASTER), 20)[1] == [(16, 16, 8)]
+    assert query(place, sql, SparkOptions(MASTER), 20)[1] == [(16, 16, 8)]
 
 
 @needs_spark
 def test_datasets_for_others(tmp_path: Path, context: Any) -> None:  # noqa: F811
     """DuckDB reads the files as they lie there, and answers as `query` does."""
     place = tmp_path / "core"
-    checked("core", [], Cluster(MASTER, out=str(place), partitions=1))
+    checked("core", [], SparkOptions(MASTER, out=str(place), partitions=1))
     for name in ("states", "edges"):
         duckdb.sql(f"create or replace view {name} as from '{place}/{name}/*.parquet'")
     sql = (
         "select e.action, count(*) n from edges e join states on source = id where SIZE(isr) = 2 group by 1 order by 2"
     )
     others = duckdb.sql(sql.replace("SIZE", "len")).fetchall()
-    assert others == query(str(place), sql.replace("SIZE", "size"), Cluster(MASTER), 20)[1]
+    assert others == query(str(place), sql.replace("SIZE", "size"), SparkOptions(MASTER), 20)[1]
     assert others[-1] == ("fence", 1_020)
 
 
@@ -167,7 +166,7 @@ def test_a_full_disk(
     code, out, err = said(capsys, "check", "core", "--engine=spark", f"--out={place}", "--quiet")
     assert (code, out, err) == (153, "", f"reassure: {place}: No space left on device\n")
     monkeypatch.setattr(Full, "full", False)
-    verdict = checked("core", [], Cluster(MASTER, out=str(tmp_path / "run"), resume=True))
+    verdict = checked("core", [], SparkOptions(MASTER, out=str(tmp_path / "run"), resume=True))
     assert everything(verdict) == everything(checked("core", []))
 
 
@@ -256,7 +255,7 @@ def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
         path = tmp_path / "jugs.py"
         path.write_text((Path(__file__).parents[3] / "models/examples/die_hard.py").read_text(encoding="utf-8"))
         for model in ("die_hard", str(path)):
-            found = sweep._beside(archive, sweep.task_of(model, Options(), False, True), (("goal", "3"),))
+            found = sweep._beside(archive, sweep.task_of(model, SearchOptions(), False, True), (("goal", "3"),))
             assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
                 "safety-violation", 16, ["goal_not_reached"],
             )  # fmt: skip
@@ -280,7 +279,7 @@ def test_the_session_that_is_there(there: str | None, asked: str, used: str, mon
     """As in a notebook: its master, unless another one is named."""
     active = SimpleNamespace(master=there) if there else None
     monkeypatch.setattr(spark_session, "_active", lambda: active)
-    assert resolved(Cluster(asked)).master == used
+    assert resolved(SparkOptions(asked)).master == used
 
 
 def test_no_executors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,10 +19,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, settings
-from reassure.checkers.base.options import Cluster, Interrupted, Options, Progress
-from reassure.checkers.base.result import Exit, Verdict
-from reassure.checkers.check import Asked, Failure, run
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import Interrupted
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.report import report
 from reassure.checkers.evidence.gate import read
 from reassure.checkers.native.search import Clock
@@ -41,20 +44,20 @@ def context() -> Iterator[Any]:
     """One session for all tests of this process: starting one takes longer than what is tested."""
     from reassure.checkers.spark.session import start
 
-    session = start("tests", Cluster(MASTER))
+    session = start("tests", SparkOptions(MASTER))
     yield session.context
     session.stop()
 
 
-def checked(model: str, pairs: list[str], cluster: Cluster | None = None, **options: Any) -> Verdict:
+def checked(model: str, pairs: list[str], cluster: SparkOptions | None = None, **options: Any) -> CheckResult:
     engine = "native" if cluster is None else "spark"
-    asked = Asked(model, pairs, engine, Options(**options), cluster=cluster or Cluster())
+    asked = CheckRequest(model, pairs, engine, SearchOptions(**options), cluster=cluster or SparkOptions())
     return run(asked, Progress(quiet=True))[0]
 
 
-def far(**options: Any) -> Cluster:
+def far(**options: Any) -> SparkOptions:
     """Every level goes to Spark."""
-    return Cluster(MASTER, small=1, **options)
+    return SparkOptions(MASTER, small=1, **options)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ FIRST = {c.asked.model: c.asked for c in reversed(read(Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)
-def test_every_model(first: Asked, context: Any) -> None:
+def test_every_model(first: CheckRequest, context: Any) -> None:
     """The first levels, all of them by Spark; kernels that other tests have compiled too."""
     found = checked(first.model, first.set, far(), depth=4)
     assert everything(found) == everything(checked(first.model, first.set, depth=4))
@@ -86,7 +89,7 @@ def test_partitions_change_nothing(partitions: int, context: Any) -> None:
 
 
 def test_small_levels_are_searched_in_the_driver(context: Any) -> None:
-    verdict = checked("core", ["brokers=4"], Cluster(MASTER, small=8_000))
+    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000))
     assert everything(verdict) == everything(checked("core", ["brokers=4"]))
     sent = [level["level"] for level in verdict.spark["levels"] if level["shuffled_bytes"]]
     assert sent == list(range(9, 17))
@@ -94,7 +97,7 @@ def test_small_levels_are_searched_in_the_driver(context: Any) -> None:
 
 def test_shuffle_follows_the_frontier(context: Any) -> None:
     """What was visited is not sent again: by Spark's own count of bytes."""
-    levels = checked("core", ["brokers=4"], Cluster(MASTER, small=2_000)).spark["levels"]
+    levels = checked("core", ["brokers=4"], SparkOptions(MASTER, small=2_000)).spark["levels"]
     sent = [level for level in levels if level["shuffled_bytes"]]
     assert len(sent) > 8
     for level in sent:
@@ -132,7 +135,7 @@ def test_budget_in_the_driver(context: Any, monkeypatch: pytest.MonkeyPatch) -> 
             raise Interrupted("the budget of 9 s ended")
 
     monkeypatch.setattr(Clock, "look", look)
-    verdict = checked("kraft_kafka", FIRST["kraft_kafka"].set, Cluster(MASTER, small=10**9), budget=9)
+    verdict = checked("kraft_kafka", FIRST["kraft_kafka"].set, SparkOptions(MASTER, small=10**9), budget=9)
     assert verdict.stopped_because == "the budget of 9 s ended"
     fallen = [p for p in verdict.properties if p.status == "violated"]
     assert fallen and all(p.trace is not None for p in fallen)
@@ -289,7 +292,7 @@ def test_killed_and_resumed(tmp_path: Path, context: Any) -> None:
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    verdict = checked("core", ["brokers=5"], Cluster(MASTER, out=str(place), resume=True, data=False))
+    verdict = checked("core", ["brokers=5"], SparkOptions(MASTER, out=str(place), resume=True, data=False))
     assert everything(verdict) == everything(checked("core", ["brokers=5"]))
 
 
@@ -322,7 +325,7 @@ def test_killed_workers(context: Any) -> None:
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        verdict = checked("core", ["brokers=5"], Cluster(MASTER, small=5_000))
+        verdict = checked("core", ["brokers=5"], SparkOptions(MASTER, small=5_000))
     finally:
         done.set()
         thread.join()
@@ -332,16 +335,16 @@ def test_killed_workers(context: Any) -> None:
 
 ON_A_CLUSTER = """
 import json, sys
-from reassure.checkers.base.options import Cluster, Interrupted, Options, Progress
+from reassure.checkers.base.options import SparkOptions, Interrupted, SearchOptions, Progress
 from reassure.checkers.cli.report import report
-from reassure.checkers.check import Asked, run
+from reassure.checkers.check import CheckRequest, run
 
 conf = {
     "spark.speculation": "true", "spark.speculation.interval": "20ms", "spark.speculation.multiplier": "1",
     "spark.speculation.quantile": "0.1", "spark.speculation.minTaskRuntime": "1ms",
 }
-cluster = Cluster("local-cluster[2,1,1024]", small=2_000, out=sys.argv[1], data=False, conf=conf)
-verdict, _ = run(Asked("core", ["brokers=4"], "spark", Options(), cluster=cluster), Progress(quiet=True))
+cluster = SparkOptions("local-cluster[2,1,1024]", small=2_000, out=sys.argv[1], data=False, conf=conf)
+verdict, _ = run(CheckRequest("core", ["brokers=4"], "spark", SearchOptions(), cluster=cluster), Progress(quiet=True))
 print(json.dumps(verdict.record({})))
 """
 
@@ -437,7 +440,7 @@ def test_a_table_that_does_not_fit_is_made_anew(owned: tuple[Any, Any, np.ndarra
     assert (told.rows, told.new[2], told.new.sum()) == (3_000, 3_000, 3_000)
     assert told.file is not None
     assert sorted(directory.read_states(told.file)[:, 0]) == list(range(3_001, 6_001))
-    # Asked again, as after a lost answer, it says the same.
+    # CheckRequest again, as after a lost answer, it says the same.
     (again,) = own(work, 2, {0: files}, [(0, tagged(rows[2_000:6_000], 2))])
     assert isinstance(again, Owned)
     assert (again.rows, again.new[2], again.file != told.file) == (3_000, 3_000, True)
@@ -532,7 +535,7 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any],
 
     place = tmp_path / "run"
     end = options.pop("depth", 100)
-    verdict = checked(model, pairs, Cluster(MASTER, out=str(place), **options), depth=end)
+    verdict = checked(model, pairs, SparkOptions(MASTER, out=str(place), **options), depth=end)
     made = load(model)
     bound, _ = bind(made, settings(made, pairs))
     layout = layout_of(bound.type, tag=TAG_BITS)
@@ -592,8 +595,8 @@ class TestQuery:
 
         page = (Path(__file__).parents[3] / "checkers" / "spark" / "README.md").read_text(encoding="utf-8")
         asked = re.findall(r'reassure query /tmp/kraft "([^"]+)"', page)
-        checked("kraft", ["unclean=off"], Cluster(MASTER, out=str(tmp_path / "kraft")))
-        found = [query(str(tmp_path / "kraft"), sql, Cluster(MASTER), 20)[1] for sql in asked]
+        checked("kraft", ["unclean=off"], SparkOptions(MASTER, out=str(tmp_path / "kraft")))
+        found = [query(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20)[1] for sql in asked]
         assert len(found) == 4
         assert found[0] == [(5_369,)]
         assert dict(found[1])["hear"] == 2_505

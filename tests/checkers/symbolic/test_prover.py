@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, settings
-from reassure.checkers.base.options import Options, Progress, Proof
-from reassure.checkers.base.result import Exit, Verdict
-from reassure.checkers.check import Asked, Failure, run
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.symbolic import certificate
 from tests.checkers.cli.test_cli import said
 
@@ -56,12 +58,12 @@ MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
 """
 
 
-def proved(model: str, pairs: list[str], method: str = "auto", depth: int | None = None, **options: Any) -> Verdict:
-    asked = Asked(model, pairs, f"prove:{method}", Options(**options), proof=Proof(method, depth))
+def proved(model: str, pairs: list[str], method: str = "auto", depth: int | None = None, **options: Any) -> CheckResult:
+    asked = CheckRequest(model, pairs, f"prove:{method}", SearchOptions(**options), proof=ProofOptions(method, depth))
     return run(asked, Progress(quiet=True))[0]
 
 
-def statuses(verdict: Verdict) -> dict[str, str]:
+def statuses(verdict: CheckResult) -> dict[str, str]:
     return {p.name: p.status for p in verdict.properties}
 
 
@@ -94,7 +96,7 @@ def test_core_is_not_inductive_by_itself() -> None:
     assert statuses(verdict)["leader_in_isr"] == "unknown"
     found = next(p for p in verdict.properties if p.name == "leader_in_isr")
     assert found.note == "not inductive"
-    before, after = found.astray
+    before, after = found.counterexample_to_induction
     assert before.leader in before.isr and after.leader not in after.isr
     assert "not decided: " in verdict.stopped_because
 
@@ -111,7 +113,7 @@ def test_counter_falls(tmp_path: Path, method: str) -> None:
     """By the shortest trace, also where a bound comes later."""
     model = counter(tmp_path, guard="require(s.n < 29)", by=5)
     verdict = proved(model, [], method, depth=8)
-    by_search, _ = run(Asked(model, [], "native", Options()), Progress(quiet=True))
+    by_search, _ = run(CheckRequest(model, [], "native", SearchOptions()), Progress(quiet=True))
     found = {p.name: (p.status, p.depth) for p in verdict.properties if p.status == "violated"}
     assert found == {p.name: (p.status, p.depth) for p in by_search.properties if p.status == "violated"}
     assert found == {"small": ("violated", 6)}
@@ -152,7 +154,10 @@ def test_k_induction_refutes_and_gives_up(tmp_path: Path) -> None:
     assert statuses(verdict) == {"small": "proved", "parity": "violated", "grows": "violated"}
     verdict = proved("core", [], "k-induction", depth=2, properties=["leader_in_isr"])
     assert statuses(verdict) == {"leader_in_isr": "unknown"}
-    assert (verdict.properties[0].note, len(verdict.properties[0].astray)) == ("not 2-inductive", 3)
+    assert (verdict.properties[0].note, len(verdict.properties[0].counterexample_to_induction)) == (
+        "not 2-inductive",
+        3,
+    )
 
 
 def test_decided_within_the_depth(tmp_path: Path) -> None:
@@ -175,7 +180,7 @@ def test_a_cover_that_walks_miss_is_not_vacuous(tmp_path: Path) -> None:
     path.write_text(text.replace("import Model", "import Model, cover"))
     verdict = proved(str(path), [])
     assert verdict.exit() is Exit.INCONCLUSIVE
-    searched, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+    searched, _ = run(CheckRequest(str(path), [], "native", SearchOptions()), Progress(quiet=True))
     assert searched.exit() is Exit.VACUOUS
 
 
@@ -218,7 +223,7 @@ def test_a_certificate_that_leaves_a_bound_open(tmp_path: Path, capsys: pytest.C
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "core.json"
-    asked = Asked("core", [], "prove:auto", Options(), proof=Proof())
+    asked = CheckRequest("core", [], "prove:auto", SearchOptions(), proof=ProofOptions())
     run(asked, Progress(quiet=True))
     asked.certificate.write(path)
     return path
@@ -324,7 +329,7 @@ def test_a_claim_that_raises_is_not_proved(tmp_path: Path) -> None:
 
 
 def test_another_seed_finds_no_other_truth() -> None:
-    asked = Asked("core", [], "prove:auto", Options(), proof=Proof(seed=7))
+    asked = CheckRequest("core", [], "prove:auto", SearchOptions(), proof=ProofOptions(seed=7))
     verdict, _ = run(asked, Progress(quiet=True))
     assert set(statuses(verdict).values()) == {"proved"}
     assert verdict.repro.endswith("--method=auto --seed=7")
@@ -401,7 +406,7 @@ def test_what_never_clips_is_bounded_where_it_can_be(tmp_path: Path) -> None:
     for most in (14, 15):
         path = tmp_path / f"early{most}.py"
         path.write_text(PAID.format(most=most, guard=""))
-        searched, _ = run(Asked(str(path), [], "native", Options()), Progress(quiet=True))
+        searched, _ = run(CheckRequest(str(path), [], "native", SearchOptions()), Progress(quiet=True))
         verdict = proved(str(path), [])
         assert verdict.bounds_open == (["writes"] if searched.stats.clipped else [])
 

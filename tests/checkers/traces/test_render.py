@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.check import Asked, results, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.trace_files import results
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.traces import explain as why
 from reassure.checkers.traces import render as story
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
 from tests.helpers.model_text import module
 
@@ -103,11 +105,11 @@ def found(
     name: str = "claim",
     settings: tuple[str, ...] = (),
     witness: bool = False,
-) -> tuple[Trace, Bound]:
+) -> tuple[Trace, BoundModel]:
     """The trace of the one finding or cover of this name."""
     made = module(HEAD + text + END, folder, prelude="")
-    options = Options([name], witness=witness)
-    asked = Asked(str(made.__file__), list(settings), "reference", options)
+    options = SearchOptions([name], witness=witness)
+    asked = CheckRequest(str(made.__file__), list(settings), "reference", options)
     verdict, bound = run(asked, Progress(quiet=True))
     (finding,) = results(verdict)
     assert finding.trace is not None
@@ -301,7 +303,7 @@ def test_a_deadlock_says_so(tmp_path: Path) -> None:
 def test_a_run_that_may_end_is_no_deadlock(tmp_path: Path) -> None:
     trace, _ = found(COUNTER, tmp_path, "deadlock")
     ends = "@terminal\ndef done(s: State) -> bool:\n    return s.n == 3\n\n"
-    bound = Bound(module(HEAD + COUNTER + ends + END, tmp_path, prelude="").MODEL)
+    bound = BoundModel(module(HEAD + COUNTER + ends + END, tmp_path, prelude="").MODEL)
     assert why.shows(trace, bound) is False
 
 
@@ -401,7 +403,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_fields_by_path(guarded: Any) -> None:
-    (state,) = [s for _, _, s in Bound(guarded.MODEL).initial_states()]
+    (state,) = [s for _, _, s in BoundModel(guarded.MODEL).initial_states()]
     red = guarded.Light.RED
     assert story.flat(state) == {
         "last": None,
@@ -418,7 +420,7 @@ def test_fields_by_path(guarded: Any) -> None:
 
 def test_changes(guarded: Any) -> None:
     """A record that was not there, or is there no more, shows with its fields."""
-    (state,) = [s for _, _, s in Bound(guarded.MODEL).initial_states()]
+    (state,) = [s for _, _, s in BoundModel(guarded.MODEL).initial_states()]
     two = guarded.replace(
         state,
         last=guarded.Pair(2),
@@ -460,7 +462,7 @@ def claim(s: State) -> bool:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Bound]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, BoundModel]:
     """A rest is taken first, so that there is a step which changes nothing."""
     trace, bound = found(TOLD, tmp_path_factory.mktemp("models"))
     states = [trace.states[0], *trace.states]
@@ -468,7 +470,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Bound]:
     return Trace(states, steps, {**trace.meta, "model": "m", "repro": "reassure check m"}), bound
 
 
-def test_tell(told: tuple[Trace, Bound]) -> None:
+def test_tell(told: tuple[Trace, BoundModel]) -> None:
     out = StringIO()
     story.tell(*told, Console(file=out, width=200))
     assert out.getvalue().splitlines() == [
@@ -491,7 +493,7 @@ def test_tell(told: tuple[Trace, Bound]) -> None:
     ]
 
 
-def test_steps_are_not_wrapped(told: tuple[Trace, Bound]) -> None:
+def test_steps_are_not_wrapped(told: tuple[Trace, BoundModel]) -> None:
     """So that a line can be searched for; prose may be."""
     out = StringIO()
     story.tell(*told, Console(file=out, width=8))
@@ -501,7 +503,7 @@ def test_steps_are_not_wrapped(told: tuple[Trace, Bound]) -> None:
     assert "  false: s.n < 1 or s.leader is None" in lines
 
 
-def test_markdown(told: tuple[Trace, Bound]) -> None:
+def test_markdown(told: tuple[Trace, BoundModel]) -> None:
     assert story.markdown(*told).splitlines() == [
         "# m: claim is violated after 3 steps",
         "",
@@ -538,7 +540,7 @@ def test_markdown(told: tuple[Trace, Bound]) -> None:
     ]
 
 
-def test_mermaid(told: tuple[Trace, Bound]) -> None:
+def test_mermaid(told: tuple[Trace, BoundModel]) -> None:
     assert story.mermaid(told[0]).splitlines() == [
         "sequenceDiagram",
         "  participant chief_of_all as chief of all",

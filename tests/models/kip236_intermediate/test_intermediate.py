@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from kip236_intermediate.cases import Case, half_open, inclusive
 
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.reference.leads_to import explored, stuck
 from reassure.models.kip236_intermediate import cases as intermediate_claims
 from reassure.models.kip236_intermediate import drop_set as intermediate
@@ -23,7 +24,7 @@ from reassure.models.kip236_intermediate.reassignment_contexts import Controller
 from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Duties
 from reassure.spec.language.vocabulary import GuardRefused, Model
-from reassure.spec.semantics.interpreter import Bound, ConfigError, make_config
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
 from tests.conformance import test_models_native
 
@@ -38,7 +39,7 @@ class Story:
     """A partition that steps are taken on, through the plain Python actions."""
 
     def __init__(self, model: Model, **config: Any) -> None:
-        self.bound = Bound(model, Config(**config))
+        self.bound = BoundModel(model, Config(**config))
         state = next(s for _, _, s in self.bound.initial_states())
         assert isinstance(state, Cluster)
         self.s = state
@@ -222,7 +223,7 @@ def test_the_comparison_with_the_protocol_can_fail() -> None:
 
 # -- every claim accepts something and refuses something -------------------------------------------------------
 
-START = next(s for _, _, s in Bound(intermediate_inclusive.MODEL).initial_states())
+START = next(s for _, _, s in BoundModel(intermediate_inclusive.MODEL).initial_states())
 GOING = replace(START, assigned=b(1, 2, 3), target=b(2, 4), moving=True, top=2, stage=Stage.DUE)
 DROPPED = replace(GOING, dropping=b(3), stage=Stage.OFFLINE)
 CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
@@ -379,7 +380,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
 @pytest.mark.parametrize(("model", "pairs", "fallen", "counts"), CHECKS)
 def test_whole_space(model: str, pairs: list[str], fallen: dict[str, int], counts: tuple[int, int, int]) -> None:
     engine = "native" if counts[0] > 5_000 else "reference"
-    verdict, bound = run(Asked(model, pairs, engine, Options(workers=1)), Progress(quiet=True))
+    verdict, bound = run(CheckRequest(model, pairs, engine, SearchOptions(workers=1)), Progress(quiet=True))
     traces = {p.name: p.trace for p in verdict.properties if p.trace is not None}
     assert {name: len(trace) for name, trace in traces.items()} == fallen
     assert (verdict.stats.distinct, verdict.stats.generated, verdict.stats.depth) == counts
@@ -392,8 +393,8 @@ def test_whole_space(model: str, pairs: list[str], fallen: dict[str, int], count
 
 @pytest.mark.parametrize("model", ["intermediate_half_open", "intermediate_inclusive"])
 def test_engines_agree(model: str) -> None:
-    plain, _ = run(Asked(model, SMALL, "reference", Options()), Progress(quiet=True))
-    fast, _ = run(Asked(model, SMALL, "native", Options(workers=1)), Progress(quiet=True))
+    plain, _ = run(CheckRequest(model, SMALL, "reference", SearchOptions()), Progress(quiet=True))
+    fast, _ = run(CheckRequest(model, SMALL, "native", SearchOptions(workers=1)), Progress(quiet=True))
     assert [(p.name, p.status, p.depth) for p in plain.properties] == [
         (p.name, p.status, p.depth) for p in fast.properties
     ]
@@ -413,7 +414,7 @@ def test_native_code_agrees_on_drawn_states(model: str, pairs: list[str], tmp_pa
 
 @pytest.mark.parametrize(("model", "trapped"), [(intermediate_half_open.MODEL, 573), (intermediate_inclusive.MODEL, 0)])
 def test_half_open_costs_a_single_replica_for_good(model: Model, trapped: int) -> None:
-    bound = Bound(model, Config(brokers=3, replication_factor=1, min_isr=1))
+    bound = BoundModel(model, Config(brokers=3, replication_factor=1, min_isr=1))
     found = stuck(bound, intermediate.reassignment_ends)
     assert found.trapped == trapped
     assert found.complete
@@ -424,19 +425,19 @@ def test_half_open_costs_a_single_replica_for_good(model: Model, trapped: int) -
 
 def test_a_partition_too_small_is_never_reassigned() -> None:
     pairs = ["brokers=3", "replication_factor=1", "min_isr=2"]
-    verdict, _ = run(Asked("intermediate_inclusive", pairs, "reference", Options()), Progress(quiet=True))
+    verdict, _ = run(CheckRequest("intermediate_inclusive", pairs, "reference", SearchOptions()), Progress(quiet=True))
     assert {c.name for c in verdict.covers if c.reached} == {"reassignment_ignored"}
     assert verdict.exit() is Exit.VACUOUS
 
 
 # -- I6 ----------------------------------------------------------------------------------------------------------
 
-NOTHING = next(s for _, _, s in Bound(contexts.MODEL).initial_states())
+NOTHING = next(s for _, _, s in BoundModel(contexts.MODEL).initial_states())
 
 
 def loaded(s: Controller, order: tuple[Flag, ...] = (), **config: Any) -> Controller:
     """What a new controller loads, requests in this order."""
-    bound = Bound(contexts.MODEL, contexts.Config(**config))
+    bound = BoundModel(contexts.MODEL, contexts.Config(**config))
     steps: list[tuple[str, dict[str, Any]]] = [("fail_over", {}), ("load_reassignments", {})]
     steps += [("load_request", {"flag": flag}) for flag in order]
     for name, params in [*steps, ("end_requests", {}), ("load_partitions", {})]:
@@ -482,7 +483,9 @@ def test_context_claims_accept_and_refuse() -> None:
 
 
 def test_any_that_wants_one_in_the_whole_space() -> None:
-    verdict, _ = run(Asked("reassignment_contexts", ["any_is_some=true"], "reference", Options()), Progress(quiet=True))
+    verdict, _ = run(
+        CheckRequest("reassignment_contexts", ["any_is_some=true"], "reference", SearchOptions()), Progress(quiet=True)
+    )
     assert {p.name: len(p.trace) for p in verdict.properties if p.trace is not None} == {"something_is_loaded": 6}
     assert [c.name for c in verdict.covers if not c.reached] == ["fails_over_while_loading"]
 
@@ -511,6 +514,6 @@ def test_ledger_names_what_is_there() -> None:
 
 
 def test_graph_is_that_of_the_search() -> None:
-    bound = Bound(intermediate_inclusive.MODEL, Config(brokers=3, replication_factor=1, min_isr=1))
+    bound = BoundModel(intermediate_inclusive.MODEL, Config(brokers=3, replication_factor=1, min_isr=1))
     graph = explored(bound)
     assert (len(graph.states), graph.generated) == (3_312, 9_005)

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.model_loader import bind, load
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.models.kip36_racks import rolling_upgrade, wire
 from reassure.models.kip36_racks.rolling_upgrade import Broker, Client, Cluster, Protocol, Release
 from reassure.spec.language.vocabulary import GuardRefused, replace
-from reassure.spec.semantics.interpreter import Bound, make_config
+from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.conformance import test_models_native
 
 CLIENTS, BROKERS = "clients_can_read_registrations", "brokers_can_read_registrations"
@@ -34,7 +35,7 @@ RUNS: list[tuple[list[str], int, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("pairs", "distinct", "fallen"), RUNS, ids=[" ".join(p) or "documented" for p, _, _ in RUNS])
 def test_run(pairs: list[str], distinct: int, fallen: dict[str, int]) -> None:
-    verdict, _ = run(Asked("rolling_upgrade", pairs, "reference", Options()), Progress(quiet=True))
+    verdict, _ = run(CheckRequest("rolling_upgrade", pairs, "reference", SearchOptions()), Progress(quiet=True))
     assert {p.name: len(p.trace) for p in verdict.properties if p.trace is not None} == fallen
     assert (verdict.stats.distinct, verdict.stats.clipped, verdict.complete) == (distinct, 0, True)
     assert [c.name for c in verdict.covers if not c.reached] == []
@@ -43,7 +44,8 @@ def test_run(pairs: list[str], distinct: int, fallen: dict[str, int]) -> None:
 
 def test_four_brokers_and_two_clients() -> None:
     verdict, _ = run(
-        Asked("rolling_upgrade", ["brokers=4", "clients=2"], "native", Options(workers=1)), Progress(quiet=True)
+        CheckRequest("rolling_upgrade", ["brokers=4", "clients=2"], "native", SearchOptions(workers=1)),
+        Progress(quiet=True),
     )
     assert verdict.exit() == Exit.OK
     assert (verdict.stats.distinct, verdict.stats.generated) == (23067, 132101)
@@ -53,7 +55,7 @@ def test_native_code_agrees_with_plain_python(tmp_path: Path) -> None:
     test_models_native.test_model("rolling_upgrade", ["pinned=off", "brokers_first=off"], tmp_path)
 
 
-def taken(bound: Bound, state: Any, *steps: tuple[str, dict[str, Any]]) -> Cluster:
+def taken(bound: BoundModel, state: Any, *steps: tuple[str, dict[str, Any]]) -> Cluster:
     for name, parameters in steps:
         state = bound.take(state, name, parameters)
     assert isinstance(state, Cluster)
@@ -61,12 +63,12 @@ def taken(bound: Bound, state: Any, *steps: tuple[str, dict[str, Any]]) -> Clust
 
 
 @pytest.fixture
-def bound() -> Bound:
+def bound() -> BoundModel:
     model = load("rolling_upgrade")
-    return Bound(model, make_config(model, {"brokers": 1, "clients": 1}))
+    return BoundModel(model, make_config(model, {"brokers": 1, "clients": 1}))
 
 
-def test_one_broker_step_by_step(bound: Bound) -> None:
+def test_one_broker_step_by_step(bound: BoundModel) -> None:
     """What is in force is what the file said at the last start, or else the release's own."""
     b, start = {"broker": Broker(0)}, next(s for _, _, s in bound.initial_states())
     s = taken(bound, start, ("fix_client", {"client": Client(0)}), ("pin", b), ("stop", b), ("fix", b), ("upgrade", b))
@@ -88,7 +90,7 @@ def test_one_broker_step_by_step(bound: Bound) -> None:
         ([], "start"),
     ],
 )
-def test_what_the_procedure_forbids(bound: Bound, steps: list[str], then: str) -> None:
+def test_what_the_procedure_forbids(bound: BoundModel, steps: list[str], then: str) -> None:
     state = next(s for _, _, s in bound.initial_states())
     for name in steps:
         state = bound.take(state, name, {"client": Client(0)} if name == "fix_client" else {"broker": Broker(0)})

@@ -12,9 +12,10 @@ import pytest
 
 from reassure import Model, action, require
 from reassure.checkers.base.model_loader import config_values, load, settings
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.base.result import Verdict
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.reference import search as reference
 from reassure.models.kip435_batching import batching, batching_literal, reassignment_classic, rules
 from reassure.models.kip435_batching import cases as batching_claims
@@ -25,7 +26,7 @@ from reassure.spec.claims import FOLDER, Reading, read
 from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.interpreter import Bound, ConfigError, make_config
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
 
 QUIET = Progress(quiet=True)
@@ -42,18 +43,18 @@ def seq(*numbers: int) -> tuple[Broker, ...]:
     return tuple(Broker(n) for n in numbers)
 
 
-def searched(model: Model, pairs: list[str]) -> tuple[Verdict, Bound]:
-    bound = Bound(model, make_config(model, settings(model, pairs)))
-    verdict = Verdict(model.name, "", config_values(bound.config), "reference")
-    return reference.check(bound, Options(), verdict, QUIET), bound
+def searched(model: Model, pairs: list[str]) -> tuple[CheckResult, BoundModel]:
+    bound = BoundModel(model, make_config(model, settings(model, pairs)))
+    verdict = CheckResult(model.name, "", config_values(bound.config), "reference")
+    return reference.check(bound, SearchOptions(), verdict, QUIET), bound
 
 
 @cache
-def checked(name: str, pairs: tuple[str, ...], engine: str) -> Verdict:
-    return run(Asked(name, list(pairs), engine, Options()), QUIET)[0]
+def checked(name: str, pairs: tuple[str, ...], engine: str) -> CheckResult:
+    return run(CheckRequest(name, list(pairs), engine, SearchOptions()), QUIET)[0]
 
 
-def fallen(verdict: Verdict) -> dict[str, int]:
+def fallen(verdict: CheckResult) -> dict[str, int]:
     """What is violated, with the number of states of the shortest trace."""
     assert verdict.complete
     assert verdict.stats.clipped == 0
@@ -607,10 +608,12 @@ def test_every_claim_of_the_models_falls_somewhere() -> None:
 def test_as_printed_neither_limits_leaders_nor_fills_batches() -> None:
     """B5. The shortest traces: two requests and the batch."""
     pairs = ["brokers=3", "partitions=2", "requests=2", "leaders_at_once=1", *NOTHING_FAILS]
-    bound = Bound(batching_literal.MODEL, make_config(batching_literal.MODEL, settings(batching_literal.MODEL, pairs)))
-    verdict = Verdict("batching_literal", "", config_values(bound.config), "reference")
+    bound = BoundModel(
+        batching_literal.MODEL, make_config(batching_literal.MODEL, settings(batching_literal.MODEL, pairs))
+    )
+    verdict = CheckResult("batching_literal", "", config_values(bound.config), "reference")
     asked = ["leaders_within_limit", "batches_are_filled", "partitions_within_limit"]
-    reference.check(bound, Options(asked, 5), verdict, QUIET)
+    reference.check(bound, SearchOptions(asked, 5), verdict, QUIET)
     found = {p.name: p.trace for p in verdict.properties}
     assert {name: len(trace) for name, trace in found.items() if trace is not None} == {
         "leaders_within_limit": 4,
@@ -618,7 +621,7 @@ def test_as_printed_neither_limits_leaders_nor_fills_batches() -> None:
     }
 
 
-def taken(bound: Bound, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Cluster:
+def taken(bound: BoundModel, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Cluster:
     for name, params in steps:
         after = bound.take(s, name, params)
         assert isinstance(after, Cluster)
@@ -626,14 +629,14 @@ def taken(bound: Bound, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Clust
     return s
 
 
-def enabled(bound: Bound, s: Cluster, who: str) -> set[tuple[str, Part | None]]:
+def enabled(bound: BoundModel, s: Cluster, who: str) -> set[tuple[str, Part | None]]:
     return {(t.action.name, dict(t.params).get("part")) for t in bound.steps(s) if t.action.who == who}
 
 
-def two_partitions(name: str) -> tuple[Bound, Cluster]:
+def two_partitions(name: str) -> tuple[BoundModel, Cluster]:
     """Partition 0 is to go to broker 3, which is offline, and partition 1 to broker 2."""
     config = Config(brokers=3, partitions=2, requests=2, deaths=1, replication_factor=1, min_isr=1)
-    bound = Bound(load(name), config)
+    bound = BoundModel(load(name), config)
     start = next(s for _, _, s in bound.initial_states())
     asked = ("reassign", {"part": P0, "target": seq(3)}), ("reassign", {"part": P1, "target": seq(2)})
     return bound, taken(bound, start, *asked, ("die", {"broker": Broker(3)}))
@@ -662,7 +665,7 @@ def test_a_partition_that_cannot_begin_holds_up_no_other() -> None:
 
 def test_requests_that_are_none() -> None:
     """The list as it is, a broker twice, another number of replicas, a second request too early, or one too many."""
-    bound = Bound(batching.MODEL, Config(brokers=3, requests=2))
+    bound = BoundModel(batching.MODEL, Config(brokers=3, requests=2))
     start = next(s for _, _, s in bound.initial_states())
     for target in (seq(1, 2), seq(2, 2), seq(3), seq(1, 2, 3), ()):
         with pytest.raises(GuardRefused):
@@ -676,7 +679,7 @@ def test_requests_that_are_none() -> None:
         taken(bound, s, ("reassign", {"part": P0, "target": seq(1, 3)}))
     s = taken(bound, s, ("finish", {"part": P0}), ("reassign", {"part": P0, "target": seq(1, 3)}))
     assert (s.stored[P0].assignment, s.stored[P0].target, s.asked) == (seq(2, 1), seq(1, 3), 2)
-    only = Bound(batching.MODEL, Config(brokers=3))
+    only = BoundModel(batching.MODEL, Config(brokers=3))
     with pytest.raises(GuardRefused):
         taken(only, replace(start, asked=1), ("reassign", {"part": P0, "target": seq(2, 1)}))
 
@@ -684,7 +687,7 @@ def test_requests_that_are_none() -> None:
 def test_limits_change_the_next_step_only() -> None:
     """B6: R goes down while two replicas are being added; they stay, and the next step adds none."""
     config = Config(brokers=4, replication_factor=1, wanted_factor=3, min_isr=1, replicas_at_once=2, changes=1)
-    bound = Bound(batching.MODEL, config)
+    bound = BoundModel(batching.MODEL, config)
     start = next(s for _, _, s in bound.initial_states())
     s = taken(bound, start, ("reassign", {"part": P0, "target": seq(1, 2, 3)}), ("calculate", {"part": P0}))
     s = taken(bound, s, ("reconfigure", {"limits": replace(s.limits, replicas=1)}))
@@ -700,7 +703,7 @@ def test_limits_change_the_next_step_only() -> None:
 
 
 def states(name: str, config: Config) -> set[Cluster]:
-    bound = Bound(load(name), config)
+    bound = BoundModel(load(name), config)
     frontier = [s for _, _, s in bound.initial_states()]
     seen = set(frontier)
     while frontier:
@@ -724,7 +727,7 @@ def test_without_limits_batching_is_the_existing_algorithm() -> None:
 def test_a_controller_may_die_between_any_two_steps() -> None:
     """B9: the covers say that others go on; this says where from."""
     config = Config(brokers=2, replication_factor=1, min_isr=1, deaths=0)
-    bound = Bound(load("reassignment_classic"), config)
+    bound = BoundModel(load("reassignment_classic"), config)
     left = {
         s.memory[P0].next
         for s in states("reassignment_classic", config)
@@ -776,7 +779,7 @@ def test_reading(claim: str, reading: Reading) -> None:
     assert reading.model is not None
     model = load(reading.model)
     config = make_config(model, settings(model, [f"{k}={v}" for k, v in reading.set.items()]))
-    bound = Bound(model, config)
+    bound = BoundModel(model, config)
     assert set(reading.properties) <= {p.name for p in [*bound.properties, *bound.covers]} | {"deadlock"}
     for name, pairs, _, expected in WHOLE:
         if (name, {*pairs}) == (reading.model, {f"{k}={v}" for k, v in reading.set.items()}):

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from reassure import every, fill
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.base.result import Exit
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.reference.leads_to import stuck
 from reassure.models.kip542_throttle import cases as throttle_claims
 from reassure.models.kip542_throttle import throttle, throttle_listed, throttled_batch
@@ -29,7 +30,7 @@ from reassure.models.kip542_throttle.throttle import (
 )
 from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
 from reassure.spec.language.vocabulary import GuardRefused, Model
-from reassure.spec.semantics.interpreter import Bound, ConfigError, make_config
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
 from tests.conformance import test_models_native
 
@@ -41,7 +42,7 @@ class Story:
     """A cluster that steps are taken on, through the plain Python actions."""
 
     def __init__(self, model: Model = throttle.MODEL, **config: Any) -> None:
-        self.bound = Bound(model, make_config(model, config))
+        self.bound = BoundModel(model, make_config(model, config))
         self.s: Any = next(s for _, _, s in self.bound.initial_states())
 
     def take(self, name: str, **params: Any) -> Any:
@@ -317,7 +318,7 @@ def test_whole_space(
     model: str, pairs: list[str], fallen: dict[str, int], unreached: list[str], counts: tuple[int, int, int]
 ) -> None:
     engine = "native" if counts[0] > 2_000 else "reference"
-    verdict, bound = run(Asked(model, pairs, engine, Options(workers=1)), Progress(quiet=True))
+    verdict, bound = run(CheckRequest(model, pairs, engine, SearchOptions(workers=1)), Progress(quiet=True))
     traces = {p.name: p.trace for p in verdict.properties if p.trace is not None}
     assert {name: len(trace) for name, trace in traces.items()} == fallen
     assert (verdict.stats.distinct, verdict.stats.generated, verdict.stats.depth) == counts
@@ -332,8 +333,8 @@ def test_whole_space(
     ("model", "pairs"), [("throttle", ["changes=0"]), ("throttle_listed", ["changes=0"]), ("throttled_batch", [])]
 )
 def test_engines_agree(model: str, pairs: list[str]) -> None:
-    plain, _ = run(Asked(model, pairs, "reference", Options()), Progress(quiet=True))
-    fast, _ = run(Asked(model, pairs, "native", Options(workers=1)), Progress(quiet=True))
+    plain, _ = run(CheckRequest(model, pairs, "reference", SearchOptions()), Progress(quiet=True))
+    fast, _ = run(CheckRequest(model, pairs, "native", SearchOptions(workers=1)), Progress(quiet=True))
     assert [(p.name, p.status, p.depth) for p in plain.properties] == [
         (p.name, p.status, p.depth) for p in fast.properties
     ]
@@ -361,7 +362,7 @@ def test_native_code_agrees_on_drawn_states(model: str, pairs: list[str], tmp_pa
 )
 def test_who_can_catch_up(settings: dict[str, Any], claimed: int, trapped: int) -> None:
     """A rate of 0, of the produce rate, or shared at the produce rate, traps from the first state on."""
-    bound = Bound(throttle.MODEL, make_config(throttle.MODEL, {"changes": 0, **settings}))
+    bound = BoundModel(throttle.MODEL, make_config(throttle.MODEL, {"changes": 0, **settings}))
     found = stuck(bound, throttle.reassignment_catches_up)
     assert (found.claimed, found.trapped, found.undecided) == (claimed, trapped, 0)
     if claimed == trapped:
@@ -387,7 +388,7 @@ EVEN = {"split": throttled_batch.Split.EVEN}
 )
 def test_which_batches_can_end(settings: dict[str, Any], claimed: int, trapped: int) -> None:
     """One by one replicas are done at a rate at which two at once never are, also if only the first step adds two."""
-    bound = Bound(throttled_batch.MODEL, make_config(throttled_batch.MODEL, settings))
+    bound = BoundModel(throttled_batch.MODEL, make_config(throttled_batch.MODEL, settings))
     found = stuck(bound, throttled_batch.every_batch_ends)
     assert (found.claimed, found.trapped, found.exit) == (claimed, trapped, Exit.LIVENESS if trapped else Exit.OK)
 

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from reassure import fill
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.models.kraft import kraft
 from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, Unclean
 from reassure.spec.kafka import reassignment as r
 from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition, Watched
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import GuardRefused, Property
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 
 
@@ -49,7 +50,9 @@ class Story:
     """A cluster that steps are taken on, each through the plain Python action."""
 
     def __init__(self, brokers: int, p: Partition, **config: Any) -> None:
-        self.bound = Bound(kraft.MODEL, Config(brokers=brokers, replication_factor=1, unclean=Unclean.OFF, **config))
+        self.bound = BoundModel(
+            kraft.MODEL, Config(brokers=brokers, replication_factor=1, unclean=Unclean.OFF, **config)
+        )
         start = next(s for _, _, s in self.bound.initial_states())
         assert isinstance(start, Cluster)
         self.s = replace(start, partition=p, leader_isr=p.isr, complete=p.isr, original=p.replicas)
@@ -337,7 +340,7 @@ def test_every_promise_says_what_breaks() -> None:
 
 
 def test_default_configuration() -> None:
-    verdict, bound = run(Asked("kraft", [], "native", Options()), Progress(quiet=True))
+    verdict, bound = run(CheckRequest("kraft", [], "native", SearchOptions()), Progress(quiet=True))
     stats = verdict.stats
     assert (stats.distinct, stats.generated, stats.depth, stats.clipped) == (39_379, 111_125, 21, 0)
     assert verdict.complete
@@ -365,7 +368,7 @@ def test_default_configuration() -> None:
     ],
 )
 def test_other_configurations_are_safe_and_never_clipped(pairs: list[str]) -> None:
-    verdict, _ = run(Asked("kraft", [*pairs, "unclean=off"], "reference", Options()), Progress(quiet=True))
+    verdict, _ = run(CheckRequest("kraft", [*pairs, "unclean=off"], "reference", SearchOptions()), Progress(quiet=True))
     assert verdict.complete
     assert verdict.stats.clipped == 0
     assert [p.name for p in verdict.properties if p.status == "violated"] == []

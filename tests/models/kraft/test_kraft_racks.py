@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.options import Options, Progress
-from reassure.checkers.check import Asked, run
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
 from reassure.models.kraft import kraft_racks
 from reassure.models.kraft.kraft import Cluster, Unclean
 from reassure.models.kraft.kraft_racks import Config, Rack, covered, of, spread, survives_any_rack
 from reassure.spec.kafka.reassignment import Broker, Brokers
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.interpreter import Bound
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.models.kraft.test_kraft import b, partition, seq
 
@@ -48,8 +49,8 @@ def test_what_is_spread(brokers: Brokers, racks: int, many: int, good: bool, sur
     assert (covered(brokers, c), spread(brokers, c), survives_any_rack(brokers, c)) == (many, good, survives)
 
 
-def begun(**more: Any) -> tuple[Bound, Cluster]:
-    bound = Bound(kraft_racks.MODEL, config(**more))
+def begun(**more: Any) -> tuple[BoundModel, Cluster]:
+    bound = BoundModel(kraft_racks.MODEL, config(**more))
     (initial,) = (s for _, _, s in bound.initial_states())
     assert isinstance(initial, Cluster)
     return bound, initial
@@ -139,7 +140,7 @@ THREE_IN_TWO = ["initial_isr=0", "racks=2", "replication_factor=3", "shutdowns=0
 def test_what_holds_and_what_falls(
     model: str, pairs: list[str], counts: tuple[int, int, int], fallen: dict[str, int]
 ) -> None:
-    verdict, bound = run(Asked(model, [*SMALL, *pairs], "reference", Options()), Progress(quiet=True))
+    verdict, bound = run(CheckRequest(model, [*SMALL, *pairs], "reference", SearchOptions()), Progress(quiet=True))
     stats = verdict.stats
     assert (stats.distinct, stats.generated, stats.depth, stats.clipped) == (*counts, 0)
     assert verdict.complete

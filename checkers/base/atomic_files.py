@@ -1,0 +1,31 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old or the new text; `OSError` if it cannot be written."""
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
+        path.write_text(text, encoding="utf-8")
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            out.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Writes a run record as JSON, atomically."""
+    write_atomically(path, json.dumps(record, indent=2) + "\n")

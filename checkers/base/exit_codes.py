@@ -1,0 +1,62 @@
+"""Exit codes of every command, and the error that carries one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+
+class Exit(Enum):
+    """Exit codes, the most severe first: faults of this program, of the input, violations, the rest."""
+
+    INTERNAL = 255
+    DISAGREE = 19
+    SYSTEM = 153
+    CONFIG = 151
+    MODEL = 150
+    USAGE = 64
+    SAFETY = 12
+    LIVENESS = 13
+    DEADLOCK = 11
+    TRACE = 18
+    EXPECTATION = 15
+    VACUOUS = 16
+    DRIFT = 17
+    NOTHING = 6
+    INCONCLUSIVE = 5
+    OK = 0
+
+
+VERDICTS = {
+    Exit.OK: "pass",
+    Exit.INCONCLUSIVE: "inconclusive",
+    Exit.NOTHING: "nothing-checked",
+    Exit.DEADLOCK: "deadlock",
+    Exit.SAFETY: "safety-violation",
+    Exit.LIVENESS: "liveness-violation",
+    Exit.EXPECTATION: "expectation-mismatch",
+    Exit.VACUOUS: "vacuous",
+    Exit.DRIFT: "drift",
+    Exit.TRACE: "trace-mismatch",
+    Exit.DISAGREE: "engine-disagreement",
+    Exit.USAGE: "usage",
+    Exit.MODEL: "model-error",
+    Exit.CONFIG: "config-error",
+    Exit.SYSTEM: "system-error",
+    Exit.INTERNAL: "internal-error",
+}
+"""The `verdict` of a run record, by exit code."""
+
+
+def worst(codes: Iterable[Exit]) -> Exit:
+    """The most severe of several; `Exit.OK` of none."""
+    order = list(Exit)
+    return min(codes, key=order.index, default=Exit.OK)
+
+
+class Failure(Exception):
+    """A command that cannot answer: the exit code and a message of one line."""
+
+    def __init__(self, code: Exit, message: str) -> None:
+        self.code = code
+        super().__init__(message)

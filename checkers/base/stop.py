@@ -1,0 +1,61 @@
+"""Why a run ended: a reason that programs read, and a text that people read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    """Why a run ended. Only COMPLETE, DEPTH and WALKS are ends that were asked for."""
+
+    COMPLETE = "complete"
+    """Everything was visited, or everything was decided."""
+    DEPTH = "depth"
+    """The depth that was asked for was reached."""
+    WALKS = "walks"
+    """The random walks that were asked for were taken."""
+    FAIL_FAST = "fail_fast"
+    BUDGET = "budget"
+    MEMORY = "memory"
+    INTERRUPTED = "interrupted"
+    SOLVER = "solver"
+    """Z3 gave no answer."""
+    OPEN = "open"
+    """Some property was neither proved nor refuted."""
+    NO_START = "no_start"
+    """The model has no initial state."""
+    NOT_STARTED = "not_started"
+    """The run failed before an engine ran."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The end of a run."""
+
+    reason: StopReason
+    text: str
+
+
+class Interrupted(Exception):
+    """Ends a run early, with its results so far."""
+
+    def __init__(self, reason: StopReason, text: str) -> None:
+        self.stop = Stop(reason, text)
+        super().__init__(text)
+
+
+ALL_VISITED = Stop(StopReason.COMPLETE, "every reachable state was visited")
+BY_USER = Stop(StopReason.INTERRUPTED, "interrupted")
+NO_MEMORY = Stop(StopReason.MEMORY, "no more memory was to be had")
+FAILED_FAST = Stop(StopReason.FAIL_FAST, "a property is violated (--fail-fast)")
+
+
+def depth_reached(depth: int) -> Stop:
+    """The end of a search of so many levels."""
+    return Stop(StopReason.DEPTH, f"depth {depth} was reached")
+
+
+def budget_ended(seconds: float) -> Interrupted:
+    """The exception that ends a run whose time is up."""
+    return Interrupted(StopReason.BUDGET, f"the budget of {seconds:g} s ended")
