@@ -25,13 +25,16 @@ from reassure.spec.language.types import (
     SetType,
     Type,
 )
+from reassure.spec.language.vocabulary import LanguageError
 
 SEQ_LENGTH_AT = 56
 """In a word that holds a sequence: items from bit 0, the length from here."""
 WORD = 64
+WIDEST = 62
+"""Bits of a field at most: numbers in an engine are signed, and an optional has one value more."""
 
 
-class LayoutError(Exception):
+class LayoutError(LanguageError):
     """A type that does not fit the engines' words."""
 
 
@@ -70,24 +73,39 @@ def codes(kind: Type, start: int = 0) -> list[Code]:
         return _several((kind.value for _ in range(kind.key.count)), start)
     if isinstance(kind, OptionType):
         if is_index(kind.inner):
-            return [Code(start, kind.inner, True, kind.inner.count.bit_length())]
+            return [Code(start, kind.inner, True, _fitting(kind, kind.inner.count.bit_length()))]
         return [Code(start, BoolType(), False, 1), *codes(kind.inner, start + 1)]
     if isinstance(kind, BagType):
         slot = IntType(0, 1 << bits_of(kind.item))
-        return [Code(start + i, slot, False, bits_of_slot(kind.item)) for i in range(kind.size)]
-    bits = bits_of(kind)
-    if bits > 62:
-        raise LayoutError(f"{kind} takes {bits} bits; at most 62 fit a field")
-    return [Code(start, kind, False, bits)]
+        bits = _fitting(kind.item, bits_of_slot(kind.item))
+        return [Code(start + i, slot, False, bits) for i in range(kind.size)]
+    return [Code(start, kind, False, _fitting(kind, bits_of(kind)))]
+
+
+def _fitting(kind: Type, bits: int) -> int:
+    """The bits of a field; `LayoutError` if they are too many."""
+    if bits > WIDEST:
+        raise LayoutError(f"{kind} takes {bits} bits; at most {WIDEST} fit a field")
+    return bits
 
 
 def _several(kinds: Iterator[Type], start: int) -> list[Code]:
     found: list[Code] = []
     for kind in kinds:
-        more = codes(kind, start)
-        found += more
-        start = found[-1].leaf + (2 if found[-1].optional else 1) if more else start
+        found += codes(kind, start)
+        start += leaf_count(kind)
     return found
+
+
+def leaf_count(kind: Type) -> int:
+    """How many scalar leaves a value of a type has."""
+    if isinstance(kind, RecordType):
+        return sum(leaf_count(inner) for _, inner in kind.fields)
+    if isinstance(kind, MapType):
+        return kind.key.count * leaf_count(kind.value)
+    if isinstance(kind, OptionType):
+        return 1 + leaf_count(kind.inner)
+    return kind.size if isinstance(kind, BagType) else 1
 
 
 def scalars(value: Any, kind: Type) -> Iterator[Any]:
@@ -101,7 +119,7 @@ def scalars(value: Any, kind: Type) -> Iterator[Any]:
     elif isinstance(kind, OptionType):
         yield 0 if value is None else 1
         if value is None:
-            yield from (0 for _ in range(_leaves(kind.inner)))
+            yield from (0 for _ in range(leaf_count(kind.inner)))  # its one code
         else:
             yield from scalars(value, kind.inner)
     elif isinstance(kind, BagType):
@@ -116,11 +134,6 @@ def scalars(value: Any, kind: Type) -> Iterator[Any]:
         yield items | len(value) << SEQ_LENGTH_AT
     else:
         yield _index(value, kind)
-
-
-def _leaves(kind: Type) -> int:
-    last = codes(kind)[-1]
-    return last.leaf + (2 if last.optional else 1)
 
 
 def _index(value: Any, kind: Type) -> int:
@@ -233,19 +246,15 @@ def layout_of(kind: RecordType, room: int = WORD, tag: int = 0) -> Layout:
     tag: bits left free at the top of word 0, for the search's own use, where that costs no further word.
     """
     wanted = codes(kind)
-    best = min((_place(wanted, room, order, tag) for order in (_as_given, _widest_first)), key=_word_count)
-    words = _word_count(best)
-    return Layout(kind, tuple(best), max(1, words), sum(c.bits for c in wanted))
+    places = [_place(wanted, room, order, tag) for order in (_as_given, _widest_first)]
+    fields, words = min(places, key=lambda place: place[1])
+    return Layout(kind, tuple(fields), words, sum(c.bits for c in wanted))
 
 
 def placed(wanted: list[Code]) -> tuple[tuple[Field, ...], int]:
     """Fields in their given order, in as few words as that order needs; how many those are."""
-    fields = _place(wanted, WORD, _as_given, 0)
-    return tuple(fields), _word_count(fields) if fields else 0
-
-
-def _word_count(placed: list[Field]) -> int:
-    return 1 + max((f.word for f in placed), default=0)
+    fields, words = _place(wanted, WORD, _as_given, 0)
+    return tuple(fields), words if fields else 0
 
 
 def _as_given(c: Code) -> int:
@@ -256,16 +265,17 @@ def _widest_first(c: Code) -> int:
     return -c.bits
 
 
-def _place(wanted: list[Code], room: int, order: Callable[[Code], int], tag: int) -> list[Field]:
-    filled: list[int] = []
+def _place(wanted: list[Code], room: int, order: Callable[[Code], int], tag: int) -> tuple[list[Field], int]:
+    """The fields in their places, and how many words there are, at least one."""
+    filled = [tag]
     place: dict[int, Field] = {}
     for code in sorted(wanted, key=order):
         if code.bits > room:
             raise LayoutError(f"{code.type} takes {code.bits} bits; at most {room} fit a word")
         w = next((i for i, used in enumerate(filled) if used + code.bits <= room), len(filled))
         if w == len(filled):
-            filled.append(tag if w == 0 else 0)
+            filled.append(0)
         # From the top down, so that earlier fields weigh more in the canonical order.
         place[code.leaf] = Field(code, w, room - filled[w] - code.bits)
         filled[w] += code.bits
-    return [place[c.leaf] for c in wanted]
+    return [place[c.leaf] for c in wanted], len(filled)

@@ -36,7 +36,7 @@ from reassure.checkers.native.loop_form import (
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import BoolType, IntType, Type
+from reassure.spec.language.types import BoolType, Type
 
 STEP_BITS = 47
 """Claims over steps in one word behind a successor: the lower 16 bits are the action's, the sign stays free."""
@@ -372,10 +372,8 @@ class LoopEmitter:
 
 
 def nothing(kind: Type) -> str:
-    """What stands in a scalar of a value that is absent."""
-    if isinstance(kind, BoolType):
-        return "false"
-    return literal(min(max(0, kind.low), kind.high)) if isinstance(kind, IntType) else "0"
+    """What stands in a scalar of a value that is absent: what is stored as 0."""
+    return "false" if isinstance(kind, BoolType) else literal(low(kind))
 
 
 def note_error(f: FunctionText) -> None:

@@ -20,8 +20,9 @@ from reassure.checkers.spark.datasets import Tables
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
+from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
-from tests.helpers.model_text import model
+from tests.helpers import model_text, nested_types, odd_types
 
 CONSTRUCTS = {
     # name: body of an action; parameters after a bar
@@ -222,6 +223,10 @@ class Native:
             found.append((self.kernel.actions[number], params, self.layout.decode(row[:words])))
         return found, int(tally[self.kernel.clip_at :].sum()), bool(tally[ERROR])
 
+    def code(self, step: int) -> tuple[int, ...]:
+        """The words of the state after a step of the last call."""
+        return tuple(int(w) % (1 << 64) for w in self.out[step, : self.layout.words])
+
     def params(self, action: int, words: list[int]) -> dict[str, Any]:
         """The parameters of a step."""
         stored = (
@@ -247,9 +252,28 @@ def plain_steps(bound: BoundModel, state: Any) -> tuple[list[tuple[str, dict[str
     return found, clipped, False
 
 
-@pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" ")[0] for n in CONSTRUCTS])
+TABLES = {
+    **{name: (model_text.PRELUDE, action_text(name, body)) for name, body in CONSTRUCTS.items()},
+    **{
+        f"nested {name}": (nested_types.PRELUDE, nested_types.action_text(name, body))
+        for name, body in nested_types.CONSTRUCTS.items()
+    },
+    **{
+        f"odd {name}": (odd_types.PRELUDE, nested_types.action_text(name, body))
+        for name, body in odd_types.CONSTRUCTS.items()
+    },
+}
+
+
+def bound_model(name: str, folder: Path) -> BoundModel:
+    prelude, text = TABLES[name]
+    made = model_text.module(text, folder, prelude=prelude)
+    return BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
+
+
+@pytest.mark.parametrize("name", TABLES, ids=[n.split(" |")[0].replace(" ", "_") for n in TABLES])
 def test_construct(name: str, tmp_path: Path) -> None:
-    bound = BoundModel(model(action_text(name, CONSTRUCTS[name]), tmp_path))
+    bound = bound_model(name, tmp_path)
     native = Native(bound)
     rng = random.Random(name)
     enabled = 0
@@ -260,11 +284,14 @@ def test_construct(name: str, tmp_path: Path) -> None:
         assert native.layout.decode(native.layout.encode(state)) == state
         want = plain_steps(bound, state)
         got = native.steps(state)
+        assert got[2] == want[2], state
         if want[2]:
-            assert got[2], state
             continue
         assert got == want, state
         enabled += len(want[0]) + want[1]
+        assert all(native.layout.encode(after) == native.code(i) for i, (_, _, after) in enumerate(want[0])), state
+        if name not in CONSTRUCTS:
+            continue
         rows += native.out[: len(want[0]), native.layout.words :].tolist()
         columns += [
             {"action": action, **({"params": {action: shown(params)}} if params else {})}
