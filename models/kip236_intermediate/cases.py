@@ -7,7 +7,7 @@ from itertools import chain, combinations, permutations, product
 
 from reassure.models.kip236_intermediate.drop_set import Cluster, Stage, foremost
 from reassure.spec.claims import Outcome
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Replicas
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Replicas
 
 Slice = Callable[[tuple[Broker | None, ...], int], tuple[Broker | None, ...]]
 

@@ -6,7 +6,7 @@ The reading under which what the document says of leader and ISR can be true.
 from reassure import action
 from reassure.models.kip236_intermediate import drop_set as intermediate
 from reassure.models.kip236_intermediate.drop_set import Cluster, Config, computed
-from reassure.spec.kafka.reassignment import Brokers
+from reassure.spec.kafka.partition import Brokers
 
 
 @action(who="controller", fair="weak", tags=["move", "drop"])

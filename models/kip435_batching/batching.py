@@ -43,7 +43,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     leading_in,
     running_in,
 )
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 
 Rule = Callable[[tuple[Broker, ...], tuple[Broker, ...], Brokers, Brokers, int, int], tuple[Broker, ...]]

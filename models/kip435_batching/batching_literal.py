@@ -24,7 +24,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     in_order,
     running_in,
 )
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 
 Step = Callable[[tuple[Broker, ...], tuple[Broker, ...], Brokers, int, int], tuple[Broker, ...]]

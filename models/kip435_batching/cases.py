@@ -9,7 +9,7 @@ from itertools import chain, combinations, permutations, product
 
 from reassure.models.kip435_batching import rules
 from reassure.spec.claims import Outcome
-from reassure.spec.kafka.reassignment import Broker, Brokers
+from reassure.spec.kafka.partition import Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 
 List = tuple[Broker, ...]

@@ -21,7 +21,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     Stored,
     in_order,
 )
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, without
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, without
 from reassure.spec.kafka.shared_properties import Part
 
 

@@ -17,7 +17,7 @@ R counts the replicas of one partition, as the algorithm and the prose use it, a
 
 from reassure import every, invariant, step_property
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config, leading_in, running_in
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 
 

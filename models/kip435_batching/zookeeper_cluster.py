@@ -34,7 +34,7 @@ from reassure import (
     step_property,
     terminal,
 )
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Replicas, first
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Replicas, first
 from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
 
 

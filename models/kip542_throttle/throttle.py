@@ -32,7 +32,7 @@ from reassure import (
     require,
     step_property,
 )
-from reassure.spec.kafka.reassignment import Broker
+from reassure.spec.kafka.partition import Broker
 
 
 class Link(Enum):

@@ -7,7 +7,7 @@ replica of a listed partition that is not in sync. The reassignment rates stand 
 from reassure import action, require
 from reassure.models.kip542_throttle import throttle
 from reassure.models.kip542_throttle.throttle import Cluster, Config, Link, Side, received, throttled
-from reassure.spec.kafka.reassignment import Broker
+from reassure.spec.kafka.partition import Broker
 
 
 def listed(s: Cluster, link: Link, side: Side) -> bool:

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Annotated
 
 from reassure import Map, Model, Range, action, cover, every, fill, initial, leads_to, replace, require, step_property
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, first
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first
 from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
 
 

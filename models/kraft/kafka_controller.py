@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reassure import replace
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition, Replicas, members
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas, members
 
 
 class Election(Enum):

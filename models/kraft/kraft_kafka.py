@@ -23,8 +23,9 @@ from reassure.models.kraft.kafka_controller import (
     unchanged,
     validated,
 )
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, decided
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition, members, reassigning, target_of
+from reassure.models.kraft.protocol import decided
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, members, reassigning, target_of
 
 PRODUCTION = Switches(elr=True, recovery=True, bump_on_shrink=False, last_known=True)
 

@@ -2,9 +2,9 @@
 
 from reassure import action, require
 from reassure.models.kraft import kraft_kafka, kraft_racks
-from reassure.models.kraft.kraft import Cluster
 from reassure.models.kraft.kraft_racks import Config, a_plan
-from reassure.spec.kafka.reassignment import Brokers
+from reassure.models.kraft.state import Cluster
+from reassure.spec.kafka.partition import Brokers
 
 
 @action(who="admin", tags=["start"])

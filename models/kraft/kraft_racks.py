@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from reassure import Id, Range, action, cover, every, invariant, require, step_property
-from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import Cluster
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, members, moved, reassigning
+from reassure.models.kraft import kraft, protocol, state
+from reassure.models.kraft.state import Cluster
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, members, moved, reassigning
 
 
 class Rack(Id, size="racks"):
@@ -22,7 +22,7 @@ class Rack(Id, size="racks"):
 
 
 @dataclass(frozen=True)
-class Config(kraft.Config):
+class Config(state.Config):
     racks: Annotated[int, Range(1, 4)] = 3
     """Racks that the brokers take turns over."""
 
@@ -57,14 +57,14 @@ def a_plan(target: Brokers, c: Config) -> bool:
 def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
     """As the original, for plans that the placement makes."""
     require(a_plan(target, c))
-    return kraft.start(s, c, target, successor)  # type: ignore[no-any-return]
+    return protocol.start(s, c, target, successor)  # type: ignore[no-any-return]
 
 
 @action(who="admin", tags=["retarget"])
 def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> Cluster:
     """As the original, for plans that the placement makes."""
     require(a_plan(target, c))
-    return kraft.retarget(s, c, target, successor)  # type: ignore[no-any-return]
+    return protocol.retarget(s, c, target, successor)  # type: ignore[no-any-return]
 
 
 @invariant

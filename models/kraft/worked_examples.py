@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from reassure import Model
 from reassure.models.kraft import kraft, kraft_kafka
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, Unclean
+from reassure.models.kraft.state import AlterPartition, Cluster, Config, Unclean
 from reassure.spec.claims import Outcome
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
 

@@ -2,8 +2,10 @@
 
 from reassure import action, replace, require
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import Cluster, Config, decided, elr_after, may_lead, recorded
-from reassure.spec.kafka.reassignment import NOBODY, Broker, members, reassigning, without
+from reassure.models.kraft.protocol import decided
+from reassure.models.kraft.rules import elr_after, may_lead, recorded
+from reassure.models.kraft.state import Cluster, Config
+from reassure.spec.kafka.partition import NOBODY, Broker, members, reassigning, without
 
 
 @action(who="admin", tags=["cancel"])

@@ -2,8 +2,9 @@
 
 from reassure import action, require
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import Cluster, Config, proposes
-from reassure.spec.kafka.reassignment import Broker, members
+from reassure.models.kraft.protocol import proposes
+from reassure.models.kraft.state import Cluster, Config
+from reassure.spec.kafka.partition import Broker, members
 
 
 @action(who="leader", fair="strong")

@@ -2,8 +2,9 @@
 
 from reassure import action
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition, reassigning
+from reassure.models.kraft.protocol import answered
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, reassigning
 
 
 def completes(p: Partition, isr: Brokers, min_isr: int) -> bool:

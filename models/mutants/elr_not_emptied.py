@@ -2,8 +2,10 @@
 
 from reassure import action, replace
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered, recorded
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
+from reassure.models.kraft.protocol import answered
+from reassure.models.kraft.rules import recorded
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 
 def changed(p: Partition, isr: Brokers, min_isr: int) -> Partition:

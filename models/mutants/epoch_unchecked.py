@@ -2,8 +2,9 @@
 
 from reassure import action
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered, eligible
-from reassure.spec.kafka.reassignment import Broker
+from reassure.models.kraft.protocol import answered, eligible
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)

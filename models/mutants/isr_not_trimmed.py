@@ -1,14 +1,15 @@
 """Flaw: completion takes the removed replicas out of the replica set, but not out of the ISR."""
 
 from reassure import action, replace
-from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
+from reassure.models.kraft import kraft, rules
+from reassure.models.kraft.protocol import answered
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 
 def finished(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
     """With the whole ISR."""
-    return replace(kraft.finished(p, isr, leader), isr=isr)
+    return replace(rules.finished(p, isr, leader), isr=isr)
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)

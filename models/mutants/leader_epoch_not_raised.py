@@ -2,8 +2,10 @@
 
 from reassure import action
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered, completed, recorded
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
+from reassure.models.kraft.protocol import answered
+from reassure.models.kraft.rules import completed, recorded
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 
 def finished(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:

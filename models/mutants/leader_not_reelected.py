@@ -2,8 +2,9 @@
 
 from reassure import action
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
+from reassure.models.kraft.protocol import answered
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 
 def may_lead(p: Partition, isr: Brokers, alive: Brokers, successor: Broker | None) -> bool:

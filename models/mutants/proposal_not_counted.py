@@ -2,7 +2,8 @@
 
 from reassure import action, require
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import Cluster, Config, committed
+from reassure.models.kraft.protocol import committed
+from reassure.models.kraft.state import Cluster, Config
 
 
 @action(who="leader")

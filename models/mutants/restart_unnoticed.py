@@ -2,8 +2,9 @@
 
 from reassure import action
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered, current
-from reassure.spec.kafka.reassignment import Broker, members
+from reassure.models.kraft.protocol import answered, current
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker, members
 
 
 def accepted(s: Cluster, request: AlterPartition) -> bool:

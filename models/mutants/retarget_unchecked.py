@@ -2,18 +2,10 @@
 
 from reassure import action, replace, require
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import (
-    Cluster,
-    Config,
-    completed,
-    completes,
-    decided,
-    elr_after,
-    may_lead,
-    recorded,
-    retargeted,
-)
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, members, reassigning, target_of
+from reassure.models.kraft.protocol import decided
+from reassure.models.kraft.rules import completed, completes, elr_after, may_lead, recorded, retargeted
+from reassure.models.kraft.state import Cluster, Config
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, members, reassigning, target_of
 
 
 @action(who="admin", tags=["retarget"])

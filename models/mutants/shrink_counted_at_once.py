@@ -2,8 +2,9 @@
 
 from reassure import action, require
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import Cluster, Config, committed
-from reassure.spec.kafka.reassignment import NOBODY
+from reassure.models.kraft.protocol import committed
+from reassure.models.kraft.state import Cluster, Config
+from reassure.spec.kafka.partition import NOBODY
 
 
 @action(who="leader")

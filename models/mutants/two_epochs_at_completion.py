@@ -1,14 +1,15 @@
 """The other reading of K4: catch-up and completion in one change raise the partition epoch twice."""
 
 from reassure import action, replace
-from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, answered
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition
+from reassure.models.kraft import kraft, rules
+from reassure.models.kraft.protocol import answered
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 
 def finished(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
     """One partition epoch further."""
-    return replace(kraft.finished(p, isr, leader), partition_epoch=p.partition_epoch + 2)
+    return replace(rules.finished(p, isr, leader), partition_epoch=p.partition_epoch + 2)
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)

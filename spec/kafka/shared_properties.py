@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Replicas
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Replicas
 from reassure.spec.language.types import Range
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import cover, invariant, step_property

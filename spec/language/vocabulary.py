@@ -286,14 +286,21 @@ class Model:
         config: type,
         views: Iterable[F] = (),
         deadlock: bool = True,
+        parts: Iterable[str] = (),
         shared: Iterable[Property] = (),
     ) -> Model:
         """The model made of everything declared in a module so far: `MODEL = Model.of(__name__, ...)`.
 
-        `shared` adds properties declared elsewhere. Nothing declared can be forgotten.
+        `parts` names further modules, all of whose declarations belong to the model and come first. `shared` adds
+        properties declared elsewhere. Nothing declared can be forgotten.
         """
-        found = declared_in(module)
-        return cls._build(module.rsplit(".", 1)[-1], state, config, [*found, *shared], tuple(views), deadlock, module)
+        files = [*parts, module]
+        declared = [d for file in files for d in declared_in(file)]
+        for file in files:
+            _none_hidden(file)
+        return cls._build(
+            module.rsplit(".", 1)[-1], state, config, [*declared, *shared], tuple(views), deadlock, module
+        )
 
     @classmethod
     def _build(
@@ -307,14 +314,7 @@ class Model:
         module: str,
     ) -> Model:
         everything = list(declared)
-        namespace = vars(sys.modules[module])
-        for d in namespace.get("__declared__", ()):
-            if namespace.get(d.name) is not d:
-                line = d.function.__code__.co_firstlineno
-                raise LanguageError(f"{d.name} of line {line} is hidden by another definition of that name: rename one")
-        for spelt, value in namespace.items():
-            if getattr(value, "__qualname__", None) in UNFINISHED:
-                raise LanguageError(f"{spelt} is not declared: write its decorator with arguments, as @leads_to(goal)")
+        _none_hidden(module)
         model = cls(
             name,
             state,
@@ -404,6 +404,18 @@ class Model:
 
 UNFINISHED = {f.__qualname__ + ".<locals>.declare" for f in (action, leads_to, _declare)}
 """What a decorator that wants arguments leaves behind if it is written without."""
+
+
+def _none_hidden(module: str) -> None:
+    """Raises `LanguageError` for what a module declares and then hides, or declares by half."""
+    namespace = vars(sys.modules[module])
+    for d in namespace.get("__declared__", ()):
+        if namespace.get(d.name) is not d:
+            line = d.function.__code__.co_firstlineno
+            raise LanguageError(f"{d.name} of line {line} is hidden by another definition of that name: rename one")
+    for spelt, value in namespace.items():
+        if getattr(value, "__qualname__", None) in UNFINISHED:
+            raise LanguageError(f"{spelt} is not declared: write its decorator with arguments, as @leads_to(goal)")
 
 
 def declared_in(module: str) -> list[Declaration]:

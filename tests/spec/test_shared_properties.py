@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reassure import Map, replace
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
 
 

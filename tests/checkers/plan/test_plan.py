@@ -33,7 +33,7 @@ from reassure.checkers.plan.evaluate import (
 )
 from reassure.checkers.plan.kafka_json import Assignment, ClusterFile, read_assignment, read_cluster, write_assignment
 from reassure.checkers.plan.report import lasting
-from reassure.spec.kafka.reassignment import Broker
+from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.vocabulary import GuardRefused
 from tests.models.kraft.test_kafka_vectors import vectors
 from tests.models.kraft.test_kraft import Story, b, partition, seq

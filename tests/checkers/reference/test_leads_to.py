@@ -13,8 +13,8 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.reference.leads_to import Stuck, explored, stuck
 from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import Cluster, Config, Unclean
-from reassure.spec.kafka.reassignment import reassigning, target_of
+from reassure.models.kraft.state import Cluster, Config, Unclean
+from reassure.spec.kafka.partition import reassigning, target_of
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.model_text import PRELUDE, model, module

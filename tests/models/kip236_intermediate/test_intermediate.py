@@ -21,7 +21,7 @@ from reassure.models.kip236_intermediate import intermediate_half_open, intermed
 from reassure.models.kip236_intermediate import reassignment_contexts as contexts
 from reassure.models.kip236_intermediate.drop_set import Cluster, Config, Stage
 from reassure.models.kip236_intermediate.reassignment_contexts import Controller, Flag
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Duties
 from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config

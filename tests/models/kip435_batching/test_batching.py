@@ -23,7 +23,7 @@ from reassure.models.kip435_batching import zookeeper_cluster as zookeeper
 from reassure.models.kip435_batching.rules import allowance, as_in_the_example, as_printed, moves_leader, repaired
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config, Memory, Next
 from reassure.spec.claims import FOLDER, Reading, read
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config

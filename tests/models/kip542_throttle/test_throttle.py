@@ -28,7 +28,7 @@ from reassure.models.kip542_throttle.throttle import (
     total_limit,
     valid,
 )
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay

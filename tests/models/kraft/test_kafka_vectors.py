@@ -11,7 +11,7 @@ import pytest
 from reassure import replace
 from reassure.models.kraft import kafka_controller as rules
 from reassure.models.kraft.kafka_controller import Election, Error, Switches
-from reassure.spec.kafka.reassignment import Broker, Brokers, Partition, reassigning
+from reassure.spec.kafka.partition import Broker, Brokers, Partition, reassigning
 
 FILE = Path(__file__).parents[4] / "shared" / "kafka_vectors.json"
 GROUPS: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text())["groups"] if FILE.is_file() else {}

@@ -11,10 +11,10 @@ from reassure import fill
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.models.kraft import kraft
-from reassure.models.kraft.kraft import AlterPartition, Cluster, Config, Unclean
-from reassure.spec.kafka import reassignment as r
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition, Watched
+from reassure.models.kraft import kraft, properties
+from reassure.models.kraft.state import AlterPartition, Cluster, Config, Unclean
+from reassure.spec.kafka import partition_properties as r
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.interpreter import BoundModel
@@ -260,9 +260,9 @@ STEPS: dict[Property, tuple[tuple[Partition, Partition], tuple[Partition, Partit
     r.completion_moves_leader_only_if_removed: ((MOVE, DONE), (TRIED, replace(DONE, leader=Broker(3))), {}),
     r.completion_raises_leader_epoch: ((MOVE, DONE), (TRIED, replace(DONE, leader_epoch=1)), {}),
     r.reassignment_keeps_min_isr: ((MOVE, DONE), (MOVE, replace(DONE, isr=b(3))), {}),
-    kraft.reassignment_keeps_min_isr_even_if_unclean: ((MOVE, DONE), (MOVE, replace(DONE, isr=b(3))), {}),
+    properties.reassignment_keeps_min_isr_even_if_unclean: ((MOVE, DONE), (MOVE, replace(DONE, isr=b(3))), {}),
     r.leader_has_a_successor: ((MOVE, DONE), (MOVE, replace(DONE, leader=None)), {}),
-    kraft.leader_has_a_successor_even_if_unclean: ((MOVE, DONE), (MOVE, replace(DONE, leader=None)), {}),
+    properties.leader_has_a_successor_even_if_unclean: ((MOVE, DONE), (MOVE, replace(DONE, leader=None)), {}),
     r.successor_is_in_new_isr: ((MOVE, DONE), (MOVE, replace(DONE, isr=b(2), leader=Broker(3))), {}),
     r.cancel_restores_the_originals: ((MOVE, BACK), (MOVE, DONE), {}),
     r.cancel_below_min_isr_is_refused: ((TRIED, TRIED), (TRIED, replace(BACK, isr=b(2))), {}),
@@ -298,21 +298,21 @@ def cluster(p: Partition, **more: Any) -> Cluster:
 
 
 def test_cluster_claims_accept_and_refuse() -> None:
-    assert kraft.leader_holds_everything_committed(cluster(P)) is True
-    assert kraft.leader_holds_everything_committed(cluster(P, complete=b(2))) is False
-    assert kraft.isr_is_unfenced(cluster(P)) is True
-    assert kraft.isr_is_unfenced(cluster(P, unfenced=b(1))) is False
+    assert properties.leader_holds_everything_committed(cluster(P)) is True
+    assert properties.leader_holds_everything_committed(cluster(P, complete=b(2))) is False
+    assert properties.isr_is_unfenced(cluster(P)) is True
+    assert properties.isr_is_unfenced(cluster(P, unfenced=b(1))) is False
     late = AlterPartition(Broker(1), 1, 2, b(1), fill(Broker, Config(), 0))
-    stale = kraft.stale_request_changes_nothing
+    stale = properties.stale_request_changes_nothing
     assert stale(before=cluster(MOVE), after=cluster(MOVE), request=late) is True
     assert stale(before=cluster(MOVE), after=cluster(replace(MOVE, isr=b(1))), request=late) is False
     moving = cluster(MOVE, original=seq(2, 1))
-    assert kraft.cancel_restores_what_was_before(before=moving, after=cluster(BACK)) is True
-    assert kraft.cancel_restores_what_was_before(before=moving, after=cluster(DONE)) is False
-    assert kraft.cancel_restores_the_order(before=moving, after=cluster(BACK)) is False
-    assert kraft.cancel_restores_the_order(before=cluster(MOVE, original=seq(1, 2)), after=cluster(BACK)) is True
+    assert properties.cancel_restores_what_was_before(before=moving, after=cluster(BACK)) is True
+    assert properties.cancel_restores_what_was_before(before=moving, after=cluster(DONE)) is False
+    assert properties.cancel_restores_the_order(before=moving, after=cluster(BACK)) is False
+    assert properties.cancel_restores_the_order(before=cluster(MOVE, original=seq(1, 2)), after=cluster(BACK)) is True
     offline = cluster(partition(seq(1, 2, 3), NOBODY, None, elr=b(2), adding=b(3)), complete=b(2))
-    spared = kraft.cancel_spares_the_eligible
+    spared = properties.cancel_spares_the_eligible
     assert spared(before=offline, after=cluster(replace(BACK, leader=Broker(2)))) is True
     assert spared(before=offline, after=cluster(BACK)) is False
 

@@ -11,9 +11,9 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.models.kraft import kraft_racks
-from reassure.models.kraft.kraft import Cluster, Unclean
 from reassure.models.kraft.kraft_racks import Config, Rack, covered, of, spread, survives_any_rack
-from reassure.spec.kafka.reassignment import Broker, Brokers
+from reassure.models.kraft.state import Cluster, Unclean
+from reassure.spec.kafka.partition import Broker, Brokers
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay

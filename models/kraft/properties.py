@@ -1,0 +1,66 @@
+"""What `kraft` promises beyond the shared properties: about requests, brokers and logs."""
+
+from reassure import invariant, step_property
+from reassure.models.kraft.protocol import alter_partition, current
+from reassure.models.kraft.state import AlterPartition, Cluster, Unclean
+from reassure.spec.kafka.partition import NOBODY, Watched, enough, members, moved
+
+
+@invariant
+def leader_holds_everything_committed(s: Cluster) -> bool:
+    """K12. Otherwise an acknowledged record is gone although nobody allowed data loss.
+
+    An unclean election redefines what is committed, so that only clean elections can break it.
+    """
+    return s.partition.leader is None or s.partition.leader in s.complete
+
+
+@invariant
+def isr_is_unfenced(s: Cluster) -> bool:
+    """K8. Otherwise acks=all producers wait for a dead broker, and leadership may move to it."""
+    return s.partition.isr <= s.unfenced
+
+
+@step_property(on=alter_partition)
+def stale_request_changes_nothing(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
+    """K13. Otherwise a delayed request undoes what was decided after it was sent."""
+    return current(before, request) or after.partition == before.partition
+
+
+@step_property(tags=["cancel"])
+def cancel_restores_what_was_before(before: Cluster, after: Cluster) -> bool:
+    """K9, K14. Otherwise brokers of an abandoned plan stay replicas for good, also after a change of the target."""
+    return after.partition == before.partition or members(after.partition) == frozenset(before.original)
+
+
+@step_property(tags=["cancel"])
+def cancel_restores_the_order(before: Cluster, after: Cluster) -> bool:
+    """K9. Otherwise the preferred leader is another than before, and leadership moves at the next rebalancing."""
+    if frozenset(before.original) != members(after.partition):
+        return True
+    return after.partition == before.partition or after.partition.replicas == before.original
+
+
+@step_property(tags=["start", "retarget", "cancel", "complete"], when=lambda c: c.unclean != Unclean.OFF)
+def reassignment_keeps_min_isr_even_if_unclean(before: Watched, after: Watched) -> bool:
+    """K7 to the letter. K9 contradicts it: where unclean election is allowed, a cancellation is carried out anyway."""
+    if not moved(before.partition, after.partition):
+        return True
+    return not enough(before.partition.isr, before) or enough(after.partition.isr, after)
+
+
+@step_property(tags=["start", "retarget", "cancel", "complete"], when=lambda c: c.unclean != Unclean.OFF)
+def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> bool:
+    """K8 to the letter. K9 contradicts it: the originals may all be down when a cancellation is carried out anyway."""
+    return before.partition.leader is None or after.partition.leader is not None
+
+
+@step_property(tags=["cancel"], when=lambda c: c.unclean != Unclean.OFF)
+def cancel_spares_the_eligible(before: Cluster, after: Cluster) -> bool:
+    """K9, K12. Otherwise a cancellation loses what was committed although a replica that has it is eligible and alive.
+
+    The document's letter allows it: with nobody in sync the election is unclean, whoever is in the ELR.
+    """
+    p, leader = before.partition, after.partition.leader
+    safe = (p.isr | p.elr) & before.unfenced & members(after.partition)
+    return safe == NOBODY or leader is None or leader in before.complete
