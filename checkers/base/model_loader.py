@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import difflib
-import hashlib
 import importlib
 import importlib.util
-import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from reassure import models
+from reassure.checkers.base.digest import digest_of_modules
+from reassure.checkers.base.import_file import import_file
 from reassure.spec.frontend.lowering import LoweredModel, lower_model
-from reassure.spec.language.types import DomainError, IntType, resolve
+from reassure.spec.language.types import IntType, resolve
 from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, hints_of, make_config
-
-OURS = ("reassure.models", "reassure.spec")
-"""Packages of a model's text, wherever the project is installed."""
 
 
 class UnknownModel(Exception):
@@ -42,7 +37,7 @@ def names() -> dict[str, Path]:
 
 
 def find(name: str) -> Path:
-    """The file of a model given by name or path; `UnknownModel` with near names."""
+    """The file of a model given by name, path or dotted name (`pkg.mod`); `UnknownModel` with near names."""
     path = Path(name)
     if own_file(name):
         if not path.is_file():
@@ -51,7 +46,10 @@ def find(name: str) -> Path:
     known = names()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=3)
+    dotted = Path(name.replace(".", "/") + ".py")
+    if "." in name and dotted.is_file():
+        return dotted.resolve()
+    near = [f"{name}.py"] if Path(f"{name}.py").is_file() else difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
     raise UnknownModel(f"no model {name!r}{hint}")
 
@@ -67,7 +65,7 @@ def load(name: str) -> Model:
     Raises `UnknownModel`, or `LanguageError` for a file that is no model or cannot be imported.
     """
     path = find(name)
-    module = _import(path)
+    module = import_file(path)
     model = getattr(module, "MODEL", None)
     if not isinstance(model, Model):
         raise LanguageError(f"{path.name} is no model: it defines no `MODEL = Model.of(...)`")
@@ -77,58 +75,6 @@ def load(name: str) -> Model:
         more = ", ".join(missing)
         raise LanguageError(f"{path.name} declares {more}, but its MODEL lacks it: MODEL = ....adding({more})")
     return model
-
-
-def _import(path: Path) -> ModuleType:
-    base = home().resolve()
-    try:
-        if path.resolve().is_relative_to(base):
-            dotted = ".".join(["reassure.models", *path.resolve().relative_to(base).with_suffix("").parts])
-            return importlib.import_module(dotted)
-        # A file of one's own: its name, and its folder for what it imports.
-        name = _module_name(path)
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise LanguageError(f"{path.name} is no Python file")
-        made = importlib.util.module_from_spec(spec)
-        if str(path.parent) not in sys.path:
-            sys.path.append(str(path.parent))
-        sys.modules[name] = made
-        spec.loader.exec_module(made)
-        return made
-    except (LanguageError, DomainError):
-        raise
-    except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
-        where = ""
-        if not isinstance(error, SyntaxError):  # which says where itself
-            trace = error.__traceback__
-            while trace is not None:
-                if trace.tb_frame.f_code.co_filename == str(path):
-                    where = f" (line {trace.tb_lineno})"
-                trace = trace.tb_next
-        raise LanguageError(f"{path.name} cannot be imported: {type(error).__name__}: {error}{where}") from error
-
-
-def _module_name(path: Path) -> str:
-    """The name to import a file of one's own under: never that of another module (`json.py` is a fine model)."""
-    stem = path.stem.replace(".", "_")
-    name, package = stem, "own"
-    while _taken(name, path):
-        name, package = f"{package}.{stem}", package + "_"  # a model is called by the last part
-    return name
-
-
-def _taken(name: str, path: Path) -> bool:
-    """Whether a module name means another file."""
-    if name in sys.modules:
-        return getattr(sys.modules[name], "__file__", None) != str(path)
-    there = None if "." in name else importlib.util.find_spec(name)
-    return there is not None and there.origin != str(path)
-
-
-def digest(model: Model) -> str:
-    """SHA-256 over the text of every file the model is made of: its own, those it imports, the language."""
-    return _digest(sources(model))
 
 
 def function(name: str) -> tuple[Callable[[], Any], str]:
@@ -145,50 +91,7 @@ def function(name: str) -> tuple[Callable[[], Any], str]:
     found = getattr(module, called, None)
     if not callable(found):
         raise LanguageError(f"{dotted} has no function {called}")
-    return found, _digest(_files([inside]))
-
-
-def _digest(paths: set[str]) -> str:
-    files = {Path(p).resolve() for p in paths}
-    # Ordered by what is in them, so that it does not matter where they lie.
-    texts = sorted(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files)
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
-
-
-def sources(model: Model) -> set[str]:
-    """The files of a model's text: modules of its declarations and what they import, but for libraries."""
-    start = {model.module, model.state.__module__, model.config.__module__}
-    start |= {d.function.__module__ for d in model.declarations()}
-    return _files(start)
-
-
-def _files(start: Iterable[str]) -> set[str]:
-    """The files of modules and of what they import."""
-    pending, seen, files = list(start), set(), set()
-    python = str(Path(dataclasses.__file__).parent)
-    while pending:
-        name = pending.pop()
-        module = sys.modules.get(name)
-        path = getattr(module, "__file__", None)
-        if name in seen or module is None or path is None:
-            continue
-        seen.add(name)
-        if not name.startswith(OURS) and (path.startswith(python) or "site-packages" in path):
-            continue
-        files.add(path)
-        pending += _imports(module, path)
-    return files
-
-
-def _imports(module: ModuleType, path: str) -> Iterator[str]:
-    """The names of what a module imports, by its text: a constant does not say where it comes from."""
-    for node in ast.walk(ast.parse(Path(path).read_bytes())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            given = "." * node.level + (node.module or "")
-            base = importlib.util.resolve_name(given, module.__package__) if node.level else given
-            yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
+    return found, digest_of_modules([inside])
 
 
 def settings(model: Model, pairs: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 @dataclass
 class SearchOptions:
-    """SearchOptions that every engine takes. budget: seconds. memory: bytes. properties: names or patterns (empty: all)."""
+    """Options that every engine takes. budget: seconds. memory: bytes. properties: names or patterns (empty: all)."""
 
     properties: list[str] = field(default_factory=list)
     depth: int | None = None

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
+from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel, bind, digest, load, settings
+from reassure.checkers.base.model_loader import UnknownModel, bind, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
 from reassure.spec.frontend.lowering import LoweredModel, SubsetError

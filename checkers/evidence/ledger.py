@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.model_loader import UnknownModel, bind, digest, function, home, load, settings
+from reassure.checkers.base.model_loader import UnknownModel, bind, function, home, load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, PropertyResult

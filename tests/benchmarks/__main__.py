@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.model_loader import bind, digest, load, settings
+from reassure.checkers.base.digest import digest
+from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run

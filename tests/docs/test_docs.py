@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish as evidence
+from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.model_loader import digest, load
+from reassure.checkers.base.model_loader import load
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import ledger
 

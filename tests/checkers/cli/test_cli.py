@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.model_loader import digest, load
 from reassure.checkers.cli.main import main
 
 ROOT = Path(__file__).parents[3]
@@ -224,27 +223,6 @@ def test_a_model_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.Cap
     assert there is None or sys.modules[name.removesuffix(".py")] is there
 
 
-def test_the_digest_is_of_what_constants_come_from(tmp_path: Path) -> None:
-    path = tmp_path / "idea.py"
-    path.write_text("from limits_of_idea import LIMIT\n" + SMALL)
-    made = []
-    for limit in (1, 2):
-        (tmp_path / "limits_of_idea.py").write_text(f"LIMIT = {limit}\n")
-        made.append(digest(load(str(path))))
-    assert made[0] != made[1]
-
-
-def test_the_digest_is_of_the_text(tmp_path: Path) -> None:
-    """Wherever the files lie; and any change of the text changes it."""
-    made = []
-    for folder, text in (("a", SMALL), ("b", SMALL), ("c", SMALL + "# more\n")):
-        (tmp_path / folder).mkdir()
-        path = tmp_path / folder / "idea.py"
-        path.write_text(text)
-        made.append(digest(load(str(path))))
-    assert made[0] == made[1] != made[2]
-
-
 def test_refusals_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
     text = text.replace("    poured = min(s.small, 5 - s.big)", "    for x in (1,):\n        pass\n    poured = [3]")
@@ -370,7 +348,7 @@ def test_a_trace_of_a_file_of_ones_own(
     code, out, err = said(capsys, "replay", str(path))
     assert (code, err) == (0, ""), err
     assert "goal_not_reached is violated at its end" in out
-    (tmp_path / "die_hard.py").write_text(text + "# more\n")
+    (tmp_path / "die_hard.py").write_text(text + "MORE = 1\n")
     code, _, err = said(capsys, "replay", str(path))
     assert (code, "has changed since" in err) == (0, True)
     (tmp_path / "die_hard.py").unlink()

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import bind, digest, load
+from reassure.checkers.base.model_loader import bind, load
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reassure.checkers.base.model_loader import bind, digest, load
+from reassure.checkers.base.digest import digest
+from reassure.checkers.base.model_loader import bind, load
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run

@@ -1,0 +1,115 @@
+"""The digest of a model's text: what it means, not how it is written down.
+
+It is taken over the syntax trees of the modules that a model is made of. Docstrings, comments, formatting and the names
+of files do not count: a module that is imported counts by its own digest, wherever it lies. Traces, certificates, the
+ledger and run directories carry the digest; where it differs, what they say is of another text.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+from reassure.spec.language.vocabulary import Model
+
+OURS = "reassure"
+"""The package of the language and of the models that come with it, wherever it is installed."""
+STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
+
+
+def digest(model: Model) -> str:
+    """SHA-256, in hexadecimal, of a model's text: its own modules and what they import, but for libraries."""
+    start = {model.module, model.state.__module__, model.config.__module__}
+    return digest_of_modules(start | {d.function.__module__ for d in model.declarations()})
+
+
+def digest_of_modules(names: Iterable[str]) -> str:
+    """SHA-256, in hexadecimal, of the text of imported modules, whatever their order and their names."""
+    digests = _ModuleDigests()
+    return _sha256(" ".join(sorted({digests.of(name) for name in sorted(names)})))
+
+
+class _ModuleDigests:
+    """Digests of modules, each found once."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """The digest of a module of ours; of a library, its name."""
+        if name not in self.known:
+            self.known[name] = "cycle"  # what a module says of one that imports it is in the other's text
+            module = sys.modules.get(name)
+            text = source(name, module) if module is not None else None
+            self.known[name] = name if text is None else _sha256(" ".join(self._tree(ast.parse(text), module)))
+        return self.known[name]
+
+    def _tree(self, node: ast.AST, module: ModuleType | None) -> Iterator[str]:
+        """The tree in one line. Empty fields are left out: Python versions differ in which they have."""
+        if isinstance(node, ast.ImportFrom):
+            yield from self._imported_names(node, module)
+            return
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield f"(import {self.of(alias.name)} {alias.asname or alias.name})"
+            return
+        yield f"({type(node).__name__}"
+        for field in node._fields:
+            if field in ("kind", "type_comment"):
+                continue
+            value = getattr(node, field, None)
+            if value is None and not (isinstance(node, ast.Constant) and field == "value"):
+                continue
+            if value != []:
+                yield f"{field}="
+                yield from self._value(value, module)
+        yield ")"
+
+    def _value(self, value: object, module: ModuleType | None) -> Iterator[str]:
+        if isinstance(value, ast.AST):
+            yield from self._tree(value, module)
+        elif isinstance(value, list):
+            yield "["
+            for item in value:
+                if not _is_text_only(item):
+                    yield from self._value(item, module)
+            yield "]"
+        else:
+            yield f"{type(value).__name__}:{value!r}"
+
+    def _imported_names(self, node: ast.ImportFrom, module: ModuleType | None) -> Iterator[str]:
+        package = module.__package__ if module is not None else None
+        given = "." * node.level + (node.module or "")
+        base = importlib.util.resolve_name(given, package) if node.level else given
+        for alias in node.names:
+            inner = f"{base}.{alias.name}"
+            if inner in sys.modules:
+                yield f"(import {self.of(inner)} {alias.asname or alias.name})"
+            else:
+                yield f"(from {self.of(base)} {alias.name} {alias.asname or alias.name})"
+
+
+def source(name: str, module: ModuleType) -> str | None:
+    """The text of a module of a model, also from a zip; None of a library or what is no Python text."""
+    path = getattr(module, "__file__", None)
+    if path is None:
+        return None
+    if name.split(".")[0] != OURS and (path.startswith(STANDARD_LIBRARY) or "site-packages" in path):
+        return None
+    read = getattr(module.__loader__, "get_source", None)
+    return read(name) if read is not None else None
+
+
+def _is_text_only(item: object) -> bool:
+    """Whether a statement is a string by itself: a docstring, of a module, class, function or attribute."""
+    return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) and isinstance(item.value.value, str)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

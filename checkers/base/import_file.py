@@ -1,0 +1,107 @@
+"""Imports a model's file: one that comes with the project, one in a package, or one that lies by itself."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from reassure.spec.language.types import DomainError
+from reassure.spec.language.vocabulary import LanguageError
+
+PROGRAM = Path(next(iter(sys.modules["reassure"].__path__)))
+"""The folder of the package `reassure`."""
+
+
+def import_file(path: Path) -> ModuleType:
+    """The module of a file; `LanguageError`, with the file and line of the cause, if it cannot be imported.
+
+    A file in a package (its folder has an `__init__.py`) is imported by its dotted name, so that relative imports
+    work. A file that lies by itself is imported under its own name, and finds what lies beside it.
+    """
+    try:
+        program = (PROGRAM / "models").resolve()
+        if path.resolve().is_relative_to(program):
+            inner = path.resolve().relative_to(program).with_suffix("").parts
+            return importlib.import_module(".".join(["reassure.models", *inner]))
+        packages, root = _packages(path)
+        if str(root) not in sys.path:
+            sys.path.append(str(root))
+        dotted = ".".join([*packages, path.stem])
+        if packages and not _package_taken(packages, root):
+            return importlib.import_module(dotted)
+        return _import_by_path(_free_name(path), path)
+    except (LanguageError, DomainError):
+        raise
+    except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
+        raise LanguageError(f"{path.name} cannot be imported: {_told(error, path)}") from error
+
+
+def _packages(path: Path) -> tuple[list[str], Path]:
+    """The packages that a file is in, outermost first, and the folder that holds the outermost."""
+    names: list[str] = []
+    folder = path.parent
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return names, folder
+
+
+def _package_taken(packages: list[str], root: Path) -> bool:
+    """Whether the outermost package's name means another folder."""
+    loaded = sys.modules.get(packages[0])
+    found = loaded.__spec__ if loaded is not None else importlib.util.find_spec(packages[0])
+    places = found.submodule_search_locations if found is not None else None
+    return not any(Path(place).resolve() == (root / packages[0]).resolve() for place in places or [])
+
+
+def _import_by_path(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise LanguageError(f"{path.name} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _free_name(path: Path) -> str:
+    """A module name that no other file has: `json.py` is a fine model. A model is called by the last part."""
+    stem = path.stem.replace(".", "_")
+    name, package = stem, "own"
+    while _taken(name, path):
+        name, package = f"{package}.{stem}", package + "_"
+    return name
+
+
+def _taken(name: str, path: Path) -> bool:
+    """Whether a module name means another file."""
+    if name in sys.modules:
+        return getattr(sys.modules[name], "__file__", None) != str(path)
+    found = None if "." in name else importlib.util.find_spec(name)
+    return found is not None and found.origin != str(path)
+
+
+def _told(error: BaseException, path: Path) -> str:
+    """The error in one line, with the file and line of the user's text that it comes from."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):  # names its place itself
+        return text
+    if isinstance(error, ImportError) and "relative import" in text:
+        return f"{text}; a relative import needs an __init__.py in {path.parent.name}/"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if _of_a_model(f.filename)]
+    if not frames:
+        return text
+    place = Path(frames[-1].filename)
+    line = f"line {frames[-1].lineno}" if place == path else f"{place.name}, line {frames[-1].lineno}"
+    return f"{text} ({line})"
+
+
+def _of_a_model(filename: str) -> bool:
+    """Whether a file of a traceback is a model's, not the interpreter's, a library's or this program's."""
+    path = Path(filename)
+    ours = path.is_relative_to(PROGRAM) and not path.is_relative_to(PROGRAM / "models")
+    return path.is_file() and not ours and not {"site-packages", "importlib"} & set(path.parts)

@@ -1,0 +1,112 @@
+"""The digest changes with what a model means, and with nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.digest import digest
+from reassure.checkers.base.model_loader import load
+
+MODEL = '''"""A counter."""
+from dataclasses import dataclass
+from typing import Annotated
+
+from reassure import Model, Range, action, initial, invariant, replace, require
+from rules import step
+
+@dataclass(frozen=True)
+class Config:
+    top: Annotated[int, Range(1, 5)] = 3
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 5)]
+    """How far it counted."""
+
+@initial
+def start(c: Config) -> State:
+    return State(0)
+
+@action(who="clock")
+def tick(s: State) -> State:
+    """Counts."""
+    require(s.n < 3)  # not further
+    return replace(s, n=s.n + step())
+
+@invariant
+def small(s: State) -> bool:
+    """It stays small."""
+    return s.n <= 3
+
+MODEL = Model.of(__name__, state=State, config=Config)
+'''
+RULES = '"""What a step is."""\n\ndef step() -> int:\n    return 1\n'
+numbers = itertools.count()
+
+
+@pytest.fixture
+def taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """The digest of a model's text with the text of the module that it imports."""
+
+    def digest_of(model: str = MODEL, rules: str = RULES, name: str = "counter", imported: str = "rules") -> str:
+        folder = tmp_path / f"v{next(numbers)}"
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(model)
+        (folder / f"{imported}.py").write_text(rules)
+        with monkeypatch.context() as patch:
+            for module in (name, imported):
+                patch.delitem(sys.modules, module, raising=False)
+            patch.syspath_prepend(str(folder))
+            made = digest(load(str(folder / f"{name}.py")))
+            for module in (name, imported):
+                patch.delitem(sys.modules, module, raising=False)
+        return made
+
+    return digest_of
+
+
+def test_words_do_not_count(taken) -> None:  # type: ignore[no-untyped-def]
+    expected = taken()
+    assert len(expected) == 64
+    assert taken(MODEL.replace('"""Counts."""', '"""Goes on by a step."""')) == expected
+    assert taken(MODEL.replace('    """Counts."""\n', "")) == expected
+    assert taken(MODEL.replace("  # not further", "")) == expected
+    assert taken(MODEL.replace("s.n < 3", "(s.n   <   3)")) == expected
+    assert taken(MODEL.replace('    """How far it counted."""\n', "")) == expected
+    assert taken(rules=RULES.replace("What a step is.", "A step.")) == expected
+
+
+def test_names_of_files_do_not_count(taken) -> None:  # type: ignore[no-untyped-def]
+    moved = taken(MODEL.replace("from rules import", "from moved_rules import"), imported="moved_rules")
+    assert moved == taken() == taken(name="renamed_counter")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("s.n < 3", "s.n <= 3"),
+        ("s.n < 3", "3 > s.n"),
+        ("Range(0, 5)", "Range(0, 6)"),
+        ('who="clock"', 'who="wall"'),
+        ("def small", "def tiny"),
+        ("top: Annotated[int, Range(1, 5)] = 3", "top: Annotated[int, Range(1, 5)] = 4"),
+        ("s.n + step()", "s.n - step()"),
+    ],
+)
+def test_meaning_counts(old: str, new: str, taken) -> None:  # type: ignore[no-untyped-def]
+    assert old in MODEL
+    assert taken(MODEL.replace(old, new)) != taken()
+
+
+def test_what_is_imported_counts(taken) -> None:  # type: ignore[no-untyped-def]
+    assert taken(rules=RULES.replace("return 1", "return 2")) != taken()
+    assert taken(rules=RULES.replace("return 1", "return True")) != taken()
+
+
+def test_shipped_models_differ() -> None:
+    names = ("kraft", "kraft_kafka", "core", "die_hard", "epoch_unchecked", "retarget_unchecked")
+    assert len({digest(load(name)) for name in names}) == len(names)

@@ -1,0 +1,78 @@
+"""Models in a user's own folders: by themselves, in packages, beside packages that have the names of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+VARIANT = """
+from reassure import Model
+from reassure.models.examples import die_hard
+MODEL = die_hard.MODEL.without('goal_not_reached')
+"""
+RELATIVE = VARIANT.replace("'goal_not_reached'", "name") + "\n"
+
+
+def reassure(folder: Path, *words: str) -> tuple[int, str, str]:
+    """The command's exit code, output and messages, run in a folder by a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-m", "reassure", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def written(folder: Path, **files: str) -> Path:
+    """The folder with files; a double underscore in a name is a slash."""
+    for name, text in files.items():
+        path = folder / (name.replace("__init__", "INIT").replace("__", "/").replace("INIT", "__init__") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("package", ["models", "spec", "checkers", "protocols"])
+@pytest.mark.parametrize("named", ["{}/lease.py", "{}.lease"])
+def test_a_package_of_any_name(package: str, named: str, tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / package / "names.py").write_text("name = 'goal_not_reached'\n")
+    (tmp_path / package / "lease.py").write_text(f"from .names import name\nfrom {package} import names\n" + RELATIVE)
+    code, out, err = reassure(folder, "check", named.format(package), "--engine=reference")
+    assert (code, err) == (0, "")
+    assert out.startswith("lease ")
+    code, out, err = reassure(folder, "check", "die_hard", "--engine=reference")
+    assert code == 12
+
+
+def test_nested_packages(tmp_path: Path) -> None:
+    written(tmp_path, a____init__="", a__b____init__="", a__name="name = 'goal_not_reached'\n")
+    (tmp_path / "a" / "b" / "__init__.py").write_text("")
+    (tmp_path / "a" / "b" / "mine.py").write_text("from ..name import name\n" + RELATIVE)
+    code, _, err = reassure(tmp_path, "check", "a/b/mine.py", "--engine=reference")
+    assert (code, err) == (0, "")
+
+
+def test_a_relative_import_without_a_package(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from .names import name\n" + RELATIVE)
+    code, _, err = reassure(tmp_path, "check", "mine.py")
+    assert code == 150
+    assert "a relative import needs an __init__.py in" in err
+
+
+def test_an_error_is_told_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text("from typing import Annotated\n\nWIDE = Annotated[int, Rnage(0, 3)]\n")
+    (tmp_path / "mine.py").write_text("import parts\n" + VARIANT)
+    code, _, err = reassure(tmp_path, "check", "mine.py")
+    assert code == 150
+    assert "NameError: name 'Rnage' is not defined (parts.py, line 3)" in err
+
+
+def test_a_name_without_its_suffix(tmp_path: Path) -> None:
+    (tmp_path / "preferred.py").write_text(VARIANT)
+    code, _, err = reassure(tmp_path, "check", "preferred")
+    assert code == 64
+    assert "did you mean preferred.py?" in err
