@@ -71,6 +71,7 @@ def _spark(asked: CheckRequest) -> Engine:
 
 
 ENGINES: dict[str, Engine] = {"native": _native, "reference": _reference}
+EXHAUSTIVE_ENGINES = tuple(ENGINES)
 ENGINE_NAMES = ("native", "reference", "spark")
 DEFAULT_ENGINE = "native"
 
@@ -154,6 +155,7 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     verdict.accept_clipping = asked.accept_clipping
     verdict.not_applicable = [p.name for p in bound.not_applicable]
     verdict.asked = {n for n in claimed if asked.options.properties and asked.options.wants(n)}
+    verdict.settings = asked.set
     verdict.repro = asked.repro()
     if not claimed:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")

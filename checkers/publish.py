@@ -20,6 +20,7 @@ from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import run
 from reassure.checkers.cli.main import main as command
 from reassure.checkers.evidence import gate, ledger
@@ -46,8 +47,7 @@ class Result:
 
     def stem(self, finding: PropertyResult) -> str:
         """The name of a counterexample's files."""
-        chosen = "-".join(re.sub(r"[^a-z0-9]+", "-", s.lower()) for s in self.check.asked.set)
-        return "--".join(p for p in (self.verdict.model, chosen, finding.name) if p)
+        return trace_stem(self.verdict.model, self.check.asked.set, finding.name)
 
 
 def results(path: Path = ROOT / "gate.toml", first_only: bool = False) -> list[Result]:

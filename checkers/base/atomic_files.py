@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -27,5 +28,9 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """Writes a run record as JSON, atomically."""
-    write_atomically(path, json.dumps(record, indent=2) + "\n")
+    """Writes a run record as JSON, atomically; the path `-` is standard output."""
+    text = json.dumps(record, indent=2) + "\n"
+    if path == Path("-"):
+        sys.stdout.write(text)
+    else:
+        write_atomically(path, text)

@@ -104,6 +104,8 @@ class CheckResult:
     stopped: Stop | None = None
     """Why the run ended; None while it runs."""
     accept_clipping: bool = False
+    settings: list[str] = field(default_factory=list)
+    """KEY=VALUE, as they were given."""
     repro: str = ""
     exhaustive: bool = True
     """Whether a complete run has tried every way to reach a cover."""

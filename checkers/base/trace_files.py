@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,15 @@ from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, CoverResult, PropertyResult
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
+
+
+def trace_stem(model: str, settings: Iterable[str], name: str, method: str = "check") -> str:
+    """The name, without suffix, of the files of a trace. settings: KEY=VALUE, in any order.
+
+    Traces of two configurations, or of two methods, never have the same name.
+    """
+    chosen = "-".join(re.sub(r"[^a-z0-9]+", "-", pair.lower()) for pair in sorted(settings))
+    return "--".join(part for part in (model, chosen, method if method != "check" else "", name) if part)
 
 
 def results(verdict: CheckResult) -> list[PropertyResult | CoverResult]:
@@ -35,7 +46,7 @@ def write_traces(verdict: CheckResult, bound: BoundModel, folder: Path) -> dict[
     written = {}
     for found in results(verdict):
         if found.trace is not None:
-            path = folder / f"{verdict.model}--{found.name}.itf.json"
+            path = folder / f"{trace_stem(verdict.model, verdict.settings, found.name)}.itf.json"
             write_atomically(path, to_itf(found.trace, bound))
             written[found.name] = str(path)
     return written

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.evidence import ledger
 from reassure.checkers.evidence import pages as ledger_page
@@ -29,6 +30,7 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
     if not chosen:
         raise Failure(Exit.NOTHING, "there are no claims")
     if args.refresh:
+        _must_be_writable()
         progress = Progress()
         try:
             ledger.refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
@@ -50,3 +52,9 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
         ledger_page.tell_table(found, console)
         ledger_page.tell_counts(found, console)
     return code
+
+
+def _must_be_writable() -> None:
+    """The ledger belongs to a checkout: an installed package is never written into."""
+    if ledger.PATH == ledger.INSTALLED and not (home().resolve().parent / "pyproject.toml").is_file():
+        raise Failure(Exit.USAGE, "claims --refresh writes the ledger of a checkout; this is an installed package")

@@ -7,7 +7,6 @@ everything else only reads, so that `reassure claims` answers at once and says w
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -22,7 +21,7 @@ from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, PropertyResult
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.base.trace_files import results
+from reassure.checkers.base.trace_files import results, trace_stem
 from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest, run
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
@@ -35,7 +34,8 @@ from reassure.spec.semantics.trace import Trace, from_itf, read_itf, to_itf
 
 SCHEMA = 1
 TRACES = home().parent / "counterexamples"
-PATH = TRACES / "ledger.json"
+PATH = INSTALLED = TRACES / "ledger.json"
+"""The ledger that comes with the project."""
 TABLE = "X3"
 """The claim whose readings are the rows of the table of shared promises."""
 SURE = ("holds", "holds_within_bounds", "proved", "reached")
@@ -54,10 +54,8 @@ class Work:
         return " ".join([self.method, self.subject, *self.pairs])
 
     def stem(self, name: str) -> str:
-        """The name of a trace's files, as `checkers.publish` names those of the gate."""
-        chosen = "-".join(re.sub(r"[^a-z0-9]+", "-", pair.lower()) for pair in self.pairs)
-        how = "" if self.method == "check" else self.method
-        return "--".join(part for part in (self.subject, chosen, how, name) if part)
+        """The name of a trace's files."""
+        return trace_stem(self.subject, self.pairs, name, self.method)
 
 
 def work(reading: Reading) -> Work:

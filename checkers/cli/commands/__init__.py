@@ -1,0 +1,47 @@
+"""The commands: a module each, imported when its command is given.
+
+A module has `configure(parser)`, which declares the options, and `run(args, console)`, which gives the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import Protocol, cast
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit
+
+COMMANDS = {
+    "models": "list the models and their settings",
+    "check": "search every reachable state of a model",
+    "simulate": "take random walks through a model: finds bugs, proves nothing",
+    "prove": "prove invariants for runs of any length, or refute them",
+    "verify": "check a certificate of `prove` with a fresh solver",
+    "guards": "remove each guard in turn: which properties depend on it?",
+    "stuck": "find states from which a goal is unreachable on every path",
+    "sweep": "check every configuration of a grid as one Spark job",
+    "query": "ask SQL of the state space that a Spark run has kept",
+    "replay": "execute a trace in plain Python",
+    "show": "print a trace as text, Markdown, a diagram or ITF",
+    "plan": "check a reassignment of a real cluster, or propose one",
+    "gate": "run all checks of a file; exit with the most severe code",
+    "claims": "print what the documents promise, and the verdicts",
+}
+"""Every command, with what it does."""
+
+
+class Command(Protocol):
+    """A module of this package."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Declares the options."""
+
+    def run(self, args: argparse.Namespace, console: Console) -> Exit:
+        """Carries the command out."""
+
+
+def command(name: str) -> Command:
+    """The module of a command."""
+    return cast(Command, importlib.import_module(f"{__name__}.{name}"))

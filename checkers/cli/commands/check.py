@@ -1,0 +1,51 @@
+"""`reassure check`: every reachable state of a model, and what is true of them."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import positive, size
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.check import DEFAULT_ENGINE, ENGINE_NAMES, CheckRequest
+from reassure.checkers.cli.parser import (
+    clipping_option,
+    common_options,
+    search_options,
+    spark_options,
+    spark_settings,
+)
+from reassure.checkers.cli.reporting import run_and_report
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    common_options(parser)
+    search_options(parser)
+    parser.add_argument(
+        "--engine", choices=ENGINE_NAMES, default=DEFAULT_ENGINE, help=f"what searches (default: {DEFAULT_ENGINE})"
+    )
+    parser.add_argument("--depth", type=positive, metavar="N", help="stop after N levels; initial states are level 1")
+    parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
+    clipping_option(parser)
+    spark_options(parser)
+    parser.add_argument(
+        "--partitions", type=positive, metavar="N", help="Spark: owners of the visited states (default: two a core)"
+    )
+    parser.add_argument("--out", metavar="DIR", help="Spark: keep the run here, with the state space for `query`")
+    parser.add_argument(
+        "--fingerprints", action="store_true", help="Spark: keep 120 bits of each visited state; not exact"
+    )
+    parser.add_argument("--no-data", action="store_true", help="Spark: with --out, keep only what --resume needs")
+    parser.add_argument("--resume", metavar="DIR", help="Spark: continue the run that was begun there")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches, reports, and writes what is asked for."""
+    options = SearchOptions(
+        args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness
+    )
+    spark = spark_settings(args)
+    request = CheckRequest(args.model, args.set, args.engine, options, args.accept_clipping, cluster=spark)
+    return run_and_report(request, args, console)

@@ -1,0 +1,26 @@
+"""`reassure claims`: what the documents promise, and the verdicts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.cli.files import must_be_writable
+from reassure.checkers.evidence import command
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--claim", action="append", default=[], metavar="ID", help="only this claim; repeatable")
+    parser.add_argument("--table", action="store_true", help="only the table of shared promises")
+    parser.add_argument("--format", choices=["text", "md", "html"], default="text", help="default: text")
+    parser.add_argument("--refresh", action="store_true", help="first run what is missing or stale")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as data")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Prints the claims."""
+    must_be_writable(args.json, "--json")
+    return command.answer(args, console)

@@ -1,0 +1,45 @@
+"""`reassure prove`: safety for runs of any length, by Z3."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import positive, seed
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import METHODS, ProofOptions, SearchOptions
+from reassure.checkers.check import CheckRequest
+from reassure.checkers.cli.files import must_be_writable
+from reassure.checkers.cli.parser import clipping_option, common_options
+from reassure.checkers.cli.reporting import run_and_report
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    common_options(parser)
+    parser.add_argument(
+        "--method", choices=METHODS, default="auto", help="auto (default): bounded search, then induction"
+    )
+    parser.add_argument("--depth", type=positive, metavar="N", help="states of bounded search and of k-induction")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="Z3's; another may find another proof")
+    clipping_option(parser)
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the inductive invariant")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Proves or refutes, reports, and writes the certificate."""
+    must_be_writable(args.certificate, "--certificate")
+    if args.depth is not None and args.method in ("induction", "pdr"):
+        raise Failure(Exit.USAGE, f"--depth is for bmc, k-induction and auto: {args.method} has none")
+    options = SearchOptions(args.property, None, args.budget, None, 1, False, False)
+    proof = ProofOptions(args.method, args.depth, args.seed)
+    request = CheckRequest(args.model, args.set, f"prove:{args.method}", options, args.accept_clipping, proof=proof)
+    code = run_and_report(request, args, console)
+    if args.certificate:
+        if request.certificate is None:
+            missing = "nothing was proved by induction: no certificate"
+            raise Failure(code if code is not Exit.OK else Exit.NOTHING, missing)
+        request.certificate.write(args.certificate)
+        console.print(f"certificate: {args.certificate}", style="dim", markup=False, soft_wrap=True)
+    return code

@@ -1,0 +1,37 @@
+"""`reassure query`: SQL over the state space that a Spark run has kept."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.cli.parser import note, spark_options, spark_settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR", help="as given to check --engine spark --out DIR")
+    parser.add_argument("sql", metavar="SQL", help="over the tables states, edges, levels, properties")
+    parser.add_argument("--format", choices=["table", "csv", "json"], default="table", help="default: table")
+    parser.add_argument("--limit", type=int, default=1000, metavar="N", help="rows printed (default: 1000; 0: all)")
+    spark_options(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Asks, and prints the rows."""
+    from reassure.checkers.spark.run_directory import RunDirectoryError
+    from reassure.checkers.spark.session import JobFailed, NoSpark
+    from reassure.checkers.spark.sql import QueryError, query, show
+
+    if args.limit < 0:
+        raise Failure(Exit.USAGE, f"--limit {args.limit} is less than nothing")
+    try:
+        names, rows, more = query(args.dir, args.sql, spark_settings(args), args.limit)
+    except (QueryError, RunDirectoryError) as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+    show(names, rows, args.format, console)
+    note(f"note: only the first {args.limit:,} rows; --limit 0 gives all" if more else "")
+    return Exit.OK

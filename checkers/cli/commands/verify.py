@@ -1,0 +1,46 @@
+"""`reassure verify`: a certificate checked by a fresh solver."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import names
+from reassure.checkers.base.prepare import prepare
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("certificate", type=Path, metavar="FILE", help="as written by prove --certificate FILE")
+    parser.add_argument("--model", metavar="MODEL", help="where the model is now")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Checks the certificate, and prints what it proves or what is wrong with it."""
+    from reassure.checkers.symbolic import certificate
+    from reassure.checkers.symbolic.houdini import Scout
+
+    try:
+        found = certificate.read(args.certificate)
+        pairs = [f"{k}={v}" for k, v in found.config.items()]
+        if not args.model and found.model not in names():
+            raise certificate.CertificateError(f"{args.certificate} is of a model of its own file: give --model FILE")
+        bound, lowered, sha = prepare(args.model or found.model, pairs)
+        if sha != found.model_sha256:
+            raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
+        wrong = certificate.verify(found, lowered)
+        left = certificate.open_bounds(found, lowered) if not wrong else {}
+        scout = Scout(bound, lowered, sha)
+        rows = scout.some(scout.reachable(), 200)
+        wrong += certificate.refuted_by(found, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
+    except certificate.CertificateError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    for line in wrong:
+        console.print(line, markup=False, soft_wrap=True)
+    if wrong:
+        return Exit.EXPECTATION
+    for line in certificate.told(found, len(rows), left):
+        console.print(line, markup=False, soft_wrap=True)
+    return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE

@@ -1,0 +1,76 @@
+"""Files that a command reads and writes: failing before the search, not after it."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.prepare import plain
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
+
+STANDARD_OUTPUT = Path("-")
+
+
+def must_be_writable(path: Path | None, option: str) -> None:
+    """`Failure` if a file (of `--trace-dir`: a folder) cannot be written."""
+    if path is None or path == STANDARD_OUTPUT:
+        return
+    if path.exists() and not path.is_file() and not path.is_dir():  # /dev/null
+        return
+    folder = path if option == "--trace-dir" else path.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if option != "--trace-dir" and path.is_dir():
+            raise IsADirectoryError(21, "it is a directory")
+    except OSError as error:
+        raise Failure(Exit.SYSTEM, f"{option} {path} cannot be written: {error.strerror}") from None
+
+
+def outputs_must_be_writable(args: argparse.Namespace) -> None:
+    """As `must_be_writable`, of `--json` and `--trace-dir`."""
+    must_be_writable(args.json, "--json")
+    must_be_writable(args.trace_dir, "--trace-dir")
+
+
+def name_traces(paths: list[str], console: Console) -> None:
+    """Prints where traces were written to."""
+    for path in paths:
+        console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
+
+
+def read_trace(path: Path, model: str | None) -> tuple[Trace, BoundModel, str]:
+    """A trace file with the model it is of (or another one, given by name), and a note if that has changed."""
+    try:
+        data = read_itf(path)
+    except TraceError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    meta = data["#meta"]
+    name = model or _file_of(meta, path) or meta.get("model")
+    if not name:
+        raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
+    bound, sha = plain(name, [f"{k}={v}" for k, v in meta.get("config", {}).items()])
+    try:
+        trace = from_itf(data, bound)
+    except TraceError as error:
+        raise Failure(Exit.TRACE, f"{path} is no trace of {name}: {error}") from None
+    stale = meta.get("model_sha256", sha) != sha
+    return trace, bound, f"note: the text of {name} has changed since the trace was found" if stale else ""
+
+
+def _file_of(meta: dict[str, Any], trace: Path) -> str | None:
+    """The file of a model of one's own: from here, or from where the trace lies."""
+    named = meta.get("model_file")
+    if not named:
+        return None
+    found = next((p for p in (Path(named), trace.parent / named) if p.is_file()), None)
+    if found is None:
+        raise Failure(Exit.USAGE, f"{trace} is of the model in {named}, which is not there; give --model")
+    return str(found)
