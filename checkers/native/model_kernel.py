@@ -38,6 +38,8 @@ DEAD: Flag = (0, 62)
 MOST_SUCCESSORS = 1 << 26
 """Successors of one state for which there is room."""
 NAMES = ("check", "expand")
+LEVEL = 3
+"""Of optimisation: for `kraft` it costs a tenth of a second more than level 1, and its search is a tenth faster."""
 
 
 @dataclass
@@ -46,8 +48,6 @@ class ModelKernel:
 
     ir: str
     layout: Layout
-    state_flags: tuple[str, ...]
-    """Names of the claims over states, by bit: an invariant that fails, a cover that holds; `terminal` last."""
     step_flags: tuple[str, ...]
     clips: tuple[tuple[str, bool], ...]
     """Bounds that steps may leave, by number: path and whether it is declared."""
@@ -60,6 +60,15 @@ class ModelKernel:
     parameters: tuple[tuple[Field, ...], ...]
     """By action: where its parameters' scalars are in those words."""
     loops: tuple[ActionLoops, ...]
+    state_claims: tuple[tuple[str, Node], ...]
+    """The claims over states, and when they are hit; `terminal` last."""
+    paths: tuple[str, ...]
+    """Of the leaves of a state."""
+
+    @property
+    def state_flags(self) -> tuple[str, ...]:
+        """Names of the claims over states, by bit: an invariant that fails, a cover that holds; `terminal` last."""
+        return tuple(name for name, _ in self.state_claims)
 
     @property
     def step_words(self) -> int:
@@ -96,6 +105,12 @@ class ModelKernel:
         """Words of a tally."""
         return self.clip_at + len(self.clips)
 
+    def listing(self) -> str:
+        """What the machine code does, for a person to read."""
+        from reassure.checkers.native.print_loops import kernel_text
+
+        return kernel_text(self.loops, self.state_claims, self.paths, self.step_flags)
+
     def flags(self) -> dict[str, Flag]:
         """Where the search notes that a claim was hit."""
         found = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
@@ -107,7 +122,7 @@ class ModelKernel:
     @cached_property
     def addresses(self) -> dict[str, int]:
         """Of the compiled functions, by name."""
-        return llvm.compiled_functions(llvm.digest(self.ir), lambda: self.ir, NAMES)
+        return llvm.compiled_functions(llvm.digest(self.ir), lambda: self.ir, NAMES, LEVEL)
 
     @property
     def check_address(self) -> int:
@@ -146,11 +161,11 @@ def model_kernel(model: LoweredModel, layout: Layout, switches: bool = False, pa
         layout, paths, len(step_flags), parameter_words or 0, ACTIONS_AT + len(model.actions), helpers
     )
     functions = [emitter.action(one) for one in loops]
-    state_flags, check = _check(model, layout, paths, helpers)
+    claims, check = _check(model, layout, paths, helpers)
     parts = [DECLARATIONS, *functions, _expand(len(loops)), check, *helpers.values()]
     return ModelKernel(
-        "\n".join(parts), layout, state_flags, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
-        most, tuple(numbers.guards), parameter_words, fields if parameters else (), loops,
+        "\n".join(parts), layout, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
+        most, tuple(numbers.guards), parameter_words, fields if parameters else (), loops, claims, paths,
     )  # fmt: skip
 
 
@@ -168,8 +183,8 @@ def _expand(actions: int) -> str:
 
 def _check(
     model: LoweredModel, layout: Layout, paths: tuple[str, ...], helpers: dict[str, str]
-) -> tuple[tuple[str, ...], str]:
-    """The names of the claims over states, and the function that judges a state."""
+) -> tuple[tuple[tuple[str, Node], ...], str]:
+    """The claims over states with the conditions under which they are hit, and the function that judges a state."""
     f = FunctionText(
         "check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
     )
@@ -177,17 +192,18 @@ def _check(
     claims = [formula for formula in model.states if formula.claim is not None and formula.claim.kind != "leads_to"]
     if len(claims) > STATE_CLAIMS:
         raise LanguageError(f"{len(claims)} invariants and covers of states: at most {STATE_CLAIMS} are possible")
-    result = "0"
+    result, hits = "0", []
     for bit, formula in enumerate(claims):
         _note_errors(f, values, formula)
         assert formula.claim is not None
         hit = formula.condition if formula.claim.kind == "cover" else model.graph.not_(formula.condition)
+        hits.append((formula.name, hit))
         result = f.either(result, f.left(values.number(hit), bit))
     ended, raises = _terminal(model)
     result = f.either(result, f.left(values.number(ended), TERMINAL_AT))
     result = f.either(result, f.left(values.number(raises), TERMINAL_RAISES_AT))
     f.do(f"ret i64 {result}")
-    return (*(formula.name for formula in claims), "terminal"), f.text()
+    return (*hits, ("terminal", ended)), f.text()
 
 
 def _note_errors(f: FunctionText, values: NodeEmitter, formula: Formula) -> None:

@@ -7,8 +7,9 @@ import argparse
 from rich.console import Console
 
 from reassure.checkers.base.argument_types import positive, size
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
 from reassure.checkers.check import DEFAULT_ENGINE, ENGINE_NAMES, CheckRequest
 from reassure.checkers.cli.parser import (
     clipping_option,
@@ -18,6 +19,7 @@ from reassure.checkers.cli.parser import (
     spark_settings,
 )
 from reassure.checkers.cli.reporting import run_and_report
+from reassure.spec.language.vocabulary import LanguageError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--depth", type=positive, metavar="N", help="stop after N levels; initial states are level 1")
     parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
     clipping_option(parser)
+    parser.add_argument(
+        "--dump-kernel", action="store_true", help="print the loops that the native engine compiles; check nothing"
+    )
     spark_options(parser)
     parser.add_argument(
         "--partitions", type=positive, metavar="N", help="Spark: owners of the visited states (default: two a core)"
@@ -43,9 +48,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, reports, and writes what is asked for."""
+    if args.dump_kernel:
+        return dump_kernel(args, console)
     options = SearchOptions(
         args.property, args.depth, args.budget, args.memory, args.workers, args.fail_fast, args.witness
     )
     spark = spark_settings(args)
     request = CheckRequest(args.model, args.set, args.engine, options, args.accept_clipping, cluster=spark)
     return run_and_report(request, args, console)
+
+
+def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
+    """Prints what the native engine compiles."""
+    from reassure.checkers.encoding.state_layout import layout_of
+    from reassure.checkers.native.model_kernel import model_kernel
+
+    bound, lowered, _ = prepare(args.model, args.set)
+    try:
+        listing = model_kernel(lowered, layout_of(bound.type)).listing()
+    except LanguageError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+    console.print(listing, markup=False, highlight=False, soft_wrap=True)
+    return Exit.OK

@@ -1,0 +1,147 @@
+"""Nodes of the graph as text that a person reads: close to the Python they come from.
+
+`s.leader` is a scalar of the state; `s.leader?` says whether an optional is present; `s.sent#0` is a slot of a set of
+records: 0, or 1 + the packed record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.symbolic_values import Symbols
+from reassure.spec.language.types import BoolType, EnumType, IdType, RecordType, SeqType, SetType, Type
+
+_INFIX = {
+    "and": "and", "or": "or", "eq": "==", "lt": "<", "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%",
+    "member": "in", "union": "|", "inter": "&", "minus": "-", "seq_cat": "+",
+}  # fmt: skip
+_NEGATED = {"eq": "!=", "lt": ">=", "member": "not in"}
+_CALLS = {
+    "min": "min", "max": "max", "card": "len", "lowest": "min", "highest": "max", "slot": "slot", "record": "record",
+    "pack": "pack", "seq_len": "len", "seq_keep": "keep", "seq_set": "frozenset", "seq_sorted": "sorted",
+    "seq_first": "first",
+}  # fmt: skip
+
+
+def item_text(index: int, kind: Type) -> str:
+    """A value of a scalar type that is an index."""
+    if isinstance(kind, IdType):
+        return f"{kind.sort.__name__}({index + kind.first})"
+    if isinstance(kind, EnumType):
+        return f"{kind.sort.__name__}.{tuple(kind.sort)[index].name}"
+    return str(bool(index)) if isinstance(kind, BoolType) else str(index)
+
+
+def constant_text(node: Node) -> str:
+    """A constant."""
+    kind, value = node.type, node.data
+    if isinstance(kind, SetType):
+        members = [i for i in range(kind.item.count) if value >> i & 1]
+        if len(members) == kind.item.count > 1:
+            return f"every({kind.item})"
+        return "{" + ", ".join(item_text(i, kind.item) for i in members) + "}"
+    if isinstance(kind, SeqType):
+        return "(" + ", ".join(item_text(int(i), kind.item) for i in value) + ")"
+    return item_text(int(value), kind)
+
+
+def leaf_text(name: str, path: str) -> str:
+    """A scalar of a value that has a name."""
+    return name + ("" if not path or path[0] in "?#[" else ".") + path.removesuffix("#")
+
+
+def leaf_paths(kind: RecordType) -> list[str]:
+    """The paths of a record's scalars."""
+    found: list[str] = []
+
+    def leaf(path: str, _: Type) -> Node:
+        found.append(path)
+        return Node(0, "const", kind, (), None, frozenset())
+
+    Symbols.of_type(_NO_SYMBOLS, kind, leaf)
+    return found
+
+
+_NO_SYMBOLS = Symbols.__new__(Symbols)
+"""`of_type` reads nothing of it."""
+
+
+class NodePrinter:
+    """Prints the nodes of one function. names: of nodes that have been given one."""
+
+    def __init__(self) -> None:
+        self.names: dict[Node, str] = {}
+
+    def text(self, node: Node) -> str:
+        """A node as an expression."""
+        if node in self.names:
+            return self.names[node]
+        if node.op == "const":
+            return constant_text(node)
+        if node.op == "var":
+            return leaf_text("s", node.data)
+        if node.op == "param":
+            return leaf_text(*node.data)
+        return self.expression(node)
+
+    def operand(self, node: Node) -> str:
+        """A node as a part of another: in parentheses if it is made of several."""
+        text = self.text(node)
+        plain = node in self.names or node.op in ("const", "var", "param", "unpack", "single", "build", *_CALLS)
+        return text if plain else f"({text})"
+
+    def expression(self, node: Node) -> str:
+        """What a node is made of, also if it has a name."""
+        op, args = node.op, node.args
+        if op == "eq" and args[0].op == "const":
+            args = args[::-1]
+        if op in _INFIX:
+            return f" {_INFIX[op]} ".join(self.operand(a) for a in args)
+        if op in _CALLS:
+            if op == "record" and args[0].op == "param":
+                return self.text(args[0])
+            return f"{_CALLS[op]}({self.listed(args)})"
+        return _OTHERS[op](self, node)
+
+    def listed(self, nodes: Iterable[Node]) -> str:
+        """Nodes with commas between them."""
+        return ", ".join(self.text(n) for n in nodes)
+
+
+def _not(p: NodePrinter, node: Node) -> str:
+    inner = node.args[0]
+    if inner.op in _NEGATED and inner not in p.names:
+        swap = inner.op == "eq" and inner.args[0].op == "const"
+        return f" {_NEGATED[inner.op]} ".join(p.operand(a) for a in (inner.args[::-1] if swap else inner.args))
+    return f"not {p.operand(inner)}"
+
+
+def _ite(p: NodePrinter, node: Node) -> str:
+    condition, a, b = (p.operand(x) for x in node.args)
+    return f"{a} if {condition} else {b}"
+
+
+def _build(p: NodePrinter, node: Node) -> str:
+    assert isinstance(node.type, SetType)
+    kind = node.type.item
+    return "{" + ", ".join(f"{item_text(i, kind)} if {p.text(a)}" for i, a in enumerate(node.args)) + "}"
+
+
+def _unpack(p: NodePrinter, node: Node) -> str:
+    assert isinstance(node.args[0].type, RecordType)
+    return leaf_text(p.operand(node.args[0]), leaf_paths(node.args[0].type)[node.data])
+
+
+_OTHERS: dict[str, Callable[[NodePrinter, Node], str]] = {
+    "not": _not,
+    "ite": _ite,
+    "build": _build,
+    "unpack": _unpack,
+    "single": lambda p, n: "{" + p.text(n.args[0]) + "}",
+    "switch": lambda p, n: f"guard {n.data} is left out",
+    "seq_get": lambda p, n: f"{p.operand(n.args[0])}[{p.text(n.args[1])}]",
+    "seq_of": lambda p, n: f"({p.listed(n.args)},)",
+    "seq_drop": lambda p, n: f"{p.operand(n.args[0])}[{p.text(n.args[1])}:]",
+    "seq_take": lambda p, n: f"{p.operand(n.args[0])}[:{p.text(n.args[1])}]",
+}

@@ -1,0 +1,176 @@
+"""The loop form of actions as it is printed: what is enumerated, and in which loop a guard stands."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.cli.main import main
+from reassure.checkers.encoding.state_layout import layout_of
+from reassure.checkers.native.model_kernel import model_kernel
+from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.semantics.interpreter import BoundModel, make_config
+from tests.helpers.model_text import model
+
+ACTIONS = {
+    "elect": """
+        @action(who="a controller")
+        def elect(s: State, c: Config, node: Node, on: bool) -> State:
+            require(s.leader is None and node in s.alive)
+            require(on != s.inner.on)
+            require(s.score[node] == Colour.RED)
+            return replace(s, leader=node, inner=replace(s.inner, on=on, count=s.inner.count + 1))
+    """,
+    "shrink": """
+        @action(who="a leader")
+        def shrink(s: State, c: Config, nodes: Nodes) -> State:
+            require(nodes <= s.alive and Node(2) not in nodes)
+            require(s.leader is not None and s.leader in nodes)
+            require(len(nodes) < len(s.alive))
+            return replace(s, alive=nodes)
+    """,
+    "receive": """
+        @action(who="a follower", message=lambda s: s.sent)
+        def receive(s: State, c: Config, message: Message, node: Node) -> State:
+            require(message.body > 0)
+            best = max(s.alive)
+            require(node in s.alive and node < best)
+            return replace(s, leader=node, sent=s.sent - {message})
+    """,
+    "adopt": """
+        @action(who="a broker")
+        def adopt(s: State, c: Config, inner: Inner | None, node: Node | None) -> State:
+            require(node is None or node in s.alive)
+            return replace(s, leader=node, inner=s.inner if inner is None else inner)
+
+        @step_property
+        def once(before: State, after: State) -> bool:
+            return before.leader is None or before.leader == after.leader
+
+        @invariant
+        def led(s: State) -> bool:
+            return s.leader is None or s.leader in s.alive
+    """,
+}
+
+
+LISTINGS = {
+    "elect": """
+        action 0, elect: at most 6 steps from a state
+            require not s.leader?
+            t1 = 3 < (s.inner.count + 1)
+            for node in s.alive:
+                require (s.score[1] if (node == Node(1)) else (s.score[2] if (node == Node(2)) else s.score[3])) == Colour.RED
+                for on in bool:
+                    require s.inner.on != on
+                    clip inner.count if t1
+                    emit
+                        s'.leader? = True
+                        s'.leader = node
+                        s'.inner.count = s.inner.count + 1
+                        s'.inner.on = on
+
+        claims over states
+            hits terminal if False
+    """,
+    "shrink": """
+        action 0, shrink: at most 8 steps from a state
+            require s.leader?
+            t1 = len(s.alive)
+            for nodes in subsets of s.alive - {Node(2)} that contain {s.leader}:
+                require len(nodes) < t1
+                emit
+                    s'.alive = nodes
+
+        claims over states
+            hits terminal if False
+    """,
+    "receive": """
+        action 0, receive: at most 6 steps from a state
+            t1 = s.alive != {}
+            t2 = max(s.alive)
+            t3 = record(s.sent#0).source
+            t4 = record(s.sent#0).to?
+            t5 = record(s.sent#0).to
+            t6 = not t4
+            t7 = record(s.sent#0).body
+            t8 = record(s.sent#1).source
+            t9 = record(s.sent#1).to?
+            t10 = record(s.sent#1).to
+            t11 = not t9
+            t12 = record(s.sent#1).body
+            for message in occupied slots of s.sent#1, s.sent#0:
+                t13 = message.body
+                require 0 < t13
+                raise unless t1
+                t14 = message.source
+                t15 = message.to?
+                t16 = message.to
+                t17 = not t15
+                t18 = 0 if ((t14 == t3) and ((t4 and t15 and (t16 == t5)) or (t6 and t17)) and (t13 == t7)) else s.sent#0
+                t19 = t18 == 0
+                t20 = 0 if ((t14 == t8) and ((t9 and t15 and (t16 == t10)) or (t11 and t17)) and (t13 == t12)) else s.sent#1
+                t21 = t20 if t19 else t18
+                t22 = 0 if t19 else t20
+                for node in Node:
+                    require node in s.alive
+                    require node < t2
+                    emit
+                        s'.leader? = True
+                        s'.leader = node
+                        s'.sent#0 = t21
+                        s'.sent#1 = t22
+
+        claims over states
+            hits terminal if False
+    """,
+    "adopt": """
+        action 0, adopt: at most 36 steps from a state
+            t1 = not s.leader?
+            for inner? in bool:
+                for inner.count in int 0..3 if inner?, else nothing:
+                    for inner.on in bool if inner?, else nothing:
+                        t2 = inner.count if inner? else s.inner.count
+                        t3 = inner.on if inner? else s.inner.on
+                        for node in None, Node:
+                            require (not node?) or (node in s.alive)
+                            emit
+                                s'.leader? = node?
+                                s'.leader = node
+                                s'.inner.count = t2
+                                s'.inner.on = t3
+                                hits once if not (t1 or (node? and (s.leader == node)))
+
+        claims over states
+            hits led if not ((not s.leader?) or (s.leader in s.alive))
+            hits terminal if False
+    """,
+}
+
+
+def listing(name: str, folder: Path) -> str:
+    bound = BoundModel(model(textwrap.dedent(ACTIONS[name]), folder))
+    return model_kernel(lower_model(bound), layout_of(bound.type)).listing()
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_the_loops_of_an_action(name: str, tmp_path: Path) -> None:
+    assert listing(name, tmp_path).strip() == textwrap.dedent(LISTINGS[name]).strip()
+
+
+def test_every_shipped_model_can_be_printed() -> None:
+    for name in ("die_hard", "core", "kraft"):
+        bound = BoundModel(load(name), make_config(load(name), {}))
+        kernel = model_kernel(lower_model(bound), layout_of(bound.type))
+        text = kernel.listing()
+        assert all(f", {action}: at most" in text for action in kernel.actions)
+        assert all(f"hits {claim} if" in text for claim in kernel.state_flags)
+
+
+def test_the_command_prints_and_checks_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "die_hard", "--dump-kernel"]) == 0
+    out = capsys.readouterr().out
+    assert "action 4, small_to_big: at most 1 steps from a state" in out and "holds" not in out

@@ -1,0 +1,262 @@
+"""A fault in the emission of any operation, statement or loop shows as a difference from plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.native import build_loops, emit_loops, emit_nodes, sequence_functions
+from reassure.checkers.native.emit_loops import LoopEmitter
+from reassure.checkers.native.emit_nodes import OPERATIONS, NodeEmitter
+from reassure.checkers.native.ir_text import FunctionText
+from reassure.checkers.native.loop_form import Clip, Emit, Error, ForEach, Guard, Let
+from reassure.checkers.native.print_loops import nodes_of, statements
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.language.types import BoolType
+from reassure.spec.semantics.interpreter import BoundModel
+from tests.conformance.test_constructs_native import TABLES, Native, bound_model, drawn, plain_steps
+
+UNUSED = {"var", "switch"}
+"""`var` is not an operation on values; `switch` is in kernels with switches only."""
+
+
+def difference(bound: BoundModel, states: int = 120) -> bool:
+    """Whether the kernel and plain Python differ on some drawn state."""
+    native, rng = Native(bound), random.Random(1)
+    for _ in range(states):
+        state = drawn(bound.type, rng)
+        want = plain_steps(bound, state)
+        got = native.steps(state)
+        if got[2] != want[2] or (not want[2] and got != want):
+            return True
+    return False
+
+
+def below(roots: Iterator[Node]) -> set[Node]:
+    found, todo = set[Node](), list(roots)
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            todo += node.args
+    return found
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BoundModel]:
+    folder = tmp_path_factory.mktemp("tables")
+    return {name: bound_model(name, folder) for name in TABLES}
+
+
+@pytest.fixture(scope="module")
+def by_use(models: dict[str, BoundModel]) -> dict[str, list[BoundModel]]:
+    """Models of the tables by the operations and statements that their loop form has."""
+    found: dict[str, list[BoundModel]] = {}
+    for bound in models.values():
+        for loops in Native(bound).kernel.loops:
+            every = list(statements(loops.body))
+            used = {type(s).__name__ for s in every}
+            used |= {n.op for n in below(iter([node for s in every for node in nodes_of(s)]))}
+            for name in used:
+                found.setdefault(name, []).append(bound)
+    return found
+
+
+def shows(models: list[BoundModel]) -> bool:
+    """Whether some model differs, under a fault that a test has put in."""
+    assert models, "nothing in the tables uses it"
+    return any(difference(bound) for bound in models)
+
+
+@pytest.mark.parametrize("operation", sorted(set(OPERATIONS) - UNUSED))
+def test_a_fault_in_an_operation_is_found(
+    operation: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = OPERATIONS[operation]
+
+    def wrong(e: NodeEmitter, node: Node) -> str:
+        value = right(e, node)
+        return e.f.negated(value) if isinstance(node.type, BoolType) else e.f.op(f"add i64 {value}, 1")
+
+    monkeypatch.setitem(OPERATIONS, operation, wrong)
+    assert shows(by_use[operation])
+
+
+def truncated(e: NodeEmitter, node: Node) -> str:
+    return e.f.op(f"sdiv i64 {e.value(node.args[0])}, {node.args[1].data}")
+
+
+def signed_remainder(e: NodeEmitter, node: Node) -> str:
+    return e.f.op(f"srem i64 {e.value(node.args[0])}, {node.args[1].data}")
+
+
+def other_way(e: NodeEmitter, node: Node) -> str:
+    """The two arguments exchanged."""
+    return RIGHT[node.op](e, Node(node.number, node.op, node.type, node.args[::-1], node.data, node.params))
+
+
+RIGHT = dict(OPERATIONS)
+SUBTLE: dict[str, tuple[str, Callable[[NodeEmitter, Node], str]]] = {
+    "quotients rounded to zero": ("floordiv", truncated),
+    "remainders with the sign of the dividend": ("mod", signed_remainder),
+    "unsigned order": ("lt", emit_nodes._compared("ult")),
+    "order with equals": ("lt", emit_nodes._compared("sle")),
+    "order the other way": ("lt", other_way),
+    "difference the other way": ("sub", other_way),
+    "set difference the other way": ("minus", other_way),
+    "sequences joined the other way": ("seq_cat", other_way),
+    "unsigned minimum": ("min", emit_nodes._extreme("llvm.umin.i64")),
+    "and for or": ("or", emit_nodes._chain("and")),
+    "exclusive or for or": ("or", emit_nodes._chain("xor")),
+    "union that adds": ("union", emit_nodes._arithmetic("add")),
+    "intersection that joins": ("inter", emit_nodes._union),
+    "highest for lowest": ("lowest", emit_nodes._highest),
+    "lowest for highest": ("highest", emit_nodes._lowest),
+}
+
+
+@pytest.mark.parametrize("fault", SUBTLE)
+def test_a_subtle_fault_is_found(
+    fault: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation, wrong = SUBTLE[fault]
+    monkeypatch.setitem(OPERATIONS, operation, wrong)
+    assert shows(by_use[operation])
+
+
+@pytest.mark.parametrize("function", ["length_of", "get", "cat", "drop", "take"])
+def test_a_fault_in_a_sequence_function_is_found(
+    function: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = getattr(sequence_functions, function)
+
+    def wrong(f: FunctionText, *arguments: Any) -> str:
+        return f.op(f"xor i64 {right(f, *arguments)}, 1")
+
+    monkeypatch.setattr(sequence_functions, function, wrong)
+    assert shows([b for op in by_use if op.startswith("seq_") for b in by_use[op]])
+
+
+@pytest.mark.parametrize("function", sequence_functions.LONG)
+def test_a_fault_in_a_long_sequence_function_is_found(
+    function: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = sequence_functions.LONG[function]
+
+    def wrong(f: FunctionText, *arguments: Any) -> str:
+        return right(f, *arguments[:-1], arguments[-1] - 1)  # stops one item too early
+
+    monkeypatch.setitem(sequence_functions.LONG, function, wrong)
+    assert shows([b for op in by_use if op.startswith("seq_") for b in by_use[op]])
+
+
+STATEMENTS = {kind.__name__: kind for kind in (Guard, Error, Clip)}
+
+
+@pytest.mark.parametrize("kind", STATEMENTS)
+def test_a_statement_left_out_is_found(
+    kind: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = LoopEmitter._block
+
+    def wrong(self: LoopEmitter, block: Any) -> None:
+        right(self, tuple(s for s in block if type(s).__name__ != kind))
+
+    monkeypatch.setattr(LoopEmitter, "_block", wrong)
+    assert shows(by_use[kind])
+
+
+LOOPS = ("ForEachIndex", "ForEachOptional", "ForEachSequence", "ForEachSlot", "ForEachRecordSet")
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_loop_that_ends_early_is_found(
+    kind: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = LoopEmitter._counted
+
+    def wrong(self: LoopEmitter, loop: ForEach, count: int, bind: Any) -> None:
+        right(self, loop, max(1, count - (type(loop).__name__ == kind)), bind)
+
+    monkeypatch.setattr(LoopEmitter, "_counted", wrong)
+    assert shows(by_use[kind])
+
+
+@pytest.mark.parametrize("part", ["within", "without", "including", "include_items", "exclude_items"])
+def test_a_narrowing_that_is_forgotten_is_found(
+    part: str, models: dict[str, BoundModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = build_loops.Domain.mask
+    monkeypatch.setattr(build_loops.Domain, "mask", lambda self: _without(right(self), part))
+    assert shows([b for name, b in models.items() if "by_" in name])
+
+
+def _without(mask: Any, part: str) -> Any:
+    return type(mask)(**{**vars(mask), part: ()})
+
+
+def test_an_absent_value_that_is_enumerated_is_found(
+    models: dict[str, BoundModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`R | None` has one None, not one for each R."""
+    right = LoopEmitter._counted
+
+    def wrong(self: LoopEmitter, loop: ForEach, count: int, bind: Any) -> None:
+        right(self, type(loop)(**{**vars(loop), "when": None}), count, bind)
+
+    monkeypatch.setattr(LoopEmitter, "_counted", wrong)
+    assert shows([b for name, b in models.items() if "by_optional" in name])
+
+
+def test_another_code_for_an_absent_value_is_found(
+    models: dict[str, BoundModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emit_loops, "nothing", lambda kind: "true" if isinstance(kind, BoolType) else "1")
+    for name in ("nested by_optional_set | nodes: frozenset[Node] | None",):
+        assert difference(models[name]) or _codes_differ(models[name])
+
+
+def _codes_differ(bound: BoundModel) -> bool:
+    native, rng = Native(bound), random.Random(2)
+    for _ in range(60):
+        steps, _, _ = native.steps(drawn(bound.type, rng))
+        if any(native.layout.encode(after) != native.code(i) for i, (_, _, after) in enumerate(steps)):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("early", ["guards", "loops"])
+def test_an_error_tested_too_early_is_found(
+    early: str, models: dict[str, BoundModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the guard that protects it, or outside a loop that has no value."""
+    right = build_loops.ActionBuilder._test
+
+    def wrong(self: Any, left: list[Any], pending: set[str]) -> list[Any]:
+        if early == "loops":
+            self.narrowed = set()
+            return right(self, left, pending)
+        errors = [c for c in left if c.kind == "error" and not c.condition.params & pending]
+        for check in errors:
+            self.nest.add(Error(check.condition, check.text), check.condition)
+        return right(self, [c for c in left if c not in errors], pending)
+
+    monkeypatch.setattr(build_loops.ActionBuilder, "_test", wrong)
+    assert shows([b for name, b in models.items() if name.startswith("odd raises")])
+
+
+def test_every_statement_is_in_the_tables(by_use: dict[str, list[BoundModel]]) -> None:
+    assert {Let.__name__, Emit.__name__, *STATEMENTS, *LOOPS, "ForEachMember", "ForEachSubset"} <= set(by_use)
+    assert set(OPERATIONS) - UNUSED <= set(by_use)
+
+
+def test_every_operation_of_the_language_is_emitted(tmp_path: Path) -> None:
+    for name in TABLES:
+        for action in lower_model(bound_model(name, tmp_path)).actions:
+            nodes = below(iter([*action.next, *(c.condition for c in action.checks)]))
+            assert {n.op for n in nodes} <= set(OPERATIONS) | {"const", "param"}
