@@ -1,5 +1,6 @@
 """The loop form of actions as it is printed: what is enumerated, and in which loop a guard stands."""
 
+# ruff: noqa: E501 - a line of the listing is one line
 from __future__ import annotations
 
 import textwrap
