@@ -208,13 +208,15 @@ class Native:
             ctypes.c_int64, *([ctypes.c_void_p] * 2), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
         )
         self.expand = kind(self.kernel.expand_address)
-        self.out = np.zeros((self.kernel.max_successors, self.kernel.row_words), np.int64)
+        # More room than is needed, so that a kernel with a fault does not write over other memory.
+        self.out = np.zeros((64 + 64 * self.kernel.max_successors, self.kernel.row_words), np.int64)
 
     def steps(self, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
         """Steps (action, parameters, state after) in order, the number of clipped ones, and whether something raised."""
         tally = np.zeros(self.kernel.tally_words, np.int64)
         row = np.array(self.layout.encode(state), np.uint64)
         n = self.expand(row.ctypes.data, self.out.ctypes.data, 0, tally.ctypes.data, 0)
+        assert n <= self.kernel.max_successors, "more steps than the kernel says there may be"
         words = self.layout.words
         found = []
         for row in self.out[:n].tolist():

@@ -31,7 +31,10 @@ def difference(bound: BoundModel, states: int = 120) -> bool:
     for _ in range(states):
         state = drawn(bound.type, rng)
         want = plain_steps(bound, state)
-        got = native.steps(state)
+        try:
+            got = native.steps(state)
+        except (AssertionError, IndexError, KeyError, ValueError):  # rows that are no steps
+            return True
         if got[2] != want[2] or (not want[2] and got != want):
             return True
     return False
