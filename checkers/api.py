@@ -1,0 +1,164 @@
+"""The Python API: load a model, walk it step by step, check it. Everything else in `reassure.checkers` is internal.
+
+>>> import reassure
+>>> model = reassure.load("die_hard", goal=4)
+>>> [start] = model.initial_states()
+>>> [step.name for step in model.steps(start)]
+['fill_small', 'fill_big', 'empty_small', 'empty_big', 'small_to_big', 'big_to_small']
+>>> model.take(start, "fill_big")
+Jugs(small=0, big=5)
+>>> result = reassure.check(model, engine="reference")
+>>> result.exit().name, result.stats.distinct
+('SAFETY', 16)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest, run
+from reassure.spec.language.types import IdType, Type
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.trace import Trace
+
+__all__ = [
+    "CheckResult",
+    "CoverResult",
+    "Exit",
+    "Failure",
+    "LoadedModel",
+    "PropertyResult",
+    "PropertyStatus",
+    "StepTaken",
+    "Trace",
+    "check",
+    "load",
+]
+
+
+@dataclass(frozen=True)
+class StepTaken:
+    """An enabled step. after: None if the step leaves a declared bound."""
+
+    name: str
+    params: dict[str, Any]
+    after: Any
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model under a configuration, executed by plain Python."""
+
+    source: str
+    """The name or path it was loaded by."""
+    settings: dict[str, Any]
+    bound: BoundModel
+    digest: str
+
+    @property
+    def name(self) -> str:
+        return self.bound.model.name
+
+    @property
+    def config(self) -> Any:
+        """The configuration, an instance of the model's `Config`."""
+        return self.bound.config
+
+    def initial_states(self) -> list[Any]:
+        """Every initial state within the declared bounds."""
+        return [state for _, _, state in self.bound.initial_states() if not isinstance(state, Clipped)]
+
+    def steps(self, state: Any) -> list[StepTaken]:
+        """Every enabled step of a state, in canonical order: by action, then by parameters.
+
+        Raises `ModelError` if an action raises.
+        """
+        return [
+            StepTaken(step.action.name, step.params, None if isinstance(step.after, Clipped) else step.after)
+            for step in self.bound.steps(state)
+        ]
+
+    def take(self, state: Any, action: str, **params: Any) -> Any:
+        """The state after an action; None if it leaves a declared bound.
+
+        An id may be given by its number.
+        Raises `GuardRefused` if the action is not enabled, `ModelError` for an unknown action or parameter.
+        """
+        kinds = dict(self.bound.parameters(action))
+        given = {name: _id(kinds.get(name), value) for name, value in params.items()}
+        after = self.bound.take(state, action, given)
+        return None if isinstance(after, Clipped) else after
+
+    def holds(self, name: str, state: Any) -> bool:
+        """Whether an invariant holds, or a cover is reached, in a state. Raises `KeyError` for an unknown name."""
+        named = {p.name: p for p in [*self.bound.properties, *self.bound.covers] if not p.over_steps}
+        return self.bound.holds(named[name], state)
+
+
+def load(model: str | Path, **settings: Any) -> LoadedModel:
+    """The model of a name (`kraft`) or a path, with configuration fields set.
+
+    Raises `Failure`, with an exit code and one line, if there is none or a setting is wrong.
+    """
+    pairs = [f"{key}={_setting(value)}" for key, value in settings.items()]
+    bound, digest = plain(str(model), pairs)
+    return LoadedModel(str(model), settings, bound, digest)
+
+
+def check(
+    model: LoadedModel | str | Path,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    properties: Sequence[str] = (),
+    depth: int | None = None,
+    budget: float | None = None,
+    memory: int | None = None,
+    workers: int | None = None,
+    fail_fast: bool = False,
+    witness: bool = False,
+    **settings: Any,
+) -> CheckResult:
+    """Searches every reachable state, as the command `check` does.
+
+    Args:
+        model: as `load` gives it, or takes it together with `settings`.
+        engine: "native", "reference" or "spark".
+        properties: names or patterns of properties and covers (none: all).
+        depth: levels, the initial states being level 1.
+        budget: seconds.
+        memory: bytes.
+        workers: threads (none: one a core).
+        fail_fast: stop at the first violation.
+        witness: keep how covers are reached.
+
+    Returns:
+        Every property with its status and shortest trace; `exit()` is `Exit.OK` only if all was established.
+
+    Raises:
+        Failure: the model or what is asked for is wrong, or an engine cannot run.
+    """
+    loaded = model if isinstance(model, LoadedModel) else load(model, **settings)
+    options = SearchOptions(list(properties), depth, budget, memory, fail_fast=fail_fast, witness=witness)
+    if workers is not None:
+        options.workers = workers
+    pairs = [f"{key}={_setting(value)}" for key, value in loaded.settings.items()]
+    result, _ = run(CheckRequest(loaded.source, pairs, engine, options), Progress(quiet=True))
+    return result
+
+
+def _id(kind: Type | None, value: Any) -> Any:
+    """A number as the id that it is of, where an id is wanted."""
+    return kind.sort(value) if isinstance(kind, IdType) and type(value) is int else value
+
+
+def _setting(value: Any) -> str:
+    """A configuration value as the command line writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(getattr(value, "value", value))

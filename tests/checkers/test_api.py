@@ -1,0 +1,69 @@
+"""The Python API: what its page shows, and bad input."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reassure
+from reassure.checkers import api
+from reassure.checkers.check import CheckRequest, run
+from reassure.spec.language.vocabulary import GuardRefused
+from reassure.spec.semantics.interpreter import ModelError
+
+
+def test_the_example_of_the_page() -> None:
+    ran = doctest.testmod(api)
+    assert (ran.attempted, ran.failed) == (7, 0)
+
+
+def test_check_is_the_command() -> None:
+    from reassure.checkers.base.options import SearchOptions
+    from reassure.checkers.base.progress import Progress
+
+    expected, _ = run(CheckRequest("core", ["brokers=3"], "reference", SearchOptions()), Progress(quiet=True))
+    result = reassure.check("core", engine="reference", brokers=3)
+    assert (result.stats.distinct, result.stats.generated) == (1668, 7699)
+    assert result.record({})["properties"] == expected.record({})["properties"]
+    assert result.exit() is reassure.Exit.OK
+    shallow = reassure.check("core", engine="reference", depth=2)
+    assert {p.status for p in shallow.properties} == {reassure.PropertyStatus.HOLDS_TO_DEPTH}
+
+
+def test_walking() -> None:
+    model = reassure.load("die_hard")
+    (state,) = model.initial_states()
+    state = model.take(state, "fill_big")
+    assert model.holds("goal_not_reached", state)
+    with pytest.raises(ModelError, match="no action 'nothing_like_it'"):
+        model.take(state, "nothing_like_it")
+    core = reassure.load("core")
+    (start,) = core.initial_states()
+    with pytest.raises(GuardRefused):
+        core.take(start, "unfence", broker=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "code"),
+    [("krat", {}, "USAGE"), ("core", {"brokers": 99}, "CONFIG"), ("core", {"broker": 3}, "CONFIG")],
+)
+def test_what_is_wrong(name: str, settings: dict[str, int], code: str) -> None:
+    with pytest.raises(reassure.Failure) as failure:
+        reassure.load(name, **settings)
+    assert failure.value.code.name == code
+
+
+def test_a_model_needs_the_standard_library_only(tmp_path: Path) -> None:
+    text = "import sys\nfrom reassure import *\nfrom reassure.models.kraft import kraft\n"
+    text += "print(sorted({m.split('.')[0] for m in sys.modules} & {'z3', 'numpy', 'numba', 'rich', 'pyspark'}))\n"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_no_such_name() -> None:
+    with pytest.raises(AttributeError, match="module 'reassure' has no attribute 'chek'"):
+        _ = reassure.chek  # type: ignore[attr-defined]
