@@ -1,5 +1,6 @@
 """The model's own part of a kernel: bits of claims, the tally, and what is refused because there is no room for it."""
 
+# ruff: noqa: E501 - a model is one line
 from __future__ import annotations
 
 import ctypes
