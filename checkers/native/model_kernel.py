@@ -12,13 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from reassure.checkers.encoding.state_layout import Field, Layout, placed
+from reassure.checkers.encoding.state_layout import Field, Layout, layout_of, placed
 from reassure.checkers.native import llvm
 from reassure.checkers.native.build_loops import ActionBuilder, Numbers, parameter_codes
 from reassure.checkers.native.emit_loops import PARAMETERS, STEP_BITS, LoopEmitter, count, note_error, step_words
 from reassure.checkers.native.emit_nodes import NodeEmitter
 from reassure.checkers.native.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.native.loop_form import ActionLoops
+from reassure.checkers.native.print_loops import kernel_text
 from reassure.checkers.native.tally import ACTIONS_AT
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Node
@@ -62,8 +63,6 @@ class ModelKernel:
     loops: tuple[ActionLoops, ...]
     state_claims: tuple[tuple[str, Node], ...]
     """The claims over states, and when they are hit; `terminal` last."""
-    paths: tuple[str, ...]
-    """Of the leaves of a state."""
 
     @property
     def state_flags(self) -> tuple[str, ...]:
@@ -104,12 +103,6 @@ class ModelKernel:
     def tally_words(self) -> int:
         """Words of a tally."""
         return self.clip_at + len(self.clips)
-
-    def listing(self) -> str:
-        """What the machine code does, for a person to read."""
-        from reassure.checkers.native.print_loops import kernel_text
-
-        return kernel_text(self.loops, self.state_claims, self.paths, self.step_flags)
 
     def flags(self) -> dict[str, Flag]:
         """Where the search notes that a claim was hit."""
@@ -165,8 +158,15 @@ def model_kernel(model: LoweredModel, layout: Layout, switches: bool = False, pa
     parts = [DECLARATIONS, *functions, _expand(len(loops)), check, *helpers.values()]
     return ModelKernel(
         "\n".join(parts), layout, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
-        most, tuple(numbers.guards), parameter_words, fields if parameters else (), loops, claims, paths,
+        most, tuple(numbers.guards), parameter_words, fields if parameters else (), loops, claims,
     )  # fmt: skip
+
+
+def kernel_listing(model: LoweredModel) -> str:
+    """What the machine code of a model does, for a person to read. Raises `LanguageError` as `model_kernel` does."""
+    kernel = model_kernel(model, layout_of(model.bound.type))
+    paths = tuple(leaf.path for leaf in model.leaves)
+    return kernel_text(kernel.loops, kernel.state_claims, paths, kernel.step_flags)
 
 
 def _expand(actions: int) -> str:

@@ -60,12 +60,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
     """Prints what the native engine compiles."""
-    from reassure.checkers.encoding.state_layout import layout_of
-    from reassure.checkers.native.model_kernel import model_kernel
+    from reassure.checkers.native.model_kernel import kernel_listing
 
-    bound, lowered, _ = prepare(args.model, args.set)
+    _, lowered, _ = prepare(args.model, args.set)
     try:
-        listing = model_kernel(lowered, layout_of(bound.type)).listing()
+        listing = kernel_listing(lowered)
     except LanguageError as error:
         raise Failure(Exit.MODEL, str(error)) from None
     console.print(listing, markup=False, highlight=False, soft_wrap=True)

@@ -10,8 +10,7 @@ import pytest
 
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.cli.main import main
-from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.native.model_kernel import model_kernel
+from reassure.checkers.native.model_kernel import kernel_listing
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.model_text import model
@@ -153,8 +152,7 @@ LISTINGS = {
 
 
 def listing(name: str, folder: Path) -> str:
-    bound = BoundModel(model(textwrap.dedent(ACTIONS[name]), folder))
-    return model_kernel(lower_model(bound), layout_of(bound.type)).listing()
+    return kernel_listing(lower_model(BoundModel(model(textwrap.dedent(ACTIONS[name]), folder))))
 
 
 @pytest.mark.parametrize("name", ACTIONS)
@@ -165,10 +163,9 @@ def test_the_loops_of_an_action(name: str, tmp_path: Path) -> None:
 def test_every_shipped_model_can_be_printed() -> None:
     for name in ("die_hard", "core", "kraft"):
         bound = BoundModel(load(name), make_config(load(name), {}))
-        kernel = model_kernel(lower_model(bound), layout_of(bound.type))
-        text = kernel.listing()
-        assert all(f", {action}: at most" in text for action in kernel.actions)
-        assert all(f"hits {claim} if" in text for claim in kernel.state_flags)
+        text = kernel_listing(lower_model(bound))
+        assert all(f", {action.name}: at most" in text for action in bound.model.actions)
+        assert all(f"hits {c.name} if" in text for c in bound.covers if not c.over_steps)
 
 
 def test_the_command_prints_and_checks_nothing(capsys: pytest.CaptureFixture[str]) -> None:
