@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import MISSING, dataclass, field, is_dataclass
 from types import FunctionType
 from typing import Any, get_type_hints
 
-from reassure.spec.frontend.expressions import Expressions, Refused
+from reassure.spec.frontend.conditions import exclude
+from reassure.spec.frontend.expressions import Check, Expressions, Refused
 from reassure.spec.frontend.ir import Node, items
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -33,11 +35,36 @@ from reassure.spec.frontend.symbolic_values import (
     describe,
 )
 from reassure.spec.language import values
-from reassure.spec.language.types import BoolType, DomainError, IdType, IntType, SeqType, SetType, Type, resolve
+from reassure.spec.language.types import (
+    BoolType,
+    DomainError,
+    EnumType,
+    IdType,
+    IntType,
+    SeqType,
+    SetType,
+    Type,
+    own_method,
+    resolve,
+)
 from reassure.spec.language.vocabulary import Action, Property, refuse, replace, require, some
 
 Item = tuple[Node, Sym]
 """A value and the condition under which it is there."""
+Comprehension = ast.GeneratorExp | ast.SetComp | ast.DictComp
+MOST = 4096
+"""Numbers of a range, at most: each becomes a copy of the expression."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard of the text: one conjunct of a `require`, or a `some` or `refuse`. part: which conjunct of how many."""
+
+    file: str
+    line: int
+    column: int
+    part: tuple[int, int]
+    text: str
 
 
 @dataclass
@@ -58,8 +85,58 @@ class Selection:
         )
 
 
+@dataclass
+class Turn:
+    """What one member of the (outermost) iterable of a comprehension gives: the checks on the way, and elements."""
+
+    checks: list[Check]
+    items: list[Item]
+
+
+@dataclass
+class Loop:
+    """A comprehension while it is unrolled. ordered: only what has an order may be iterated over.
+
+    one_by_one: what one element makes sure of holds for the next, and what comes after one that `ends` it is not
+    reached: `live` is the condition under which none has.
+    """
+
+    element: ast.expr
+    ordered: bool
+    pairs: bool
+    one_by_one: bool = False
+    ends: Callable[[Sym], Node] | None = None
+    live: Node | None = None
+    in_order: bool = True
+    """Whether everything it ranges over has an order."""
+    turns: list[Turn] = field(default_factory=list)
+
+
+class Default:
+    """The default of max, min or next. Python evaluates it before the elements, whether it is wanted or not."""
+
+    def __init__(self, calls: Calls, node: ast.expr | None) -> None:
+        self.calls, self.node = calls, node
+        self.value: Sym | None = None
+
+    def evaluate(self) -> None:
+        """Elaborates it here."""
+        if self.node is not None:
+            self.value = self.calls.expr(self.node)
+
+
+def conjuncts(test: ast.expr) -> list[ast.expr]:
+    """The conditions that are joined by `and`, in the order in which they are written."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return [part for value in test.values for part in conjuncts(value)]
+    return [test]
+
+
 class Calls(Expressions):
     """Elaborates calls and comprehensions."""
+
+    guards: list[Guard] | None = None
+    """The guards of the text that can be switched off, by number; None: none can."""
 
     def _Call(self, node: ast.Call) -> Sym:
         if isinstance(node.func, ast.Attribute):
@@ -129,29 +206,71 @@ class Calls(Expressions):
     def keyword(self, node: ast.Call, name: str) -> ast.expr | None:
         return next((k.value for k in node.keywords if k.arg == name), None)
 
+    def given(self, node: ast.Call, function: Callable[..., Any], takes: str) -> dict[str, Sym]:
+        """The arguments of a call by the names of parameters, evaluated in the order in which they are written."""
+        count = len(node.args)
+        try:
+            named: dict[str, Any] = {k.arg: count + i for i, k in enumerate(node.keywords) if k.arg is not None}
+            places = inspect.signature(function).bind(*range(count), **named).arguments
+        except TypeError:
+            raise self.refuse(node, f"`{ast.unparse(node)}`", takes) from None
+        names = {place: name for name, place in places.items()}
+        written = [*node.args, *(k.value for k in node.keywords)]
+        return {names[place]: self.expr(value) for place, value in enumerate(written)}
+
     # -- guards -------------------------------------------------------------------------------------
 
-    def guard(self, node: ast.Call, condition: Node) -> None:
+    def guard(self, node: ast.Call, condition: Node, part: tuple[int, int] = (0, 1), text: str = "") -> None:
         if not self.guards_allowed:
             raise self.refuse(node, "a guard outside an action", "a property gives a bool; return it")
-        self.check("require", node, condition)
+        self.check("require", node, condition, part, text)
+
+    def _note(self, node: ast.Call, place: int) -> None:
+        """Refuses a guard's note that is more than a text: nothing but Python would evaluate it."""
+        note = node.args[place] if len(node.args) > place else self.keyword(node, "note")
+        if note is not None and not (isinstance(note, ast.Constant) and isinstance(note.value, str)):
+            raise self.refuse(note, f"`{ast.unparse(note)}` as a note", 'a note is a text: "why"')
 
     def _require(self, node: ast.Call) -> Sym:
         test = self.arguments(node, 1, 2, "note")[0]
-        self.guard(node, self.boolean(test))
-        self.frame.known |= self.facts(test, True)
+        self._note(node, 1)
+        if not self.guards_allowed:
+            raise self.refuse(node, "a guard outside an action", "a property gives a bool; return it")
+        parts = conjuncts(test)
+        for number, part in enumerate(parts):
+            place = number, len(parts)
+            off = self.switch(node, place, part)
+            with self.under(self.g.not_(off)):
+                condition = self.boolean(part)
+            self.guard(node, self.g.or_(off, condition), place, ast.unparse(part))
+            self.frame.known |= self.facts(part, True)
         return Static(None)
 
     def _some(self, node: ast.Call) -> Sym:
         value = self.expr(self.arguments(node, 1, 2, "note")[0])
+        self._note(node, 1)
         if isinstance(value, Option):
-            self.guard(node, value.present)
-            return POISON if value.value is None else value.value
+            if value.value is None:
+                raise self.refuse(node, "some(None)", "it is never there: write `refuse()`")
+            off = self.switch(node, (0, 1), node)
+            self.guard(node, self.g.or_(off, value.present))
+            return value.value
         return value
 
     def _refuse(self, node: ast.Call) -> Sym:
-        self.guard(node, self.g.false)
+        self.arguments(node, 0, 1, "note")
+        self._note(node, 0)
+        self.guard(node, self.switch(node, (0, 1), node))
         return Static(None)
+
+    def switch(self, node: ast.Call, part: tuple[int, int], text: ast.expr) -> Node:
+        """Whether a guard of the text is left out: false, but where each of them can be switched off."""
+        if self.guards is None:
+            return self.g.false
+        found = Guard(self.frame.file, node.lineno, node.col_offset, part, ast.unparse(text))
+        if found not in self.guards:
+            self.guards.append(found)
+        return self.g.op("switch", BoolType(), (), self.guards.index(found))
 
     # -- records, ids, maps -----------------------------------------------------------------------
 
@@ -173,21 +292,20 @@ class Calls(Expressions):
 
     def _construct(self, node: ast.Call, cls: type) -> Sym:
         known = {f.name: f for f in dataclasses.fields(cls)}
-        given: dict[str, ast.expr] = dict(zip(known, node.args, strict=False))
-        for k in node.keywords:
-            if k.arg is not None:
-                given[k.arg] = k.value
-        strange = set(given) - set(known)
-        if strange or len(node.args) > len(known):
-            raise self.refuse(node, f"`{ast.unparse(node)}`", f"{cls.__name__} has the fields {', '.join(known)}")
+        odd = next((f.name for f in known.values() if not f.init or not f.compare), None) or own_method(cls)
+        if odd is not None:
+            raise self.refuse(node, f"{cls.__name__}, which has its own `{odd}`", "a record is just its fields")
+        there = {*list(known)[: len(node.args)], *(k.arg for k in node.keywords)}
+        missing = [n for n, f in known.items() if f.default is MISSING and n not in there]
+        if missing and there <= set(known):
+            raise self.refuse(node, f"{cls.__name__} without `{missing[0]}`", "give every field a value")
+        given = self.given(node, cls, f"{cls.__name__} has the fields {', '.join(known)}")
+        places: dict[str, ast.expr] = {**dict(zip(known, node.args, strict=False))}
+        places |= {k.arg: k.value for k in node.keywords if k.arg is not None}
         made: dict[str, Sym] = {}
         for name, f in known.items():
-            if name in given:
-                made[name] = self._fitted(given[name], cls, name, self.expr(given[name]))
-            elif f.default is not MISSING:
-                made[name] = self._fitted(node, cls, name, self.symbols.lift(f.default))
-            else:
-                raise self.refuse(node, f"{cls.__name__} without `{name}`", "give every field a value")
+            value = given[name] if name in given else self.symbols.lift(f.default)
+            made[name] = self._fitted(places.get(name, node), cls, name, value)
         return Record(cls, made)
 
     def _replace(self, node: ast.Call) -> Sym:
@@ -206,22 +324,34 @@ class Calls(Expressions):
 
     def _id(self, node: ast.Call, sort: type[values.Id]) -> Sym:
         argument = self.expr(self.arguments(node, 1, 1)[0])
-        if isinstance(argument, Scalar) and argument.node.op == "const":
+        if isinstance(argument, Scalar) and isinstance(argument.type, IntType) and argument.node.op == "const":
             return self.symbols.lift(sort(argument.node.data))
         raise self.refuse(node, f"{sort.__name__}() of what is no constant", "ids are not calculated; use parameters")
 
     def _every(self, node: ast.Call) -> Sym:
-        sort = self.solid(self.arguments(node, 1, 2, "config")[0])
-        if not isinstance(sort, Static):
-            raise self.refuse(node, "every() of what is no sort", "every(Broker, c)")
-        return Scalar(self.g.full(resolve(sort.value, self.config)))
+        arguments = self.arguments(node, 1, 2, "config")
+        config = arguments[1] if len(arguments) == 2 else self.keyword(node, "config")
+        return Scalar(self.g.full(self._sort(node, arguments[0], config, "every(Broker, c)")))
+
+    def _sort(self, node: ast.Call, sort: ast.expr, config: ast.expr | None, remedy: str) -> Type:
+        """The sort that `every` or `fill` is of; an id sort is as large as the configuration says."""
+        found = self.solid(sort)
+        if not isinstance(found, Static):
+            raise self.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
+        given = None if config is None else self.expr(config)
+        kind = resolve(found.value, self.config)
+        if not isinstance(kind, IdType | EnumType | BoolType):
+            raise self.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
+        nothing = isinstance(given, Option) and given.value is None
+        if (given is None or nothing) and isinstance(kind, IdType):
+            raise self.refuse(node, f"{kind} without the configuration", remedy)
+        if given is not None and not nothing and not (isinstance(given, Static) and given.value is self.config):
+            raise self.refuse(node, "this as the configuration", remedy)
+        return kind
 
     def _fill(self, node: ast.Call) -> Sym:
-        sort, _, value = self.arguments(node, 3, 3)
-        kind = self.solid(sort)
-        if not isinstance(kind, Static):
-            raise self.refuse(node, "fill() of what is no sort", "fill(Broker, c, value)")
-        key = resolve(kind.value, self.config)
+        sort, config, value = self.arguments(node, 3, 3)
+        key = self._sort(node, sort, config, "fill(Broker, c, value)")
         return MapOf(key, (self.expr(value),) * key.count)
 
     def _map(self, node: ast.Call) -> Sym:
@@ -232,7 +362,7 @@ class Calls(Expressions):
         ast.copy_location(pair, argument)
         found: dict[int, Sym] = {}
         key: Type | None = None
-        for condition, made in self.unroll(argument.generators, pair, pairs=True):
+        for condition, made in self.unroll(argument, pair, pairs=True):
             assert isinstance(made, Static)
             k, v = made.value
             if condition is not self.g.true or not isinstance(k, Scalar) or k.node.op != "const":
@@ -245,33 +375,45 @@ class Calls(Expressions):
 
     # -- comprehensions -----------------------------------------------------------------------------
 
-    def iterate(self, node: ast.expr, ordered: bool) -> list[Item]:
-        """The members an iterable may have, each with its condition; `ordered` asks for a defined order."""
+    def iterate(self, node: ast.expr, ordered: bool) -> tuple[list[Item], bool]:
+        """The members an iterable may have, each with its condition, and whether they come in a defined order.
+
+        ordered: refuse what has none.
+        """
         g = self.g
         if isinstance(node, ast.Call):
             target = self.peek(node.func)
             if isinstance(target, Static) and target.value is sorted:
-                return self._members(self.sorted_set(node))
+                return self._members(self.sorted_set(node)), True
             if isinstance(target, Static) and target.value is range:
-                return self._range(node)
+                return self._range(node), True
         if isinstance(node, ast.Tuple):
-            return [(g.true, self.solid(e)) for e in node.elts]
+            return [(g.true, self.solid(e)) for e in node.elts], True
         source = self.operand(node)
         if isinstance(source, Poison):
             raise Refused
         if isinstance(source, Empty):
-            return []
+            return [], True
         if isinstance(source, Scalar) and isinstance(source.type, SeqType):
-            return self._positions(source.node, source.type)
+            return self._positions(source.node, source.type), True
         if ordered:
             raise self.refuse(node, "a set has no order", "iterate over `sorted(...)` or a tuple")
         if isinstance(source, Scalar) and isinstance(source.type, SetType):
-            return self._members(source.node)
+            return self._members(source.node), False
         if isinstance(source, Bag):
-            return [(self.symbols.occupied(s), self.symbols.unpack_slot(source.item, s)) for s in source.slots]
+            slots = self.symbols.looked_into(source).slots
+            return [(self.symbols.occupied(s), self.symbols.unpack_slot(source.item, s)) for s in slots], False
         if isinstance(source, Loose):
-            return list(source.members)
+            return self._distinct(source), False
         raise self.refuse(node, f"iteration over {describe(source)}", "iterate over a set, a tuple or `every(Sort, c)`")
+
+    def _distinct(self, source: Loose) -> list[Item]:
+        """The records of a display, each once."""
+        g, found = self.g, []
+        for i, (condition, record) in enumerate(source.members):
+            same = [g.and_(c, self.symbols.equal(record, r)) for c, r in source.members[:i]]
+            found.append((g.and_(condition, g.not_(g.or_(*same))), record))
+        return found
 
     def _members(self, source: Node) -> list[Item]:
         assert isinstance(source.type, SetType)
@@ -288,7 +430,10 @@ class Calls(Expressions):
         bounds = [self.scalar(a, IntType) for a in self.arguments(node, 1, 2)]
         if any(b.op != "const" for b in bounds):
             raise self.refuse(node, "a range whose bounds are no constants", "use constants or the configuration")
-        return [(self.g.true, Scalar(self.g.num(i))) for i in range(*(b.data for b in bounds))]
+        numbers = range(*(b.data for b in bounds))
+        if len(numbers) > MOST:
+            raise self.refuse(node, f"a range of {len(numbers)} numbers", f"at most {MOST}")
+        return [(self.g.true, Scalar(self.g.num(i))) for i in numbers]
 
     def sorted_set(self, node: ast.Call) -> Node:
         """The set under `sorted(...)`."""
@@ -320,27 +465,87 @@ class Calls(Expressions):
                 frame.env[target.id] = saved
 
     def unroll(
-        self, generators: list[ast.comprehension], element: ast.expr, ordered: bool = False, pairs: bool = False
+        self,
+        node: Comprehension,
+        element: ast.expr,
+        ordered: bool = False,
+        pairs: bool = False,
+        ends: Callable[[Sym], Node] | None = None,
+        then: Callable[[], None] | None = None,
     ) -> list[Item]:
-        """All elements of a comprehension with the conditions under which they are there."""
+        """All elements of a comprehension with the conditions under which they are there.
+
+        ends: the condition under which an element ends it, so that Python does not look at the rest. then: what is
+        evaluated once the first iterable has been. Where the order of a set would show, this is refused.
+        """
+        loop = Loop(element, ordered, pairs)
+        mark = self.mark()
+        found = self._unrolled(node.generators, loop, then)
+        if not any(turn.checks for turn in loop.turns):
+            return found
+        if loop.in_order:
+            # Something may fail, so that it matters what is evaluated before: once more, one element after the other.
+            self.rollback(mark)
+            return self._unrolled(node.generators, Loop(element, ordered, pairs, True, ends, self.g.true), then)
+        self.order_hidden(node, loop.turns, ends)
+        return found
+
+    def _unrolled(
+        self, generators: list[ast.comprehension], loop: Loop, then: Callable[[], None] | None, inner: bool = False
+    ) -> list[Item]:
         first, *rest = generators
         if first.is_async:
-            raise self.refuse(element, "async", "a model is plain functions")
+            raise self.refuse(loop.element, "async", "a model is plain functions")
+        members, in_order = self.iterate(first.iter, loop.ordered)
+        loop.in_order = loop.in_order and in_order
+        if then is not None:
+            then()
         found: list[Item] = []
-        for condition, value in self.iterate(first.iter, ordered):
-            with self.under(condition), self.naming(first.target, value):
-                with self._filtered(first.ifs) as kept:
-                    if rest:
-                        inner = self.unroll(rest, element, ordered, pairs)
-                    elif pairs and isinstance(element, ast.Tuple):
-                        inner = [(self.g.true, Static(tuple(self.expr(e) for e in element.elts)))]
-                    else:
-                        inner = [(self.g.true, self.expr(element))]
-                for c, v in inner:
-                    both = self.g.and_(condition, kept, c)
-                    if both is not self.g.false:
-                        found.append((both, v))
+        before, start = self.passed, len(self.checks)
+        for condition, value in members:
+            number = len(self.checks)
+            if not loop.one_by_one and not inner:
+                self.passed = before
+            here = condition if loop.live is None else self.g.and_(loop.live, condition)
+            with self.under(here), self.naming(first.target, value), self._filtered(first.ifs) as kept:
+                items = self._unrolled(rest, loop, None, True) if rest else [(self.g.true, self._element(loop))]
+            there = [(self.g.and_(condition, kept, c), v) for c, v in items]
+            there = [(c, v) for c, v in there if c is not self.g.false]
+            found += there
+            if not inner:
+                loop.turns.append(Turn(self.checks[number:], there))
+        if not loop.one_by_one and not inner:
+            guards = [c.condition for c in self.checks[start:] if c.kind == "require"]
+            self.passed = self.g.and_(before, *guards)
         return found
+
+    def _element(self, loop: Loop) -> Sym:
+        element = loop.element
+        if loop.pairs and isinstance(element, ast.Tuple):
+            return Static(tuple(self.expr(e) for e in element.elts))
+        value = self.expr(element)
+        if loop.ends is not None and loop.live is not None:
+            loop.live = self.g.and_(loop.live, self.g.not_(self.g.and_(self.path, loop.ends(value))))
+        return value
+
+    def order_hidden(self, node: ast.expr, turns: list[Turn], ends: Callable[[Sym], Node] | None) -> None:
+        """Refuses a comprehension over a set in which one member may fail where another, if it came first, would end
+        it or fail in another way: a set has no order."""
+        g = self.g
+        stops: list[list[tuple[str, Node]]] = []
+        for turn in turns:
+            held = [c.condition for c in turn.checks]
+            found = [(c.kind, g.and_(g.not_(c.condition), *held[:i])) for i, c in enumerate(turn.checks)]
+            if ends is not None:
+                over = g.or_(*(g.and_(c, ends(v)) for c, v in turn.items))
+                found.append(("end", g.and_(over, *held)))
+            stops.append(found)
+        for i, mine in enumerate(stops):
+            others = [stop for j, theirs in enumerate(stops) if j != i for stop in theirs]
+            for kind, fails in mine:
+                if kind != "end" and any(k != kind and not exclude(g, fails, stop) for k, stop in others):
+                    what = "what may fail in a comprehension over a set, whose order would show"
+                    raise self.refuse(node, what, "test before it that it cannot fail, or iterate over `sorted(...)`")
 
     @contextmanager
     def _filtered(self, tests: list[ast.expr]) -> Any:
@@ -356,11 +561,17 @@ class Calls(Expressions):
         finally:
             self.path, self.frame.known = saved, known
 
-    def select(self, node: ast.GeneratorExp | ast.SetComp, ordered: bool = False) -> Selection | None:
-        """The comprehension as a selection from one set (or, where order is wanted, a sorted one), if it is one."""
-        if len(node.generators) != 1:
+    def select(
+        self, node: Comprehension, ordered: bool = False, then: Callable[[], None] | None = None, early: bool = False
+    ) -> Selection | None:
+        """The comprehension as a selection from one set (or, where order is wanted, a sorted one), if it is one.
+
+        early: an element may end it, so that it is none where something in it may fail.
+        """
+        if len(node.generators) != 1 or not isinstance(node, ast.GeneratorExp | ast.SetComp):
             return None
         (generator,) = node.generators
+        mark = self.mark()
         sorted_call = isinstance(generator.iter, ast.Call) and isinstance(t := self.peek(generator.iter.func), Static)
         if sorted_call and isinstance(t, Static) and t.value is sorted and isinstance(generator.iter, ast.Call):
             source = self.sorted_set(generator.iter)
@@ -373,15 +584,27 @@ class Calls(Expressions):
             value = self.solid(generator.iter)
             assert isinstance(value, Scalar)
             source = self.seq_set(value.node) if isinstance(value.type, SeqType) else value.node
+        if then is not None:
+            then()
         assert isinstance(source.type, SetType)
         item = source.type.item
-        conditions, elements = [], []
+        conditions, elements, turns = [], [], []
+        before, start = self.passed, len(self.checks)
         for k in range(items(item)):
+            self.passed, number = before, len(self.checks)
             index = self.g.const(k, item)
             with self.under(self.g.member(index, source)), self.naming(generator.target, Scalar(index)):
                 with self._filtered(generator.ifs) as kept:
                     elements.append(self.expr(node.elt))
                 conditions.append(kept)
+            turns.append(Turn(self.checks[number:], []))
+        if len(self.checks) > start:
+            if early:
+                self.rollback(mark)
+                return None
+            self.order_hidden(node, turns, None)
+            guards = [c.condition for c in self.checks[start:] if c.kind == "require"]
+            self.passed = self.g.and_(before, *guards)
         return Selection(source, item, conditions, elements)
 
     def chosen(self, found: Selection) -> Node:
@@ -393,7 +616,7 @@ class Calls(Expressions):
         found = self.select(node)
         if found is not None and found.identity:
             return Scalar(self.chosen(found))
-        members = self.unroll(node.generators, node.elt)
+        members = self.unroll(node, node.elt)
         if any(isinstance(v, Poison) for _, v in members):
             return POISON
         return self.symbols.set_of(members)
@@ -405,7 +628,7 @@ class Calls(Expressions):
         g = self.g
         wrapped = ast.GeneratorExp(elt=argument.elt, generators=argument.generators)
         ast.copy_location(wrapped, argument)
-        found = self.select(wrapped)
+        found = self.select(wrapped, early=True)
         if found is not None:
             terms = [self._truth(argument.elt, e) for e in found.elements]
             if found.source.op != "const":
@@ -421,7 +644,13 @@ class Calls(Expressions):
                 for i, (c, t) in enumerate(zip(found.conditions, terms, strict=True))
             ]
         else:
-            members = [(c, self._truth(argument.elt, v)) for c, v in self.unroll(argument.generators, argument.elt)]
+
+            def ends(value: Sym) -> Node:
+                truth = self._truth(argument.elt, value)
+                return g.not_(truth) if conjunction else truth
+
+            found_ = self.unroll(argument, argument.elt, ends=ends)
+            members = [(c, self._truth(argument.elt, v)) for c, v in found_]
         if conjunction:
             return Scalar(g.and_(*(g.implies(c, t) for c, t in members)))
         return Scalar(g.or_(*(g.and_(c, t) for c, t in members)))
@@ -444,7 +673,7 @@ class Calls(Expressions):
         if found is not None and all(isinstance(e, Scalar) and e.node is g.num(1) for e in found.elements):
             return Scalar(g.card(self.chosen(found)))
         total = g.num(0)
-        for condition, value in self.unroll(argument.generators, argument.elt):
+        for condition, value in self.unroll(argument, argument.elt):
             if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
                 raise self.refuse(argument.elt, f"a sum of {describe(value)}", "sum ints; count with `sum(1 for ...)`")
             total = g.arith("add", total, g.ite(condition, value.node, g.num(0)))
@@ -460,7 +689,7 @@ class Calls(Expressions):
             return Scalar(self.seq_len(value.node))
         if isinstance(value, Bag):
             total = self.g.num(0)
-            for slot in value.slots:
+            for slot in self.symbols.looked_into(value).slots:
                 total = self.g.arith(
                     "add", total, self.g.ite(self.symbols.occupied(slot), self.g.num(1), self.g.num(0))
                 )
@@ -471,9 +700,11 @@ class Calls(Expressions):
 
     def _extreme(self, node: ast.Call, name: str) -> Sym:
         arguments = self.arguments(node, 1, 8, "default")
-        default = self.keyword(node, "default")
+        default = Default(self, self.keyword(node, "default"))
         op = "lowest" if name == "min" else "highest"
         if len(arguments) > 1:
+            if default.node is not None:
+                raise self.refuse(node, f"`{ast.unparse(node)}`", "a default is for one set")
             result = self.scalar(arguments[0], IntType, IdType)
             for other in arguments[1:]:
                 result = self._better(node, name, result, self.scalar(other, IntType, IdType))
@@ -481,9 +712,11 @@ class Calls(Expressions):
         (argument,) = arguments
         g = self.g
         if isinstance(argument, ast.GeneratorExp):
-            found = self.select(argument)
+            mark = self.mark()
+            found = self.select(argument, then=default.evaluate)
             if found is None or not (found.identity and isinstance(found.item, IdType)):
-                return self._best(node, name, self.unroll(argument.generators, argument.elt), default)
+                self.rollback(mark)
+                return self._best(node, name, self.unroll(argument, argument.elt, then=default.evaluate), default)
             chosen = self.chosen(found)
         else:
             source = self.operand(argument)
@@ -491,6 +724,7 @@ class Calls(Expressions):
                 return source
             if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
                 raise self.refuse(node, f"{name}() of {describe(source)}", "a set of ids, or several ints")
+            default.evaluate()
             chosen = source.node
         assert isinstance(chosen.type, SetType)
         if not isinstance(chosen.type.item, IdType):
@@ -499,7 +733,7 @@ class Calls(Expressions):
         some_left = g.not_(g.eq(chosen, g.const(0, chosen.type)))
         return self._or_default(node, some_left, Scalar(g.extreme(op, chosen)), default)
 
-    def _best(self, node: ast.Call, name: str, found: list[Item], default: ast.expr | None) -> Sym:
+    def _best(self, node: ast.Call, name: str, found: list[Item], default: Default) -> Sym:
         g, exists, best = self.g, self.g.false, None
         for condition, value in found:
             if not isinstance(value, Scalar) or not isinstance(value.type, IntType | IdType):
@@ -510,9 +744,7 @@ class Calls(Expressions):
                 better = self._better(node, name, best, value.node)
                 best = g.ite(condition, g.ite(exists, better, value.node), best)
             exists = g.or_(exists, condition)
-        if best is None:
-            return self._or_default(node, g.false, POISON, default)
-        return self._or_default(node, exists, Scalar(best), default)
+        return self._or_default(node, exists, POISON if best is None else Scalar(best), default)
 
     def _better(self, node: ast.Call, name: str, a: Node, b: Node) -> Node:
         if isinstance(a.type, IntType) and isinstance(b.type, IntType):
@@ -523,26 +755,27 @@ class Calls(Expressions):
         first = self.g.lt(a, b)
         return self.g.ite(first, a, b) if name == "min" else self.g.ite(first, b, a)
 
-    def _or_default(self, node: ast.Call, exists: Node, value: Sym, default: ast.expr | None) -> Sym:
-        if default is None:
-            self.check("error", node, exists)
-            return value
-        with self.under(self.g.not_(exists)):
-            other = self.expr(default)
-        return other if exists is self.g.false else self.symbols.choose(exists, value, other)
+    def _or_default(self, node: ast.Call, exists: Node, value: Sym, default: Default) -> Sym:
+        if default.value is not None:
+            return default.value if exists is self.g.false else self.symbols.choose(exists, value, default.value)
+        if exists is self.g.false:
+            raise self.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
+        self.check("error", node, exists)
+        return value
 
     def _next(self, node: ast.Call) -> Sym:
         arguments = self.arguments(node, 1, 2)
         argument = arguments[0]
-        default = arguments[1] if len(arguments) == 2 else None
+        default = Default(self, arguments[1] if len(arguments) == 2 else None)
         if not isinstance(argument, ast.GeneratorExp) or len(argument.generators) != 1:
             raise self.refuse(node, "next() of this", "write `next((x for x in seq if condition), None)`")
         g = self.g
-        found = self.select(argument, ordered=True)
+        found = self.select(argument, ordered=True, then=default.evaluate, early=True)
         if found is None:
             result: Sym = POISON
             exists = g.false
-            for condition, value in reversed(self.unroll(argument.generators, argument.elt, ordered=True)):
+            items_ = self.unroll(argument, argument.elt, True, ends=lambda _: g.true, then=default.evaluate)
+            for condition, value in reversed(items_):
                 result = value if exists is g.false else self.symbols.choose(condition, value, result)
                 exists = g.or_(exists, condition)
             return self._or_default(node, exists, result, default)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
 
+from reassure.spec.frontend.conditions import implied
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -29,11 +30,12 @@ from reassure.spec.frontend.symbolic_values import (
     Static,
     Sym,
     Symbols,
-    bits_of,
     comparable,
     describe,
 )
 from reassure.spec.language.types import (
+    SEQUENCE_BITS,
+    WORD,
     BoolType,
     DomainError,
     EnumType,
@@ -43,6 +45,7 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    bits_of,
 )
 
 
@@ -66,7 +69,8 @@ class Refusal:
 class Check:
     """A condition the elaborated function passes in program order.
 
-    kind "require": not enabled unless it holds. kind "error": Python raises unless it holds.
+    kind "require": not enabled unless it holds, where no check before it has failed. kind "error": Python raises
+    unless it holds; that Python gets there, past the guards before it, is in the condition.
     """
 
     kind: str
@@ -74,6 +78,7 @@ class Check:
     text: str
     file: str
     line: int
+    column: int = 0
     part: tuple[int, int] = (0, 1)
     """Which of how many conjuncts of what is written there."""
 
@@ -96,9 +101,6 @@ class Refused(Exception):
     """Unwinds to the statement in which something was refused."""
 
 
-SEQ_BITS = 56
-"""What the items of a sequence may take in an engine's word (the length takes the rest)."""
-
 _COMPARE_WITH = {
     SetType: "compare with an empty set: `x != frozenset()`",
     IntType: "compare with a number: `x != 0`",
@@ -113,11 +115,12 @@ class Expressions:
         self.g = graph
         self.config = config
         self.symbols = Symbols(graph, config)
-        self.symbols.clip = self._clip
         self.refusals: list[Refusal] = []
         self.checks: list[Check] = []
-        self.clips: list[tuple[str, Node, bool]] = []
         self.path = graph.true
+        """Under which condition the branches, filters and operands so far lead here."""
+        self.passed = graph.true
+        """What the guards so far have made sure of."""
         self.guards_allowed = False
         self.frames: list[Frame] = []
         self.ordered_sorts: set[type] = set()
@@ -138,11 +141,6 @@ class Expressions:
             self.refusals.append(found)
         return Refused()
 
-    def _clip(self, path: str, condition: Node, declared: bool) -> None:
-        reached = self.g.and_(self.path, condition)
-        if reached is not self.g.false:
-            self.clips.append((path, reached, declared))
-
     @contextmanager
     def under(self, condition: Node) -> Iterator[None]:
         """Within, only runs in which `condition` holds are meant."""
@@ -161,11 +159,28 @@ class Expressions:
         finally:
             frame.known = saved
 
-    def check(self, kind: str, node: ast.AST, condition: Node) -> None:
-        condition = self.g.implies(self.path, condition)
-        if condition is not self.g.true:
-            text = ast.unparse(node)
-            self.checks.append(Check(kind, condition, text, self.frame.file, getattr(node, "lineno", 0)))
+    def check(self, kind: str, node: ast.expr, condition: Node, part: tuple[int, int] = (0, 1), text: str = "") -> None:
+        """Records that Python goes on here only if the condition holds."""
+        g = self.g
+        if kind == "error":
+            condition = implied(g, g.and_(self.path, self.passed), condition)
+        else:
+            condition = implied(g, self.path, condition)
+        if condition is g.true:
+            return
+        place = self.frame.file, node.lineno, node.col_offset
+        self.checks.append(Check(kind, condition, text or ast.unparse(node), *place, part))
+        if kind == "require":
+            self.passed = g.and_(self.passed, condition)
+
+    def mark(self) -> tuple[int, Node]:
+        """What `rollback` goes back to."""
+        return len(self.checks), self.passed
+
+    def rollback(self, mark: tuple[int, Node]) -> None:
+        """Forgets the checks since the mark, to elaborate the same once more."""
+        del self.checks[mark[0] :]
+        self.passed = mark[1]
 
     # -- narrowing of optionals -------------------------------------------------------------------
 
@@ -200,19 +215,22 @@ class Expressions:
                     if name and not isinstance(self.peek(other), Option | Poison):
                         found.add(name)
             elif isinstance(op, ast.In | ast.NotIn) and holds:
-                found = {self.key(left) or ""}
+                shown = right.elts if isinstance(right, ast.Tuple | ast.Set) else []
+                if not any(isinstance(self.peek(e), Option | Poison) for e in shown):
+                    found = {self.key(left) or ""}
             return frozenset(found - {""})
         return frozenset()
 
     def peek(self, node: ast.expr) -> Sym:
         """The value of an expression, nothing recorded."""
-        saved = len(self.refusals), len(self.checks), len(self.clips)
+        refused, mark = len(self.refusals), self.mark()
         try:
             return self.expr(node)
         except (Refused, Mismatch):
             return POISON
         finally:
-            del self.refusals[saved[0] :], self.checks[saved[1] :], self.clips[saved[2] :]
+            del self.refusals[refused:]
+            self.rollback(mark)
 
     # -- expressions --------------------------------------------------------------------------------
 
@@ -227,9 +245,23 @@ class Expressions:
         except (Mismatch, DomainError) as error:
             raise self.refuse(node, "types do not fit", str(error)) from None
         assert isinstance(value, Sym)
+        self.in_word(node, value)
         if isinstance(value, Option) and value.value is not None and self.key(node) in self.frame.known:
             return value.value
         return value
+
+    def in_word(self, node: ast.AST, value: Sym) -> None:
+        """Refuses a number or a sequence that may not fit the engines' words."""
+        if not isinstance(value, Scalar):
+            return
+        kind = value.type
+        if isinstance(kind, IntType) and not -WORD <= kind.low <= kind.high < WORD:
+            what = f"`{ast.unparse(node)}` may be anything from {kind.low} to {kind.high}"
+            raise self.refuse(node, what, "keep numbers within -2^61..2^61-1: narrow a Range, or take `min(x, limit)`")
+        if isinstance(kind, SeqType) and kind.length * bits_of(kind.item) > SEQUENCE_BITS:
+            most = SEQUENCE_BITS // bits_of(kind.item)
+            what = f"`{ast.unparse(node)}` may have {kind.length} items of {kind.item}; at most {most} fit"
+            raise self.refuse(node, what, "shorten its MaxLen, take a slice, or work with the set (`len(set)`)")
 
     def solid(self, node: ast.expr) -> Sym:
         """The value of an expression that may not be None here."""
@@ -277,13 +309,13 @@ class Expressions:
             return frame.env[node.id]
         if node.id in frame.function.__code__.co_varnames:
             raise self.refuse(node, f"`{node.id}` may be unbound here", "give it a value on every path")
+        closure = dict(zip(frame.function.__code__.co_freevars, frame.function.__closure__ or (), strict=False))
+        if node.id in closure:
+            return self.symbols.lift(closure[node.id].cell_contents)
         if node.id in frame.function.__globals__:
             return self.symbols.lift(frame.function.__globals__[node.id])
         if hasattr(builtins, node.id):
             return Static(getattr(builtins, node.id))
-        closure = dict(zip(frame.function.__code__.co_freevars, frame.function.__closure__ or (), strict=False))
-        if node.id in closure:
-            return self.symbols.lift(closure[node.id].cell_contents)
         raise self.refuse(node, f"`{node.id}` is not defined", "define or import it")
 
     def _Attribute(self, node: ast.Attribute) -> Sym:
@@ -371,12 +403,7 @@ class Expressions:
                     return Scalar(getattr(g, name)(x, y))
             if isinstance(a.type, SeqType) and isinstance(b.type, SeqType) and isinstance(op, ast.Add):
                 if a.type.item == b.type.item:
-                    longest = a.type.length + b.type.length
-                    room = SEQ_BITS // bits_of(a.type.item)
-                    if longest > room:
-                        total = g.arith("add", self.seq_len(x), self.seq_len(y))
-                        self.check("error", node, g.le(total, g.num(room)))
-                    kind = SeqType(a.type.item, min(longest, room))
+                    kind = SeqType(a.type.item, a.type.length + b.type.length)
                     return Scalar(g.op("seq_cat", kind, (x, y)))
         sign = _SIGNS.get(type(op), type(op).__name__)
         remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
@@ -395,12 +422,15 @@ class Expressions:
             assert isinstance(result, Bag)
             if isinstance(b, Loose):
                 for condition, record in b.members:
-                    slot = symbols.pack_slot(record, condition)
-                    result = symbols.insert(result, slot, result.item, condition)
-            else:
-                for slot in b.slots:
-                    result = symbols.insert(result, slot, result.item, symbols.occupied(slot))
-            return result
+                    if record.cls is not result.item.cls:
+                        raise Mismatch(f"{describe(a)} and {describe(b)}")
+                    result = symbols.with_record(result, record, condition)
+                return result
+            if b.item != result.item:
+                raise Mismatch(f"{describe(a)} and {describe(b)}")
+            for slot in b.slots:
+                result = symbols.insert(result, slot, result.item, symbols.occupied(slot))
+            return Bag(result.item, result.slots, result.excess + b.excess)
         if isinstance(op, ast.Sub | ast.BitAnd):
             inside = isinstance(op, ast.BitAnd)
             if isinstance(a, Loose):
@@ -410,7 +440,7 @@ class Expressions:
                     kept.append((g.and_(condition, found if inside else g.not_(found)), record))
                 return Loose(tuple(kept))
             conditions = []
-            for slot in a.slots:
+            for slot in symbols.looked_into(a).slots:
                 unpacked = symbols.unpack_slot(a.item, slot)
                 assert isinstance(unpacked, Record)
                 found = symbols.among(unpacked, b)
@@ -548,23 +578,26 @@ class Expressions:
             if part.step is not None:
                 raise self.refuse(node, "a slice with a step", "write `seq[a:b]`")
             result = seq
+            first = None if part.lower is None else self._bound_of_slice(part.lower)
             if part.upper is not None:
-                result = g.op("seq_take", kind, (result, self._bound_of_slice(part.upper)))
-            if part.lower is not None:
-                result = g.op("seq_drop", kind, (result, self._bound_of_slice(part.lower)))
+                end = self._bound_of_slice(part.upper)
+                kind = SeqType(kind.item, max(1, min(kind.length, interval(end).high)))
+                result = g.op("seq_take", kind, (result, end))
+            if first is not None:
+                kind = SeqType(kind.item, max(1, kind.length - interval(first).low))
+                result = g.op("seq_drop", kind, (result, first))
             return Scalar(result)
         index = self.scalar(node.slice, IntType)
         if index.op == "const" and index.data < 0:
             index = g.arith("add", length, index)
-        elif index.type.low < 0:  # type: ignore[attr-defined]
+        elif interval(index).low < 0:
             raise self.refuse(node, "an index that may be negative", "index from the front, or with a constant")
         self.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
         return Scalar(g.op("seq_get", kind.item, (seq, index)))
 
     def _bound_of_slice(self, node: ast.expr) -> Node:
         bound = self.scalar(node, IntType)
-        assert isinstance(bound.type, IntType)
-        if bound.type.low < 0:
+        if interval(bound).low < 0:
             raise self.refuse(node, "a slice bound that may be negative", "count from the front")
         return bound
 
@@ -582,6 +615,12 @@ class Expressions:
 
     def set_from(self, node: ast.GeneratorExp | ast.SetComp) -> Sym:
         raise NotImplementedError
+
+
+def interval(node: Node) -> IntType:
+    """The interval of an int's node."""
+    assert isinstance(node.type, IntType)
+    return node.type
 
 
 _ARITHMETIC: dict[type, str] = {

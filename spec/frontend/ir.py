@@ -344,7 +344,8 @@ class Graph:
         if op == "seq_set" and args[0].op == "seq_sorted":
             return args[0].args[0]
         if op in _SEQ_FOLD and all(a.op == "const" for a in args):
-            return self.const(_SEQ_FOLD[op](*(a.data for a in args)), type_)
+            value = _SEQ_FOLD[op](*(a.data for a in args))
+            return self.num(value) if isinstance(type_, IntType) else self.const(value, type_)
         return self._make(op, type_, args, data)
 
 

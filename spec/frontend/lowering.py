@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FunctionType, MappingProxyType
 from typing import Any, get_type_hints
 
-from reassure.spec.frontend.calls import Calls
+from reassure.spec.frontend.calls import Calls, Guard
 from reassure.spec.frontend.expressions import Check, Frame, Refusal, Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.symbolic_values import POISON, Bag, Mismatch, Poison, Record, Scalar, Static, Sym, describe
@@ -97,6 +97,14 @@ class LoweredModel:
     """For each action, the claims over its steps."""
     terminals: tuple[Formula, ...]
     ordered_sorts: frozenset[type] = field(default_factory=frozenset)
+    guards: tuple[Guard, ...] = ()
+    """With switches: the guards of the text; node `switch` with data k says that guard k is left out."""
+
+    def only(self, wanted: Callable[[str], bool]) -> LoweredModel:
+        """The same model with the claims whose name is wanted."""
+        states = tuple(f for f in self.states if wanted(f.name))
+        steps = tuple(tuple(f for f in about if wanted(f.name)) for about in self.steps)
+        return dataclasses.replace(self, states=states, steps=steps)
 
 
 @cache
@@ -156,19 +164,11 @@ class Statements(Calls):
     def call_function(self, node: ast.Call, function: FunctionType) -> Sym:
         if any(f.function is function for f in self.frames):
             raise self.refuse(node, f"`{function.__name__}` calls itself", "recursion is not in the language")
-        names = list(inspect.signature(function).parameters)
-        given: dict[str, Sym] = {}
-        for name, argument in zip(names, node.args, strict=False):
-            given[name] = self.expr(argument)
-        for k in node.keywords:
-            given[k.arg or ""] = self.expr(k.value)
-        missing = [
-            n
-            for n, p in inspect.signature(function).parameters.items()
-            if n not in given and p.default is inspect.Parameter.empty
-        ]
-        if missing or set(given) - set(names) or len(node.args) > len(names):
-            raise self.refuse(node, f"`{ast.unparse(node)}`", f"{function.__name__} takes ({', '.join(names)})")
+        parameters = inspect.signature(function).parameters
+        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
+            raise self.refuse(node, f"`*args` or `**kwargs` of `{function.__name__}`", "name every parameter")
+        takes = f"{function.__name__} takes ({', '.join(parameters)})"
+        given = self.given(node, function, takes)
         try:
             return self.run(function, given)
         except OSError as error:
@@ -206,7 +206,7 @@ class Statements(Calls):
         if not ended:
             raise self.refuse(tree, f"`{tree.name}` may end without a value", "return on every path")
         if not returned:
-            return POISON
+            raise self.refuse(tree, f"`{tree.name}` never returns", "return a value on some path")
         result = self.symbols.as_bag(returned[-1][1])
         earlier = [self.g.not_(c) for c, _ in returned]
         for i, (condition, value) in reversed(list(enumerate(returned[:-1]))):
@@ -225,7 +225,9 @@ class Statements(Calls):
             try:
                 if self._statement(statement, returned):
                     return True
-            except Refused:
+            except (Refused, Mismatch) as error:
+                if isinstance(error, Mismatch):
+                    self.refuse(statement, "types do not fit", str(error))
                 # Recorded; go on, so that all refusals come in one go.
                 for name in _assigned(statement):
                     self.frame.env[name] = POISON
@@ -250,8 +252,9 @@ class Statements(Calls):
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
                 raise self.refuse(node, "changing a part of a value", "use `replace(...)`")
-            old = self.solid(ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
-            self._bind(node.target.id, self.binary(node, node.op, old, self.solid(node.value)), frozenset())
+            old = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+            whole = ast.copy_location(ast.BinOp(old, node.op, node.value), node)
+            self._bind(node.target.id, self.symbols.as_bag(self.expr(whole)), frozenset())
             return False
         if isinstance(node, ast.Expr):
             return self._expression_statement(node)
@@ -350,14 +353,15 @@ def _assigned(statement: ast.stmt) -> list[str]:
 class Elaborator(Statements):
     """Elaborates the declarations of a bound model."""
 
-    def __init__(self, bound: BoundModel) -> None:
+    def __init__(self, bound: BoundModel, switches: bool = False) -> None:
         super().__init__(Graph(), bound.config)
         self.bound = bound
+        self.guards = [] if switches else None
         self.state = self.symbols.of_type(bound.type, self.g.var)
         self.after = self.symbols.of_type(bound.type, lambda path, kind: self.g.var(path + "'", kind))
 
     def fresh(self, guards: bool) -> None:
-        self.checks, self.clips, self.path, self.guards_allowed = [], [], self.g.true, guards
+        self.checks, self.path, self.passed, self.guards_allowed = [], self.g.true, self.g.true, guards
 
     def arguments_of(self, function: FunctionType, state: list[Sym], params: dict[str, Sym]) -> dict[str, Sym]:
         """Arguments by name: the state(s) first, then the configuration by its type, then parameters."""
@@ -376,7 +380,8 @@ class Elaborator(Statements):
 
     def outcome(self, name: str, function: FunctionType, members: MappingProxyType[str, Any] | None) -> LoweredAction:
         """Lowers an action (with `members`) or an initial function."""
-        self.fresh(guards=True)
+        # Python evaluates what the parameters are drawn from before it calls the function.
+        self.fresh(guards=False)
         params, values = [], {}
         for pname, kind in self.bound.parameters(name):
             drawn = None
@@ -394,24 +399,24 @@ class Elaborator(Statements):
             else:
                 params.append(Parameter(pname, kind, tuple(self.symbols.leaves(value, kind)), drawn))
             values[pname] = value
-        self.fresh(guards=True)
+        self.guards_allowed = True
         before = [self.state] if members is not None else []
         result = self.run(function, self.arguments_of(function, before, values))
         if self.refusals:
             return LoweredAction(name, tuple(params), (), (), ())
-        result = self._lifted(result)
-        checks = tuple(self.checks)
+        if members is None:
+            result = self._lifted(result)
         try:
             fitted = self.symbols.fit(result, self.bound.type)
         except Mismatch as error:
             self._misfit(function, str(error))
             return LoweredAction(name, tuple(params), (), (), ())
-        clips = [*self.symbols.excess(fitted, self.bound.type, ""), *self.clips]
+        clips = tuple(self.symbols.excess(fitted, self.bound.type, ""))
         nodes = tuple(self.symbols.leaves(fitted, self.bound.type))
-        return LoweredAction(name, tuple(params), checks, tuple(clips), nodes)
+        return LoweredAction(name, tuple(params), tuple(self.checks), clips, nodes)
 
     def _lifted(self, result: Sym) -> Sym:
-        """A state of a class that the model's extends gets the further fields' defaults."""
+        """An initial state of a class that the model's extends gets the further fields' defaults."""
         cls: Any = self.bound.model.state
         if isinstance(result, Record) and result.cls is not cls and issubclass(cls, result.cls):
             extra = [f for f in dataclasses.fields(cls) if f.name not in result.fields]
@@ -426,17 +431,19 @@ class Elaborator(Statements):
         self.frames.pop()
 
     def _drawn(self, function: Callable[..., Any], kind: Type) -> Node | tuple[Node, ...]:
-        """What a parameter of this type is drawn from: a set node, or the slots of a message set."""
+        """The set that a parameter of a type is drawn from."""
         assert isinstance(function, FunctionType)
-        value = self.run(function, self.arguments_of(function, [self.state], {}))
-        if isinstance(value, Bag) and value.item == kind:
-            return value.slots
-        if isinstance(value, Scalar) and value.type == SetType(kind):
+        try:
+            value = self.symbols.as_bag(self.run(function, self.arguments_of(function, [self.state], {})))
+            if isinstance(value, Bag) and value.item == kind:
+                return self.symbols.looked_into(value).slots
+        except Mismatch as error:
+            self._misfit(function, str(error))
+            return ()
+        if isinstance(value, Scalar) and isinstance(value.type, SetType) and value.type.item == kind:
             return value.node
-        if isinstance(value, Bag) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
-            self._misfit(function, f"a parameter has the type of the set's members: {describe(value)} has no {kind}")
-        elif not isinstance(value, Poison):
-            self._misfit(function, f"a parameter is drawn from a set, not from {describe(value)}")
+        if not isinstance(value, Poison):
+            self._misfit(function, f"a parameter that is a {kind} is drawn from a set of them, not {describe(value)}")
         return ()
 
     def view(self, function: FunctionType, first: str, state: Sym) -> Sym:
@@ -448,8 +455,11 @@ class Elaborator(Statements):
         assert isinstance(view, FunctionType)
         return self.run(view, self.arguments_of(view, [state], {}))
 
-    def state_formula(self, name: str, claim: Property | None, function: Any) -> Formula:
+    def state_formula(self, name: str, claim: Property | None, function: Any, unless: Node | None = None) -> Formula:
+        """unless: the condition under which Python does not ask for it."""
         self.fresh(guards=False)
+        if unless is not None:
+            self.path = self.g.not_(unless)
         condition = self._over_state(function)
         checks = tuple(self.checks)
         goal = self._over_state(claim.goal) if claim is not None and claim.goal is not None else None
@@ -488,7 +498,10 @@ class Elaborator(Statements):
             about = [p for p in claims if p.over_steps and bound.concerns(p, declared)]
             params = {p.name: self._param_value(p) for p in lowered.params}
             steps.append(tuple(self.step_formula(p, declared, params) for p in about))
-        terminals = tuple(self.state_formula(t.name, None, t.function) for t in model.terminals)
+        terminals: list[Formula] = []
+        for t in model.terminals:
+            found = self.g.or_(*(f.condition for f in terminals))
+            terminals.append(self.state_formula(t.name, None, t.function, unless=found))
         if self.refusals:
             raise SubsetError(self.refusals)
         leaves: list[Leaf] = []
@@ -499,8 +512,8 @@ class Elaborator(Statements):
 
         self.symbols.of_type(bound.type, collect)
         return LoweredModel(
-            bound, self.g, tuple(leaves), initials, actions, states, tuple(steps), terminals,
-            frozenset(self.ordered_sorts),
+            bound, self.g, tuple(leaves), initials, actions, states, tuple(steps), tuple(terminals),
+            frozenset(self.ordered_sorts), tuple(self.guards or ()),
         )  # fmt: skip
 
     def _param_value(self, p: Parameter) -> Sym:
@@ -519,9 +532,12 @@ class BagSlot:
         return slots.slots[0].type
 
 
-def lower_model(bound: BoundModel) -> LoweredModel:
-    """The model in the form that engines translate; raises `SubsetError` with every refusal."""
-    return Elaborator(bound).model()
+def elaborate(bound: BoundModel, switches: bool = False) -> LoweredModel:
+    """The model in the form that engines translate; raises `SubsetError` with every refusal.
+
+    switches: each guard of the text can be left out.
+    """
+    return Elaborator(bound, switches).model()
 
 
 def check(bound: BoundModel) -> list[Refusal]:

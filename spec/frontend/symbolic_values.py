@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from reassure.spec.frontend.ir import BOOL, Graph, Node, items, scalar
+from reassure.spec.frontend.ir import BOOL, Graph, Node, scalar
 from reassure.spec.language.types import (
+    RECORD_BITS,
     BagType,
     BoolType,
     EnumType,
@@ -25,6 +26,9 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    bits_of,
+    key_name,
+    limits,
     record_type,
     resolve,
 )
@@ -77,12 +81,21 @@ class MapOf(Sym):
     values: tuple[Sym, ...]
 
 
+Excess = tuple[str, Node, bool]
+"""A bound that a value may leave: the path to it, the condition under which it does, whether the bound is declared."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bag(Sym):
-    """Slots descending: 1 + packed record, empty ones (0) last."""
+    """Slots descending: 1 + packed record, empty ones (0) last.
+
+    A record that is out of its bounds cannot be packed. `excess` says when the set has one: then its slots mean
+    nothing, so that nobody may look into it before it comes to lie in a state, where it is clipped.
+    """
 
     item: RecordType
     slots: tuple[Node, ...]
+    excess: tuple[Excess, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,31 +120,6 @@ class Poison(Sym):
 POISON = Poison()
 
 
-def bits_of(kind: Type) -> int:
-    """Bits that a value takes when packed."""
-    if isinstance(kind, SetType):
-        return items(kind.item)
-    if isinstance(kind, OptionType):
-        inner = kind.inner
-        if isinstance(inner, BoolType | IntType | EnumType | IdType):
-            return inner.count.bit_length()
-        return 1 + bits_of(inner)
-    if isinstance(kind, SeqType):
-        return kind.length.bit_length() + kind.length * bits_of(kind.item)
-    if isinstance(kind, RecordType):
-        return sum(bits_of(t) for _, t in kind.fields)
-    if isinstance(kind, MapType):
-        return kind.key.count * bits_of(kind.value)
-    if isinstance(kind, BagType):
-        return kind.size * bits_of_slot(kind.item)
-    return max(1, (kind.count - 1).bit_length())
-
-
-def bits_of_slot(item: RecordType) -> int:
-    """Bits of one slot of a message set: 1 + the packed record, so that 0 is empty."""
-    return bits_of(item) + 1
-
-
 class Symbols:
     """Operations on symbolic values over one graph and one configuration."""
 
@@ -139,7 +127,6 @@ class Symbols:
         self.g = graph
         self.config = config
         self._records: dict[type, RecordType] = {}
-        self.clip: Callable[[str, Node, bool], None] = lambda path, condition, declared: None
 
     def record_type(self, cls: type) -> RecordType:
         if cls not in self._records:
@@ -158,7 +145,7 @@ class Symbols:
         if isinstance(kind, OptionType):
             return Option(leaf(path + "?", BOOL), self.of_type(kind.inner, leaf, path))
         if isinstance(kind, MapType):
-            names = [_key_name(k) for k in kind.key.values()]
+            names = [key_name(k) for k in kind.key.values()]
             return MapOf(kind.key, tuple(self.of_type(kind.value, leaf, f"{path}[{n}]") for n in names))
         if isinstance(kind, BagType):
             slot = IntType(0, 1 << bits_of(kind.item))
@@ -259,16 +246,24 @@ class Symbols:
         else:
             raise Mismatch(f"{describe(value)} is no value of {kind}")
 
-    def pack_slot(self, value: Record, condition: Node) -> Node:
-        """The occupied slot that holds a record; reports `clip` where a field leaves its bound if `condition`."""
+    def pack_slot(self, value: Record, condition: Node) -> tuple[Node, tuple[Excess, ...]]:
+        """The occupied slot that holds a record, and what says that if `condition` it is out of a bound."""
         kind = self.record_type(value.cls)
-        if bits_of(kind) > 62:
-            raise Mismatch(f"{kind} takes {bits_of(kind)} bits; a record in a set has at most 62")
+        if bits_of(kind) > RECORD_BITS:
+            raise Mismatch(f"{kind} takes {bits_of(kind)} bits; a record in a set has at most {RECORD_BITS}")
         fitted = self.fit(value, kind)
-        for path, excess, declared in self.excess(fitted, kind, "[]"):
-            self.clip(path, self.g.and_(condition, excess), declared)
+        found = [(p, self.g.and_(condition, out), d) for p, out, d in self.excess(fitted, kind, "[]")]
         packed = self.g.op("pack", kind, tuple(self.leaves(fitted, kind)))
-        return self.g.op("slot", IntType(1, 1 << bits_of(kind)), (packed,))
+        slot = self.g.op("slot", IntType(1, 1 << bits_of(kind)), (packed,))
+        return slot, tuple(f for f in found if f[1] is not self.g.false)
+
+    def looked_into(self, bag: Bag) -> Bag:
+        """A set that somebody looks into; `Mismatch` where a record in it may be out of its bounds."""
+        if bag.excess:
+            where = ", ".join(dict.fromkeys(path.removeprefix("[].") for path, _, _ in bag.excess))
+            what = f"a {bag.item} in this set may be out of its bounds ({where})"
+            raise Mismatch(f"{what}: bound the value before it is put in, or look into the set before")
+        return bag
 
     def as_bag(self, value: Sym) -> Sym:
         """A display of records packed into slots; anything else unchanged."""
@@ -276,10 +271,14 @@ class Symbols:
             return value
         bag: Bag | None = None
         for condition, record in value.members:
-            slot = self.pack_slot(record, condition)
-            bag = self.insert(bag, slot, self.record_type(record.cls), condition)
+            bag = self.with_record(bag, record, condition)
         assert bag is not None
         return bag
+
+    def with_record(self, bag: Bag | None, record: Record, condition: Node) -> Bag:
+        """The set with one more record if `condition`."""
+        slot, out = self.pack_slot(record, condition)
+        return self.insert(bag, slot, self.record_type(record.cls), condition, out)
 
     def among(self, record: Record, value: Sym) -> Node:
         """Whether a record is in a message set or a display of records."""
@@ -289,9 +288,8 @@ class Symbols:
         if isinstance(value, Loose):
             return g.or_(*(g.and_(c, self.equal(record, m)) for c, m in value.members))
         if isinstance(value, Bag):
-            return g.or_(
-                *(g.and_(self.occupied(s), self.equal(record, self.unpack_slot(value.item, s))) for s in value.slots)
-            )
+            members = [(self.occupied(s), self.unpack_slot(value.item, s)) for s in self.looked_into(value).slots]
+            return g.or_(*(g.and_(there, self.equal(record, member)) for there, member in members))
         raise Mismatch(f"{describe(value)} is no set of records")
 
     def unpack_slot(self, item: RecordType, slot: Node) -> Sym:
@@ -304,12 +302,17 @@ class Symbols:
 
         return self.of_type(item, leaf)
 
-    def insert(self, bag: Bag | None, slot: Node, item: RecordType, condition: Node) -> Bag:
-        """The set with one more record if `condition`; it gets one more slot than it had."""
+    def insert(
+        self, bag: Bag | None, slot: Node, item: RecordType, condition: Node, out: tuple[Excess, ...] = ()
+    ) -> Bag:
+        """The set with one more record if `condition`, which is out of its bounds as `out` says.
+
+        It gets one more slot than it had.
+        """
         g = self.g
         x = g.ite(condition, slot, g.num(0))
         if bag is None:
-            return Bag(item, (x,))
+            return Bag(item, (x,), out)
         old = bag.slots
         present = g.or_(*(g.eq(s, x) for s in old))
         x = g.ite(present, g.num(0), x)
@@ -321,7 +324,7 @@ class Symbols:
             else:
                 before = old[i - 1]
                 new.append(g.ite(g.lt(here, x), g.ite(g.lt(before, x), before, x), here))
-        return Bag(item, tuple(new))
+        return Bag(item, tuple(new), bag.excess + out)
 
     def keep(self, bag: Bag, conditions: list[Node]) -> Bag:
         """The set of the records in the slots whose condition holds."""
@@ -357,6 +360,7 @@ class Symbols:
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
             return g.and_(*(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
+            a, b = self.looked_into(a), self.looked_into(b)
             n = max(len(a.slots), len(b.slots))
             return g.and_(*(g.eq(x, y) for x, y in zip(self._padded(a, n), self._padded(b, n), strict=True)))
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
@@ -368,7 +372,7 @@ class Symbols:
         if isinstance(value, Empty):
             return g.true
         if isinstance(value, Bag):
-            return g.not_(self.occupied(value.slots[0]))
+            return g.not_(self.occupied(self.looked_into(value).slots[0]))
         if isinstance(value, Scalar) and isinstance(value.type, SetType):
             return g.eq(value.node, g.const(0, value.type))
         if isinstance(value, Scalar) and isinstance(value.type, SeqType):
@@ -412,7 +416,8 @@ class Symbols:
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
             n = max(len(a.slots), len(b.slots))
             pairs = zip(self._padded(a, n), self._padded(b, n), strict=True)
-            return Bag(a.item, tuple(g.ite(c, x, y) for x, y in pairs))
+            out = [(p, g.and_(when, x), d) for bag, when in ((a, c), (b, g.not_(c))) for p, x, d in bag.excess]
+            return Bag(a.item, tuple(g.ite(c, x, y) for x, y in pairs), tuple(o for o in out if o[1] is not g.false))
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
             return Scalar(g.ite(c, a.node, b.node))
         raise Mismatch(f"{describe(a)} here and {describe(b)} there")
@@ -449,13 +454,13 @@ class Symbols:
         if isinstance(kind, MapType) and isinstance(value, MapOf) and value.key == kind.key:
             return MapOf(kind.key, tuple(self.fit(v, kind.value) for v in value.values))
         if isinstance(kind, BagType) and isinstance(value, Bag) and value.item == kind.item:
-            return Bag(kind.item, self._padded(value, kind.size))
+            return Bag(kind.item, self._padded(value, kind.size), value.excess)
         if isinstance(value, Scalar) and comparable(value.type, kind):
             return value
         raise Mismatch(f"{describe(value)} where {kind} is needed")
 
-    def excess(self, value: Sym, kind: Type, path: str) -> Iterator[tuple[str, Node, bool]]:
-        """Conditions under which a fitted value leaves its type: (path, condition, declared)."""
+    def excess(self, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
+        """Conditions under which a fitted value leaves its type, in the order in which `Type.misfit` looks."""
         g = self.g
         if isinstance(kind, RecordType) and isinstance(value, Record):
             for name, inner in kind.fields:
@@ -465,8 +470,12 @@ class Symbols:
                 yield where, g.and_(value.present, condition), declared
         elif isinstance(kind, MapType) and isinstance(value, MapOf):
             for key, part in zip(kind.key.values(), value.values, strict=True):
-                yield from self.excess(part, kind.value, f"{path}[{_key_name(key)}]")
+                yield from self.excess(part, kind.value, f"{path}[{key_name(key)}]")
         elif isinstance(kind, BagType) and isinstance(value, Bag):
+            for within in limits(kind.item, "[]"):
+                for out, condition, declared in value.excess:
+                    if out == within:
+                        yield path + out, condition, declared
             if len(value.slots) > kind.size:
                 yield path, self.occupied(value.slots[kind.size]), kind.declared
         elif isinstance(value, Scalar) and isinstance(kind, IntType) and isinstance(value.type, IntType):
@@ -486,10 +495,6 @@ class Symbols:
 
 def _path(node: Node) -> str:
     return str(node.data).replace("?", "")
-
-
-def _key_name(key: Any) -> str:
-    return str(int(key)) if isinstance(key, Id) else getattr(key, "name", str(key))
 
 
 def zero(g: Graph, kind: Type) -> Node:

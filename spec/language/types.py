@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import combinations, product
@@ -70,6 +70,17 @@ class Misfit:
         return Misfit(self.clipped, joined, self.message, self.declared)
 
 
+def _first(found: Iterable[tuple[Misfit | None, str]]) -> Misfit | None:
+    """The first value that is wrong; if none is, the first that is clipped. Each with the name of its part."""
+    clipped: Misfit | None = None
+    for misfit, name in found:
+        if misfit is not None and not misfit.clipped:
+            return misfit.under(name)
+        if misfit is not None and clipped is None:
+            clipped = misfit.under(name)
+    return clipped
+
+
 @dataclass(frozen=True)
 class Type:
     """A finite type of one configuration."""
@@ -90,6 +101,16 @@ class Type:
     def rank(self, value: Any) -> Any:
         """A sort key: the canonical order of values of this type."""
         raise NotImplementedError
+
+
+WORD = 1 << 61
+"""Numbers of a model, what they are calculated from included, are at least -WORD and less than WORD."""
+SEQUENCE_BITS = 56
+"""What the items of a sequence take together, at most: the engines' word has their number above them."""
+SET_MEMBERS = 62
+"""Members of the item type of a set, at most: a set is a mask in the engines' word."""
+RECORD_BITS = 60
+"""What a record in a set takes, at most."""
 
 
 def _wrong(value: object, what: str) -> Misfit:
@@ -302,11 +323,7 @@ class MapType(Type):
         keys = tuple(self.key.values())
         if type(value) is not Map or value.keys() != frozenset(keys):
             return _wrong(value, f"a Map over every {self.key}")
-        for key in keys:
-            found = self.value.misfit(value[key])
-            if found is not None:
-                return found.under(f"[{int(key) if isinstance(key, Id) else key}]")
-        return None
+        return _first((self.value.misfit(value[key]), f"[{key_name(key)}]") for key in keys)
 
     def rank(self, value: Any) -> Any:
         return tuple(self.value.rank(value[key]) for key in self.key.values())
@@ -337,14 +354,7 @@ class RecordType(Type):
     def misfit(self, value: Any) -> Misfit | None:
         if type(value) is not self.cls:
             return _wrong(value, f"a {self.cls.__name__}")
-        clipped: Misfit | None = None
-        for name, kind in self.fields:
-            found = kind.misfit(getattr(value, name))
-            if found is not None and not found.clipped:
-                return found.under(name)
-            if found is not None and clipped is None:
-                clipped = found.under(name)
-        return clipped
+        return _first((kind.misfit(getattr(value, name)), name) for name, kind in self.fields)
 
     def rank(self, value: Any) -> Any:
         return tuple(kind.rank(getattr(value, name)) for name, kind in self.fields)
@@ -373,10 +383,11 @@ class BagType(Type):
     def misfit(self, value: Any) -> Misfit | None:
         if type(value) is not frozenset:
             return _wrong(value, "a frozenset")
-        for member in value:
-            found = self.item.misfit(member)
-            if found is not None:
-                return found.under("[]")
+        found = [f.under("[]") for f in map(self.item.misfit, value) if f is not None]
+        if found:
+            # A set has no order: a wrong value before a clipped one, then the bound that is declared first.
+            order = list(limits(self, ""))
+            return min(found, key=lambda f: (f.clipped, order.index(f.path) if f.clipped else 0, f.message))
         if len(value) > self.size:
             return Misfit(True, "", f"{len(value)} members, at most {self.size}", self.declared)
         return None
@@ -386,6 +397,53 @@ class BagType(Type):
 
     def __str__(self) -> str:
         return f"set of at most {self.size} {self.item}"
+
+
+def key_name(key: Any) -> str:
+    """A map's key as it stands in the path of a value."""
+    return str(int(key)) if isinstance(key, Id) else str(getattr(key, "name", key))
+
+
+def limits(kind: Type, path: str) -> Iterator[str]:
+    """Paths of the parts that have a bound, in the order in which a value is looked through."""
+    if isinstance(kind, IntType | SeqType):
+        yield path
+    elif isinstance(kind, OptionType):
+        yield from limits(kind.inner, path)
+    elif isinstance(kind, RecordType):
+        for name, inner in kind.fields:
+            yield from limits(inner, f"{path}.{name}" if path else name)
+    elif isinstance(kind, MapType):
+        for key in kind.key.values():
+            yield from limits(kind.value, f"{path}[{key_name(key)}]")
+    elif isinstance(kind, BagType):
+        yield from limits(kind.item, f"{path}[]")
+        yield path
+
+
+def bits_of(kind: Type) -> int:
+    """Bits that a value takes when packed."""
+    if isinstance(kind, SetType):
+        return kind.item.count
+    if isinstance(kind, OptionType):
+        inner = kind.inner
+        if isinstance(inner, BoolType | IntType | EnumType | IdType):
+            return inner.count.bit_length()
+        return 1 + bits_of(inner)
+    if isinstance(kind, SeqType):
+        return kind.length.bit_length() + kind.length * bits_of(kind.item)
+    if isinstance(kind, RecordType):
+        return sum(bits_of(t) for _, t in kind.fields)
+    if isinstance(kind, MapType):
+        return kind.key.count * bits_of(kind.value)
+    if isinstance(kind, BagType):
+        return kind.size * bits_of_slot(kind.item)
+    return max(1, (kind.count - 1).bit_length())
+
+
+def bits_of_slot(item: RecordType) -> int:
+    """Bits of one slot of a message set: 1 + the packed record, so that 0 is empty."""
+    return bits_of(item) + 1
 
 
 def _number(size: Size, config: object) -> int:
@@ -418,6 +476,8 @@ def resolve(annotation: Any, config: object) -> Type:
                 low, high = _number(note.low, config), _number(note.high, config)
                 if low > high:
                     raise DomainError(f"empty range {low}..{high}")
+                if low < -WORD or high >= WORD:
+                    raise DomainError(f"the range {low}..{high} is too wide: numbers are within -2^61..2^61-1")
                 return IntType(low, high, note.declared)
         raise DomainError("an int needs bounds: Annotated[int, Range(low, high)]")
     if isinstance(annotation, type) and issubclass(annotation, Id):
@@ -426,6 +486,8 @@ def resolve(annotation: Any, config: object) -> Type:
             raise DomainError(f"sort {annotation.__name__} has size {size}; it needs at least one member")
         return IdType(annotation, size)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
+        if not len(annotation):
+            raise DomainError(f"{annotation.__name__} has no member")
         return EnumType(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
@@ -443,7 +505,7 @@ def resolve(annotation: Any, config: object) -> Type:
                 item = resolve(args[0], config)
                 if not isinstance(item, IdType | EnumType | BoolType):
                     raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}")
-                return SeqType(item, _number(note.length, config), note.declared)
+                return SeqType(item, _sequence_length(item, _number(note.length, config)), note.declared)
         raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
     if origin is Map:
         key = resolve(args[0], config)
@@ -467,22 +529,45 @@ REMEDIES: dict[Any, str] = {
 }
 
 
+def _sequence_length(item: Type, length: int) -> int:
+    if length < 1:
+        raise DomainError(f"MaxLen({length}) leaves no room for an item; it is at least 1")
+    if length * bits_of(item) > SEQUENCE_BITS:
+        raise DomainError(f"MaxLen({length}) of {item}: at most {SEQUENCE_BITS // bits_of(item)} items of it fit")
+    return length
+
+
 def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
     kind = resolve(item, config)
     if isinstance(kind, RecordType):
         for note in notes:
             if isinstance(note, MaxSize):
-                return BagType(kind, _number(note.size, config), note.declared)
+                size = _number(note.size, config)
+                if size < 1:
+                    raise DomainError(f"MaxSize({size}) leaves no room for a member; it is at least 1")
+                if bits_of(kind) > RECORD_BITS:
+                    what = f"{kind} takes {bits_of(kind)} bits; a record in a set has at most {RECORD_BITS}"
+                    raise DomainError(f"{what}: narrow its fields")
+                return BagType(kind, size, note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
     if not isinstance(kind, IdType | EnumType | BoolType):
         raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}")
-    if kind.count > 64:
-        raise DomainError(f"a set over {kind.count} values; at most 64")
+    if kind.count > SET_MEMBERS:
+        raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")
     return SetType(kind)
 
 
 OWN = ("__new__", "__init__", "__post_init__", "__eq__", "__ne__", "__hash__", "__getattr__", "__getattribute__")
 """What would make, compare or read a record in another way than engines do."""
+
+
+def own_method(cls: type) -> str | None:
+    """A method of a dataclass by which a record would be more than its fields."""
+    for name in OWN:
+        code = getattr(getattr(cls, name, None), "__code__", None)
+        if code is not None and code.co_filename != "<string>":  # a dataclass's own come from no file
+            return name
+    return None
 
 
 def record_type(cls: type, config: object) -> RecordType:
@@ -494,6 +579,8 @@ def record_type(cls: type, config: object) -> RecordType:
     except Exception as error:
         raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
     resolved = []
+    if not fields(cls):
+        raise DomainError(f"{cls.__name__} has no field; a record has at least one")
     for f in fields(cls):
         if not f.compare or not f.init:
             raise DomainError(f"{cls.__name__}.{f.name}: every field takes part in a state's identity")
@@ -501,10 +588,9 @@ def record_type(cls: type, config: object) -> RecordType:
             resolved.append((f.name, resolve(hints[f.name], config)))
         except DomainError as error:
             raise DomainError(f"{cls.__name__}.{f.name}: {error}") from None
-    for method in OWN:
-        code = getattr(getattr(cls, method, None), "__code__", None)
-        if code is not None and code.co_filename != "<string>":  # a dataclass's own come from no file
-            raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")
+    method = own_method(cls)
+    if method is not None:
+        raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")
     return RecordType(cls, tuple(resolved))
 
 
@@ -525,7 +611,12 @@ __all__ = [
     "SeqType",
     "SetType",
     "Type",
+    "bits_of",
+    "bits_of_slot",
+    "key_name",
+    "limits",
     "members",
+    "own_method",
     "record_type",
     "resolve",
 ]
