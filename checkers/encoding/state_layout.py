@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.spec.frontend.symbolic_values import bits_of, bits_of_slot
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -24,6 +23,8 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    bits_of,
+    bits_of_slot,
 )
 from reassure.spec.language.vocabulary import LanguageError
 

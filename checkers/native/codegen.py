@@ -21,8 +21,7 @@ from reassure.checkers.native.walk_text import walk_text
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node, items
 from reassure.spec.frontend.lowering import Formula, LoweredAction, LoweredModel, Parameter
-from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import BoolType, IntType, OptionType, RecordType, SeqType, SetType, Type, bits_of
 from reassure.spec.language.vocabulary import LanguageError
 
 HEADER = '''"""Kernel of {title}, generated; do not edit."""

@@ -29,7 +29,6 @@ from reassure.checkers.spark.partitioning import Work, module_of
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.spark.tasks import Piece
 from reassure.spec.frontend.lowering import LoweredModel
-from reassure.spec.frontend.symbolic_values import bits_of
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -42,6 +41,7 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    bits_of,
 )
 
 OWN = ("id", "level", "parent", "action", "params")

@@ -31,8 +31,7 @@ from reassure.checkers.symbolic.unanswered import unanswered
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import LoweredModel
-from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import BoolType, IntType, SeqType, Type
+from reassure.spec.language.types import BoolType, IntType, SeqType, Type, bits_of
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 

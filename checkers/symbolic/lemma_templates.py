@@ -14,7 +14,6 @@ from itertools import combinations, permutations
 from reassure.checkers.encoding.state_layout import codes
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowering import Leaf, LoweredModel
-from reassure.spec.frontend.symbolic_values import bits_of
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -27,6 +26,7 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    bits_of,
 )
 
 MOST = 150_000

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, codes
 from reassure.spec.frontend.ir import Node, items
-from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import IntType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import IntType, RecordType, SeqType, SetType, Type, bits_of
 
 Column = NDArray[np.int64]
 

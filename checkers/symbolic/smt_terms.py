@@ -15,8 +15,7 @@ import z3
 
 from reassure.checkers.encoding.state_layout import Code, codes
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,17 @@ import z3
 
 from reassure.checkers.encoding.state_layout import codes
 from reassure.checkers.symbolic.smt_terms import Term, constant, in_range, packed, resized, same, unpacked
-from reassure.spec.frontend.symbolic_values import bits_of
-from reassure.spec.language.types import BagType, BoolType, IntType, MapType, OptionType, RecordType, SeqType, Type
+from reassure.spec.language.types import (
+    BagType,
+    BoolType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    Type,
+    bits_of,
+)
 
 
 def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:

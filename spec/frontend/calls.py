@@ -409,7 +409,8 @@ class Calls(Expressions):
 
     def _distinct(self, source: Loose) -> list[Item]:
         """The records of a display, each once."""
-        g, found = self.g, []
+        g = self.g
+        found: list[Item] = []
         for i, (condition, record) in enumerate(source.members):
             same = [g.and_(c, self.symbols.equal(record, r)) for c, r in source.members[:i]]
             found.append((g.and_(condition, g.not_(g.or_(*same))), record))

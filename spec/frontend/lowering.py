@@ -400,6 +400,7 @@ class Elaborator(Statements):
                 params.append(Parameter(pname, kind, tuple(self.symbols.leaves(value, kind)), drawn))
             values[pname] = value
         self.guards_allowed = True
+        self.passed = self.g.and_(*(self._some_member(p.drawn) for p in params))
         before = [self.state] if members is not None else []
         result = self.run(function, self.arguments_of(function, before, values))
         if self.refusals:
@@ -442,9 +443,18 @@ class Elaborator(Statements):
             return ()
         if isinstance(value, Scalar) and isinstance(value.type, SetType) and value.type.item == kind:
             return value.node
-        if not isinstance(value, Poison):
-            self._misfit(function, f"a parameter that is a {kind} is drawn from a set of them, not {describe(value)}")
+        if isinstance(value, Bag) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
+            self._misfit(function, f"a parameter has the type of the set's members: {describe(value)} has no {kind}")
+        elif not isinstance(value, Poison):
+            self._misfit(function, f"a parameter is drawn from a set, not from {describe(value)}")
         return ()
+
+    def _some_member(self, drawn: Node | tuple[Node, ...] | None) -> Node:
+        """Whether a parameter has a value: if not, the action is not even called."""
+        g = self.g
+        if isinstance(drawn, tuple):
+            return g.or_(*(self.symbols.occupied(slot) for slot in drawn))
+        return g.true if drawn is None else g.not_(g.eq(drawn, g.const(0, drawn.type)))
 
     def view(self, function: FunctionType, first: str, state: Sym) -> Sym:
         """The state, or the view of it that the function's first parameter wants."""
@@ -532,7 +542,7 @@ class BagSlot:
         return slots.slots[0].type
 
 
-def elaborate(bound: BoundModel, switches: bool = False) -> LoweredModel:
+def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
     """The model in the form that engines translate; raises `SubsetError` with every refusal.
 
     switches: each guard of the text can be left out.

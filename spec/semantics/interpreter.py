@@ -207,12 +207,17 @@ class BoundModel:
                 choices.append(tuple(kind.values()))
                 continue
             try:
-                drawn = sorted(callee.drawn[name](state), key=kind.rank)
+                members = tuple(callee.drawn[name](state))
             except Exception as error:
                 raise ModelError(
                     f"{declared.name}, parameter {name}: {type(error).__name__}: {error} {_where(error)}"
                 ) from error
-            choices.append(tuple(drawn))
+            for member in members:
+                found = kind.misfit(member)
+                if found is not None:
+                    where = f" in {found.path}" if found.path else ""
+                    raise ModelError(f"{declared.name}, parameter {name}: a wrong value{where}: {found.message}")
+            choices.append(tuple(sorted(members, key=kind.rank)))
         names = [n for n, _ in callee.free]
         for chosen in product(*choices):
             yield dict(zip(names, chosen, strict=True))

@@ -1,0 +1,223 @@
+"""Semantics by page: what Python evaluates, in which order, and where it stops, is the same in every engine.
+
+Each row is a sentence of the language page, or a case of one, compared on drawn states: plain Python, the native kernel,
+Z3's terms.
+"""
+
+# ruff: noqa: E501 - a row of a table is one line
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.symbolic.transition_system import Machine
+from reassure.spec.frontend.lowering import check, lower_model
+from reassure.spec.semantics.interpreter import BoundModel
+from tests.conformance.test_constructs_native import Native, drawn, plain_steps
+from tests.conformance.test_constructs_symbolic import difference
+from tests.helpers.model_text import model
+
+HELPERS = """
+@dataclass(frozen=True)
+class Pair:
+    first: Node
+    second: Node
+
+def only(n: Node) -> bool:
+    require(n == Node(1))
+    return True
+
+def never(n: Node) -> bool:
+    require(n != Node(3))
+    return False
+
+def second(s: State, n: Node) -> bool:
+    return s.order[1] == n
+
+def pair(first: Node, second: Node) -> Pair:
+    return Pair(first, second)
+
+def place(n: Node) -> int:
+    return 1 if n == Node(1) else 2
+"""
+
+AGREES = {
+    # Short circuits: what has ended looks at nothing more.
+    "and": "require(len(s.order) > 1 and s.order[1] == Node(2))\n    return s",
+    "or": "require(s.order == () or s.order[0] == Node(2))\n    return s",
+    "and_not_protected": "require(s.order[1] == Node(2) and len(s.order) > 1)\n    return s",
+    "chained": "require(1 < len(s.order) <= place(s.order[1]))\n    return s",
+    "conditional": "return replace(s, leader=s.order[0] if s.order != () else None)",
+    "conditional_other": "return replace(s, leader=None if s.inner.on else max(s.alive))",
+    "if_statement": "if s.inner.on:\n        return replace(s, leader=max(s.alive))\n    return s",
+    "after_return": "if s.order == ():\n        return s\n    return replace(s, leader=s.order[0])",
+    "any_of_a_sequence_guards": "require(any(only(n) for n in s.order))\n    return s",
+    "all_of_a_sequence_guards": "require(not all(never(n) for n in s.order))\n    return s",
+    "next_of_a_sequence_guards": "return replace(s, leader=next((n for n in s.order if only(n)), None))",
+    "next_changed_guards": "return replace(s, number=next((place(n) for n in s.order if n != Node(2) and only(n)), 0))",
+    "any_of_sorted_guards": "require(any(only(n) for n in sorted(s.alive)))\n    return s",
+    "any_of_a_display_raises": "require(any(s.order[i] == Node(2) for i in (0, 2)))\n    return s",
+    "any_of_a_range_raises": "require(any(s.order[i] == Node(2) for i in range(3)))\n    return s",
+    "all_of_a_range_raises": "require(all(s.order[i] != Node(2) for i in range(3)))\n    return s",
+    "any_nested": "require(any(s.order[i] == n for n in s.order for i in range(3) if i > 0))\n    return s",
+    "any_within_any": "require(any(any(s.order[i] == n for i in range(3)) for n in (Node(1), Node(2))))\n    return s",
+    "any_filter_raises": "require(any(n == Node(1) for n in s.order if s.order[1] != n))\n    return s",
+    "any_inner_iterable_raises": "require(any(m == n for n in s.order for m in s.order[0:place(s.order[1])]))\n    return s",
+    "any_of_a_set_raises_all_alike": "require(any(n == max(s.alive) for n in frozenset(s.order)))\n    return s",
+    "sum_looks_at_all": "return replace(s, number=sum(1 for n in s.alive if second(s, n)))",
+    "set_looks_at_all": "return replace(s, alive=frozenset(n for n in s.alive if second(s, n)))",
+    "max_looks_at_all": "return replace(s, leader=max((n for n in s.order if only(n)), default=None))",
+    "guards_of_a_set": "return replace(s, number=sum(1 for n in s.alive if only(n)))",
+    "guard_then_error_in_a_sequence": "return replace(s, number=sum(1 if only(n) and second(s, n) else 0 for n in s.order))",
+    # Everything is evaluated, in the order in which it is written.
+    "default_of_max_guards": "return replace(s, leader=max(s.alive, default=some(s.leader)))",
+    "default_of_max_raises": "return replace(s, leader=min(s.alive, default=s.order[0]))",
+    "default_of_comprehension": "return replace(s, leader=max((n for n in s.alive if n != Node(1)), default=some(s.leader)))",
+    "default_of_next": "return replace(s, leader=next((n for n in s.order if n in s.alive), s.order[1]))",
+    "default_before_elements": "return replace(s, leader=next((n for n in s.order if second(s, n)), some(s.leader)))",
+    "source_before_default": "return replace(s, leader=next((n for n in s.order[place(s.order[0]):] if n in s.alive), some(s.leader)))",
+    "default_of_numbers": "return replace(s, number=max((place(n) for n in s.alive), default=place(s.order[0])))",
+    "fields_as_written": "p = Pair(second=s.order[0], first=some(s.leader))\n    return replace(s, leader=p.first)",
+    "fields_by_place": "p = Pair(some(s.leader), s.order[0])\n    return replace(s, leader=p.first)",
+    "arguments_as_written": "p = pair(second=s.order[0], first=some(s.leader))\n    return replace(s, leader=p.second)",
+    "replaced_as_written": "return replace(s, leader=s.order[0], alive=frozenset({some(s.leader)}))",
+    "operands": "return replace(s, number=place(s.order[0]) - place(some(s.leader)))",
+    "operands_the_other_way": "return replace(s, number=place(some(s.leader)) - place(s.order[0]))",
+    "slices": "return replace(s, order=s.order[place(s.order[0]) - 1 : place(some(s.leader))])",
+    "put": "return replace(s, score=s.score.put(s.order[0], s.score[some(s.leader)]))",
+    "membership": "require(some(s.leader) in (Node(1), s.order[0]))\n    return s",
+    "two_at_once": "a, b = s.order[0], some(s.leader)\n    return replace(s, leader=b, alive=frozenset({a}))",
+    "drawn_set_raises | node: Node | node=lambda s: frozenset({max(s.alive)})": "return replace(s, leader=node)",
+    "drawn_set_raises_first | on: bool, node: Node | node=lambda s: frozenset({s.order[0]})": "require(on)\n    return replace(s, leader=node)",
+    "not_called_without_members | node: Node | node=lambda s: s.alive": "return replace(s, leader=s.order[0], alive=s.alive - {node})",
+    # Guards and errors, whichever comes first.
+    "error_behind_a_guard": "require(s.alive != NOBODY)\n    return replace(s, leader=max(s.alive))",
+    "error_behind_another_guard": "require(s.inner.on)\n    return replace(s, leader=max(s.alive))",
+    "error_before_a_guard": "first = s.order[0]\n    require(s.inner.on)\n    return replace(s, leader=first)",
+    "error_behind_a_guard_on_a_parameter | node: Node": "require(node in s.alive)\n    return replace(s, leader=max(s.alive))",
+    "error_behind_two_guards | node: Node, on: bool": "require(on == s.inner.on)\n    require(node in s.order)\n    return replace(s, leader=max(s.alive))",
+    "error_before_a_guard_on_a_parameter | node: Node": "first = max(s.alive)\n    require(node == first)\n    return replace(s, leader=node)",
+    "error_between_guards | node: Node": "require(s.inner.on)\n    first = s.order[0]\n    require(node != first)\n    return replace(s, leader=node)",
+    "error_in_a_branch | node: Node": "if node in s.alive:\n        return replace(s, leader=max(s.alive))\n    return replace(s, leader=s.order[0] if node in s.order else None)",
+    "guard_in_a_branch | node: Node": "if node in s.alive:\n        require(s.inner.on)\n    return replace(s, leader=s.order[0])",
+    "conjuncts | node: Node": "require((s.inner.on and node in s.alive) and s.order[0] == node)\n    return s",
+    # Numbers: Python's own, rounded down.
+    "rounded_down": "return replace(s, number=s.number // 2)",
+    "remainder": "return replace(s, number=s.number % 3 - (-s.number) % 2)",
+    "rounded_down_after": "return replace(s, number=(s.number * 7 - 20) // 5)",
+    "far_and_back": "n = (s.number + 3) * 100000000000000000\n    return replace(s, number=n // 100000000000000000 - 3)",
+    "length_of_a_display": "return replace(s, number=s.number // len((Node(1), Node(2))))",
+    "largest": "return replace(s, number=max(-4, s.number, s.inner.count - 9))",
+    # Bounds: a value is looked at where a step ends, not on the way.
+    "number_in_a_local": "n = s.number * 100\n    return replace(s, number=n // 100)",
+    "field_in_a_local": "i = replace(s.inner, count=s.inner.count + 5)\n    return replace(s, inner=replace(i, count=i.count - 5))",
+    "field_in_a_local_is_read": "i = Inner(s.number * 3, True)\n    require(i.count != 6 and i != Inner(9, True))\n    return s",
+    "sequence_in_a_local": "long = s.order + s.order + s.order\n    return replace(s, order=long[:3], number=len(long) - 5)",
+    "record_in_a_local": "more = s.sent | {Message(Node(1), None, s.number + 1)}\n    return replace(s, number=0, sent=more if s.inner.on else s.sent)",
+    "record_never_stored": "more = s.sent | {Message(Node(1), None, s.number)}\n    return replace(s, number=0)",
+    "records_by_choice": "if s.inner.on:\n        more = s.sent | {Message(Node(1), None, s.number)}\n    else:\n        more = s.sent | frozenset(Message(n, None, 3) for n in s.alive)\n    return replace(s, sent=more)",
+    "two_bounds": "return replace(s, number=s.number + 3, inner=replace(s.inner, count=s.inner.count + 2), sent=s.sent | {Message(Node(2), None, s.number)})",
+    "records_read_once": "return replace(s, number=sum(m.body for m in frozenset({Message(Node(1), None, s.inner.count), Message(Node(1), None, 2)})) - 2)",
+    "records_out_of_bounds_are_equal_or_not": "require(Message(Node(1), None, s.number) in frozenset({Message(Node(1), None, 5), Message(Node(1), None, -2)}))\n    return s",
+    # Optionals are narrowed where Python knows it too.
+    "one_of_none_and_a_node": "require(s.leader in (None, Node(1)))\n    return replace(s, leader=Node(2))",
+    "one_of_nodes": "require(s.leader in (Node(1), Node(3)))\n    return replace(s, alive=s.alive - {s.leader})",
+}
+
+
+def action_text(name: str, body: str) -> str:
+    _, *more = [part.strip() for part in name.split(" | ")]
+    params, drawn_from = (f", {more[0]}" if more else ""), (f", {more[1]}" if len(more) > 1 else "")
+    return f'{HELPERS}\n@action(who="tester"{drawn_from})\ndef act(s: State, c: Config{params}) -> State:\n    {body}\n'
+
+
+@pytest.mark.parametrize("name", AGREES, ids=[n.split(" ")[0] for n in AGREES])
+def test_agrees(name: str, tmp_path: Path) -> None:
+    bound = BoundModel(model(action_text(name, AGREES[name]), tmp_path))
+    native, rng = Native(bound, tmp_path), random.Random(name)
+    kinds: dict[str, int] = {"steps": 0, "clipped": 0, "raises": 0, "nothing": 0}
+    for _ in range(200):
+        state = drawn(bound.type, rng)
+        want, got = plain_steps(bound, state), native.steps(state)
+        assert got[2] == want[2], state
+        assert want[2] or got == want, state
+        kinds["raises" if want[2] else "steps" if want[0] else "clipped" if want[1] else "nothing"] += 1
+    assert sum(n > 0 for n in kinds.values()) >= (1 if name.split(" ")[0] in ALWAYS else 2), kinds
+    found, compared = difference(bound, Machine(lower_model(bound)), rng, states=25)
+    assert found is None
+    assert compared or kinds["steps"] < 50
+
+
+ALWAYS = {
+    "conditional",
+    "after_return",
+    "number_in_a_local",
+    "field_in_a_local",
+    "record_never_stored",
+    "far_and_back",
+    "length_of_a_display",
+    "rounded_down",
+    "remainder",
+    "largest",
+    "records_read_once",
+    "error_in_a_branch",
+}
+"""Rows that always step."""
+
+
+REFUSED = [
+    # (body, construct, part of the remedy)
+    ("require(any(only(n) for n in s.alive))\n    return s", "a comprehension over a set, whose order", "sorted"),
+    ("require(all(never(n) for n in s.alive))\n    return s", "a comprehension over a set, whose order", "sorted"),
+    ("require(any(n == Node(3) or second(s, n) for n in s.alive))\n    return s", "a comprehension over a set, whose order", "sorted"),
+    ("require(any(second(s, n) for n in s.alive if n != Node(2) or only(n)))\n    return s", "a comprehension over a set, whose order", "sorted"),
+    ("return replace(s, number=sum(1 if only(n) and second(s, n) else 0 for n in s.alive))", "a comprehension over a set, whose order", "sorted"),
+    ("return replace(s, order=tuple(n for n in s.order if only(n) and second(s, n)))", "a comprehension over a set, whose order", "sorted"),
+    ("require(any(m.body == 1 and only(m.source) for m in s.sent))\n    return s", "a comprehension over a set, whose order", "sorted"),
+    ("big = (s.number + 3) * 1000000000\n    require(big * big > 0)\n    return s", "`big * big` may be anything from", "2^61"),
+    ("require((s.number + 3) * 1000000000 * 1000000000 > 0)\n    return s", "may be anything from", "min(x, limit)"),
+    ("n = 1000000000000 * s.number\n    n *= n\n    return replace(s, number=n)", "may be anything from", "2^61"),
+    ("n = 2305843009213693952\n    return s", "may be anything from", "2^61"),
+    ("require(sum(s.number * 500000000000000000 for n in s.alive) < 3)\n    return s", "may be anything from", "2^61"),
+    ("long = s.order + s.order + s.order + s.order\n    require(long + long + long != ())\n    return s", "may have 36 items of Node; at most 28", "slice"),
+    ("more = s.sent | {Message(Node(1), None, s.number)}\n    return replace(s, number=len(more))", "types do not fit", "out of its bounds (body)"),
+    ("more = s.sent | {Message(Node(1), None, s.number)}\n    require(any(m.body == 1 for m in more))\n    return s", "types do not fit", "bound the value"),
+    ("more = s.sent | {Message(Node(1), None, s.number)}\n    require(more != s.sent)\n    return s", "types do not fit", "bound the value"),
+    ("more = s.sent | {Message(Node(1), None, s.number)}\n    return replace(s, sent=more - {Message(Node(1), None, 1)})", "types do not fit", "bound the value"),
+    ("more = s.sent | {Message(Node(1), None, s.number)}\n    require(more != frozenset())\n    return s", "types do not fit", "bound the value"),
+    ("more = s.sent | {Message(Node(1), None, s.number)}\n    require(Message(Node(1), None, 1) in more)\n    return s", "types do not fit", "bound the value"),
+    ("require(s.leader in (None, Node(1)))\n    return replace(s, alive=s.alive - {s.leader})", "`s.leader` may be None here", "is not None"),
+    ("require(s.inner.on, str(s.number))\n    return s", "`str(s.number)` as a note", "a text"),
+    ("if s.inner.on:\n        refuse(max(s.alive))\n    return s", "`max(s.alive)` as a note", "a text"),
+    ("x = some(None)\n    return s", "some(None)", "refuse()"),
+    ("require(s.number == max(x for x in ()))\n    return s", "of nothing", "default"),
+    ("return replace(s, number=max(s.number, 1, default=2))", "max(s.number, 1, default=2)", "one set"),
+    ("refuse()", "`act` never returns", "return a value"),
+    ("p = Pair(Node(1), first=Node(2), second=Node(3))\n    return s", "Pair(Node(1), first=Node(2), second=Node(3))", "has the fields"),
+    ("p = pair(Node(1), first=Node(2), second=Node(3))\n    return s", "pair(Node(1), first=Node(2), second=Node(3))", "takes (first, second)"),
+    ("p = Odd(Node(1))\n    return s", "Odd, which has its own `__post_init__`", "its fields"),
+    ("return replace(s, leader=Node(Node(2)))", "Node() of what is no constant", "not calculated"),
+    ("return replace(s, alive=every(Node))", "Node without the configuration", "every(Broker, c)"),
+    ("return replace(s, alive=every(Node, s))", "this as the configuration", "every(Broker, c)"),
+    ("return replace(s, number=sum(1 for i in range(1000000)))", "a range of 1000000 numbers", "4096"),
+    ("x = s.alive\n    x |= s.sent\n    return s", "set", ""),
+]  # fmt: skip
+ODD = """
+@dataclass(frozen=True)
+class Odd:
+    node: Node
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "node", Node(2))
+"""
+
+
+@pytest.mark.parametrize(("body", "construct", "remedy"), REFUSED, ids=[f"{i}" for i in range(len(REFUSED))])
+def test_refused(body: str, construct: str, remedy: str, tmp_path: Path) -> None:
+    found = check(BoundModel(model(ODD + action_text("act", body), tmp_path)))
+    assert len(found) == 1, [str(r) for r in found]
+    assert construct in found[0].construct, found[0]
+    assert remedy in found[0].remedy, found[0]
+    assert str(found[0]).endswith("^")
