@@ -168,17 +168,12 @@ class ActionBuilder:
         self.most = 1
         self.symbols = Symbols(numbers.graph, None)
         self.domains = {p.name: Domain(p.leaves[0]) for p in outcome.params if _is_narrowable(p)}
-        self.narrowed = {p.name for p in outcome.params if p.drawn is not None}
-        """Parameters that may have no value at all."""
 
     def build(self, fields: tuple[Field, ...]) -> ActionLoops:
         """The loop form. fields: where the parameters are stored."""
         outcome = self.outcome
         left = conjuncts(outcome.checks, as_written=self.numbers.switches)
         pending = {p.name for p in outcome.params}
-        for p in outcome.params:
-            for check in getattr(p, "checks", ()):
-                self.nest.add(Error(check.condition, check.text), check.condition)
         if not self.numbers.switches:
             left = self._absorb(left)
         left = self._test(left, pending)
@@ -199,7 +194,6 @@ class ActionBuilder:
             if check.kind == "require" and check.condition.params and not any(c.kind == "error" for c in kept):
                 last = max(check.condition.params, key=order.__getitem__)
                 if last in self.domains and self.domains[last].absorb(check.condition):
-                    self.narrowed.add(last)
                     continue
             kept.append(check)
         return kept
@@ -209,10 +203,9 @@ class ActionBuilder:
         later: list[Check] = []
         for check in left:
             condition = check.condition
-            if check.kind == "require":
-                blocked = any(c.kind == "error" for c in later)
-            else:
-                blocked = bool(later) or bool(self.narrowed & pending)
+            # That Python gets there is in the condition of an error, so that it may be tested before what leads there;
+            # but a guard behind it must not hide it.
+            blocked = check.kind == "require" and any(c.kind == "error" for c in later)
             if blocked or condition.params & pending:
                 later.append(check)
             elif check.kind == "require":

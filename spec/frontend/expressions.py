@@ -34,8 +34,8 @@ from reassure.spec.frontend.symbolic_values import (
     describe,
 )
 from reassure.spec.language.types import (
+    NUMBER,
     SEQUENCE_BITS,
-    WORD,
     BoolType,
     DomainError,
     EnumType,
@@ -255,9 +255,9 @@ class Expressions:
         if not isinstance(value, Scalar):
             return
         kind = value.type
-        if isinstance(kind, IntType) and not -WORD <= kind.low <= kind.high < WORD:
+        if isinstance(kind, IntType) and not -NUMBER <= kind.low <= kind.high < NUMBER:
             what = f"`{ast.unparse(node)}` may be anything from {kind.low} to {kind.high}"
-            raise self.refuse(node, what, "keep numbers within -2^61..2^61-1: narrow a Range, or take `min(x, limit)`")
+            raise self.refuse(node, what, "keep numbers within -2^62..2^62-1: narrow a Range, or take `min(x, limit)`")
         if isinstance(kind, SeqType) and kind.length * bits_of(kind.item) > SEQUENCE_BITS:
             most = SEQUENCE_BITS // bits_of(kind.item)
             what = f"`{ast.unparse(node)}` may have {kind.length} items of {kind.item}; at most {most} fit"

@@ -103,8 +103,10 @@ class Type:
         raise NotImplementedError
 
 
-WORD = 1 << 61
-"""Numbers of a model, what they are calculated from included, are at least -WORD and less than WORD."""
+FIELD = 1 << 61
+"""A Range is within -FIELD..FIELD - 1."""
+NUMBER = 1 << 62
+"""Numbers that are calculated, each step on the way included, are within -NUMBER..NUMBER - 1."""
 SEQUENCE_BITS = 56
 """What the items of a sequence take together, at most: the engines' word has their number above them."""
 SET_MEMBERS = 62
@@ -476,8 +478,8 @@ def resolve(annotation: Any, config: object) -> Type:
                 low, high = _number(note.low, config), _number(note.high, config)
                 if low > high:
                     raise DomainError(f"empty range {low}..{high}")
-                if low < -WORD or high >= WORD:
-                    raise DomainError(f"the range {low}..{high} is too wide: numbers are within -2^61..2^61-1")
+                if low < -FIELD or high >= FIELD:
+                    raise DomainError(f"the range {low}..{high} is too wide: it is to be within -2^61..2^61-1")
                 return IntType(low, high, note.declared)
         raise DomainError("an int needs bounds: Annotated[int, Range(low, high)]")
     if isinstance(annotation, type) and issubclass(annotation, Id):
@@ -579,8 +581,6 @@ def record_type(cls: type, config: object) -> RecordType:
     except Exception as error:
         raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
     resolved = []
-    if not fields(cls):
-        raise DomainError(f"{cls.__name__} has no field; a record has at least one")
     for f in fields(cls):
         if not f.compare or not f.init:
             raise DomainError(f"{cls.__name__}.{f.name}: every field takes part in a state's identity")
