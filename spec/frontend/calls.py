@@ -759,7 +759,7 @@ class Calls(Expressions):
     def _or_default(self, node: ast.Call, exists: Node, value: Sym, default: Default) -> Sym:
         if default.value is not None:
             return default.value if exists is self.g.false else self.symbols.choose(exists, value, default.value)
-        if exists is self.g.false:
+        if isinstance(value, Poison) and self.path is not self.g.false:
             raise self.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
         self.check("error", node, exists)
         return value

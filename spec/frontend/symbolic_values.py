@@ -390,13 +390,13 @@ class Symbols:
     def choose(self, c: Node, a: Sym, b: Sym) -> Sym:
         """`a if c else b`."""
         g = self.g
+        if a is b or c is g.true:
+            return self.as_bag(a)
+        if c is g.false:
+            return self.as_bag(b)
         if isinstance(a, Poison) or isinstance(b, Poison):
             return POISON
         a, b = self.as_bag(a), self.as_bag(b)
-        if a is b or c is g.true:
-            return a
-        if c is g.false:
-            return b
         if isinstance(a, Option) or isinstance(b, Option):
             a, b = self.optional(a), self.optional(b)
             present = g.ite(c, a.present, b.present)

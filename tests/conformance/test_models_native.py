@@ -84,7 +84,7 @@ def step_flags(bound: BoundModel, native: Native, state: Any, count: int) -> Non
 def test_model(name: str, pairs: list[str], tmp_path: Path) -> None:
     model = load(name)
     bound = BoundModel(model, make_config(model, settings(model, pairs)))
-    native = Native(bound)
+    native = Native(bound, tmp_path)
     rng = random.Random(name)
     reached = walk(bound, rng, 150)
     states = [*reached, *(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(60))]
