@@ -238,9 +238,12 @@ class Symbols:
             yield value.present
             nothing = self.leaves(self.of_type(kind.inner, lambda _, t: zero(self.g, t)), kind.inner)
             for node, none in zip(self.leaves(value.value, kind.inner), nothing, strict=True):
-                # What an absent optional of a state or a parameter holds is zero already.
+                # What an absent optional of a state or a parameter holds is zero already, if its type is the same.
                 same = (
-                    node.op in ("var", "param") and node.op == value.present.op and _path(node) == _path(value.present)
+                    node.op in ("var", "param")
+                    and node.op == value.present.op
+                    and _path(node) == _path(value.present)
+                    and zero(self.g, node.type) is none
                 )
                 yield node if same else self.g.ite(value.present, node, none)
         else:
