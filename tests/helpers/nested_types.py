@@ -94,6 +94,8 @@ CONSTRUCTS = {
     "present_number": "require(s.low is None)\n    return replace(s, low=-1)",
     "number_from_optional": "low = some(s.low)\n    return replace(s, y=low * 2, low=low + 1)",
     "compare_optionals": "require(s.low == s.colours[Colour.RED] or s.low == -1)\n    return s",
+    "optional_to_another_range": "return replace(s, low=s.colours[Colour.RED])",
+    "optional_from_another_range | far: Annotated[int, Range(-5, 0)] | None": "return replace(s, low=far)",
     "optional_or_none": "return replace(s, low=None if s.low == 0 else s.low)",
     "optional_minimum": "low = some(s.low)\n    return replace(s, low=max(low - 1, -1))",
     "absent_record": "return replace(s, pair=None)",
