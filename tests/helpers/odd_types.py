@@ -67,6 +67,7 @@ CONSTRUCTS = {
     "raises_in_any": "require(any(s.queue[0] == n for n in s.alive))\n    return s",
     "raises_for_a_parameter | i: Annotated[int, Range(0, 2)]": "require(i < len(s.queue))\n    return replace(s, leader=s.queue[i])",
     "raises_for_some_parameters | i: Annotated[int, Range(0, 2)]": "require(s.small > 0)\n    return replace(s, leader=s.queue[i])",
+    "raises_before_a_guard_without_parameters | i: Annotated[int, Range(0, 2)]": "node = s.queue[i]\n    require(s.small > 0)\n    return replace(s, leader=node)",
     "by_optional_wide_vote | v: Vote | None": "require(v != s.vote)\n    return replace(s, vote=v)",
     "by_two_optionals | v: Vote | None, nodes: Nodes | None": "require(v is not None or nodes is not None)\n    return replace(s, vote=v, alive=frozenset() if nodes is None else nodes)",
     "by_votes | votes: Annotated[frozenset[Vote], MaxSize(2)]": "require(len(votes) > len(s.votes))\n    return replace(s, votes=votes)",

@@ -90,39 +90,41 @@ LISTINGS = {
     """,
     "receive": """
         action 0, receive: at most 6 steps from a state
-            t1 = s.alive != {}
-            t2 = max(s.alive)
-            t3 = record(s.sent#0).source
-            t4 = record(s.sent#0).to?
-            t5 = record(s.sent#0).to
-            t6 = not t4
-            t7 = record(s.sent#0).body
-            t8 = record(s.sent#1).source
-            t9 = record(s.sent#1).to?
-            t10 = record(s.sent#1).to
-            t11 = not t9
-            t12 = record(s.sent#1).body
+            t1 = (s.sent#0 != 0) or (s.sent#1 != 0)
+            t2 = s.alive != {}
+            t3 = max(s.alive)
+            t4 = record(s.sent#0).source
+            t5 = record(s.sent#0).to?
+            t6 = record(s.sent#0).to
+            t7 = not t5
+            t8 = record(s.sent#0).body
+            t9 = record(s.sent#1).source
+            t10 = record(s.sent#1).to?
+            t11 = record(s.sent#1).to
+            t12 = not t10
+            t13 = record(s.sent#1).body
             for message in occupied slots of s.sent#1, s.sent#0:
-                t13 = message.body
-                require 0 < t13
-                raise unless t1
-                t14 = message.source
-                t15 = message.to?
-                t16 = message.to
-                t17 = not t15
-                t18 = 0 if ((t14 == t3) and ((t4 and t15 and (t16 == t5)) or (t6 and t17)) and (t13 == t7)) else s.sent#0
-                t19 = t18 == 0
-                t20 = 0 if ((t14 == t8) and ((t9 and t15 and (t16 == t10)) or (t11 and t17)) and (t13 == t12)) else s.sent#1
-                t21 = t20 if t19 else t18
-                t22 = 0 if t19 else t20
+                t14 = message.body
+                t15 = 0 < t14
+                require t15
+                raise unless (not (t1 and t15)) or t2
+                t16 = message.source
+                t17 = message.to?
+                t18 = message.to
+                t19 = not t17
+                t20 = 0 if ((t16 == t4) and ((t5 and t17 and (t18 == t6)) or (t7 and t19)) and (t14 == t8)) else s.sent#0
+                t21 = t20 == 0
+                t22 = 0 if ((t16 == t9) and ((t10 and t17 and (t18 == t11)) or (t12 and t19)) and (t14 == t13)) else s.sent#1
+                t23 = t22 if t21 else t20
+                t24 = 0 if t21 else t22
                 for node in Node:
                     require node in s.alive
-                    require node < t2
+                    require node < t3
                     emit
                         s'.leader? = True
                         s'.leader = node
-                        s'.sent#0 = t21
-                        s'.sent#1 = t22
+                        s'.sent#0 = t23
+                        s'.sent#1 = t24
 
         claims over states
             hits terminal if False
