@@ -38,7 +38,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
     "api.py": ("base", "check.py"),
     "evidence": ("base", "traces", "check.py"),
-    "cli": ("base", "traces", "reference", "plan", "native", "symbolic", "spark", "check.py", "evidence"),
+    "cli": ("base", "encoding", "traces", "reference", "plan", "native", "symbolic", "spark", "check.py", "evidence"),
     "publish.py": ("base", "traces", "check.py", "evidence", "cli"),
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {
