@@ -10,28 +10,11 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.model_text import PRELUDE, module
-
-
-def checked(model: str, pairs: list[str], engine: str, **options: Any) -> tuple[CheckResult, BoundModel]:
-    return run(CheckRequest(model, pairs, engine, SearchOptions(**options)), Progress(quiet=True))
-
-
-def everything(verdict: CheckResult) -> dict[str, Any]:
-    """All that engines must agree on."""
-    record = verdict.record({})
-    kept = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}
-    stats = {k: record["stats"][k] for k in ("generated", "distinct", "depth", "clipped", "clipped_at", "frontier")}
-    traces = {
-        p.name: (p.trace.states, [(s.action, s.params) for s in p.trace.steps])
-        for p in [*verdict.properties, *verdict.covers]
-        if p.trace is not None
-    }
-    return {**kept, **stats, "traces": traces}
+from tests.helpers.runs import checked, everything
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reassure import Map, replace
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
-
-
-def b(*numbers: int) -> Brokers:
-    return frozenset(Broker(n) for n in numbers)
-
+from tests.helpers.brokers import b
 
 SETTLED = Copies(
     replicas=(Broker(1), Broker(2)),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.cli.main import main
+from tests.helpers.command import said
 
 ROOT = Path(__file__).parents[3]
 
@@ -20,12 +20,6 @@ ROOT = Path(__file__).parents[3]
 def heeds_signals() -> None:
     """A suite that runs in the background may have been told to ignore SIGINT; what it tests must not be."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = main(list(words))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 BAD = [

@@ -11,7 +11,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.native.codegen import written
-from tests.checkers.cli.test_cli import said
+from tests.helpers.command import said
 
 WITHOUT = """
 from reassure.models.examples import core

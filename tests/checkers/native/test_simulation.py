@@ -23,7 +23,7 @@ from reassure.checkers.native.simulation import Walked, Walker, shortened
 from reassure.checkers.native.table_text import TAG_BITS
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
-from tests.checkers.cli.test_cli import said
+from tests.helpers.command import said
 
 
 def walked(model: str, pairs: list[str], walks: SimulationOptions, **options: Any) -> tuple[CheckResult, BoundModel]:

@@ -17,7 +17,7 @@ from reassure.checkers.native import search as breadth_first
 from reassure.checkers.native.kernel_cache import compiled
 from reassure.checkers.native.search import OutOfMemory, Search
 from reassure.checkers.native.table_text import TAG_BITS
-from tests.conformance.test_engines import everything
+from tests.helpers.runs import everything
 
 MODEL = """
 from dataclasses import dataclass

@@ -27,9 +27,9 @@ from reassure.checkers.spark.run_directory import RunDirectory, file_system
 from reassure.checkers.spark.session import failed, resolved, why_not
 from reassure.checkers.spark.sql import query
 from reassure.checkers.spark.tasks import shared_folder
-from tests.checkers.cli.test_cli import said
 from tests.checkers.spark.test_spark import MASTER, checked, context, far  # noqa: F401 (context is a fixture)
-from tests.conformance.test_engines import everything
+from tests.helpers.command import said
+from tests.helpers.runs import everything
 
 needs_spark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 

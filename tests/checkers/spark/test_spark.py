@@ -31,8 +31,8 @@ from reassure.checkers.evidence.gate import read
 from reassure.checkers.native.search import Clock
 from reassure.checkers.spark.session import why_not
 from reassure.checkers.spark.tasks import shared_folder
-from tests.checkers.cli.test_cli import said
-from tests.conformance.test_engines import everything
+from tests.helpers.command import said
+from tests.helpers.runs import everything
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 

@@ -18,7 +18,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.symbolic import certificate
-from tests.checkers.cli.test_cli import said
+from tests.helpers.command import said
 
 COUNTER = """
 from dataclasses import dataclass, replace

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kip236_intermediate.cases import Case, half_open, inclusive
 
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
@@ -19,6 +18,7 @@ from reassure.models.kip236_intermediate import cases as intermediate_claims
 from reassure.models.kip236_intermediate import drop_set as intermediate
 from reassure.models.kip236_intermediate import intermediate_half_open, intermediate_inclusive
 from reassure.models.kip236_intermediate import reassignment_contexts as contexts
+from reassure.models.kip236_intermediate.cases import Case, half_open, inclusive
 from reassure.models.kip236_intermediate.drop_set import Cluster, Config, Stage
 from reassure.models.kip236_intermediate.reassignment_contexts import Controller, Flag
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
@@ -27,12 +27,9 @@ from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
 from tests.conformance import test_models_native
+from tests.helpers.brokers import b
 
 ROOT = Path(__file__).parents[3]
-
-
-def b(*numbers: int) -> Brokers:
-    return frozenset(Broker(n) for n in numbers)
 
 
 class Story:

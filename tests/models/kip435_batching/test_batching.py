@@ -28,19 +28,12 @@ from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
+from tests.helpers.brokers import b, seq
 
 QUIET = Progress(quiet=True)
 P0 = Part(0)
 P1 = Part(1)
 ALL = frozenset(Broker(n) for n in range(1, 11))
-
-
-def b(*numbers: int) -> Brokers:
-    return frozenset(Broker(n) for n in numbers)
-
-
-def seq(*numbers: int) -> tuple[Broker, ...]:
-    return tuple(Broker(n) for n in numbers)
 
 
 def searched(model: Model, pairs: list[str]) -> tuple[CheckResult, BoundModel]:

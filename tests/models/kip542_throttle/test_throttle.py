@@ -28,11 +28,12 @@ from reassure.models.kip542_throttle.throttle import (
     total_limit,
     valid,
 )
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
 from tests.conformance import test_models_native
+from tests.helpers.brokers import b
 
 ROOT = Path(__file__).parents[3]
 ONE, TWO, THREE = Broker(1), Broker(2), Broker(3)
@@ -391,10 +392,6 @@ def test_which_batches_can_end(settings: dict[str, Any], claimed: int, trapped: 
     bound = BoundModel(throttled_batch.MODEL, make_config(throttled_batch.MODEL, settings))
     found = stuck(bound, throttled_batch.every_batch_ends)
     assert (found.claimed, found.trapped, found.exit) == (claimed, trapped, Exit.LIVENESS if trapped else Exit.OK)
-
-
-def b(*numbers: int) -> Brokers:
-    return frozenset(Broker(n) for n in numbers)
 
 
 def test_a_batch_step_by_step() -> None:

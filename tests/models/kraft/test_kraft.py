@@ -19,14 +19,7 @@ from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
-
-
-def b(*numbers: int) -> Brokers:
-    return frozenset(Broker(n) for n in numbers)
-
-
-def seq(*numbers: int) -> tuple[Broker, ...]:
-    return tuple(Broker(n) for n in numbers)
+from tests.helpers.brokers import b, seq
 
 
 def partition(replicas: tuple[Broker, ...], isr: Brokers, leader: int | None, **more: Any) -> Partition:

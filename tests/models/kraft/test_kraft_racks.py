@@ -17,7 +17,8 @@ from reassure.spec.kafka.partition import Broker, Brokers
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
-from tests.models.kraft.test_kraft import b, partition, seq
+from tests.helpers.brokers import b, seq
+from tests.models.kraft.test_kraft import partition
 
 
 def config(**more: Any) -> Config:
