@@ -162,6 +162,7 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     must_match(bound, claimed, asked.options)
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
+        lowered = lowered.only(asked.options.wants)
         verdict = _engine(asked)(bound, lowered, asked.options, verdict, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None

@@ -35,7 +35,7 @@ from reassure.checkers.native.loop_form import (
 )  # fmt: skip
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.symbolic_values import bits_of
+from reassure.spec.language.types import bits_of
 from reassure.spec.language.types import BoolType, Type
 
 STEP_BITS = 47

@@ -57,7 +57,7 @@ def check(
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except RaisedAt as raised:
-        explain(bound, layout.decode(raised.row.view(np.uint64)))
+        explain(bound, options, layout.decode(raised.row.view(np.uint64)))
     except Interrupted as end:
         verdict.stopped = end.stop
     except MemoryError:

@@ -81,14 +81,17 @@ def conclude(
     verdict.conclude()
 
 
-def explain(bound: BoundModel, state: Any) -> None:
+def explain(bound: BoundModel, options: SearchOptions, state: Any) -> None:
     """Re-executes a state in plain Python, which raises with an explanation."""
-    list(bound.steps(state))
-    for p in [*bound.properties, *bound.covers]:
+    steps = list(bound.steps(state))
+    claims = [p for p in [*bound.properties, *bound.covers] if p.kind != "leads_to" and options.wants(p.name)]
+    for p in claims:
         if not p.over_steps:
             bound.holds(p, state)
-    for step in bound.steps(state):
-        for p in [*bound.properties, *bound.covers]:
+    if not steps and bound.model.deadlock and options.wants("deadlock"):
+        bound.is_terminal(state)
+    for step in steps:
+        for p in claims:
             if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
                 bound.holds_on(p, state, step)
     raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")

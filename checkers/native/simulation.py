@@ -172,7 +172,7 @@ def simulate(
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except RaisedAt as raised:
-        explain(bound, layout.decode(raised.row[0].view(np.uint64)))
+        explain(bound, options, layout.decode(raised.row[0].view(np.uint64)))
     except Interrupted as end:
         verdict.stopped = end.stop
     stats.seconds["search"] = clock.seconds

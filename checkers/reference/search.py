@@ -98,6 +98,7 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
     on_step = {
         a.name: [p for p in [*claims, *covers] if p.over_steps and bound.concerns(p, a)] for a in bound.model.actions
     }
+    ends = bound.model.deadlock and options.wants("deadlock")
     order = {a.name: i for i, a in enumerate(bound.model.actions)}
     search, seen = Search(bound, layout), set()
     frontier: list[Any] = []
@@ -152,7 +153,7 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
                         first_by[step.after] = order[step.action.name]
                     elif step.after in first_by:
                         first_by[step.after] = min(first_by[step.after], order[step.action.name])
-                if not steps and bound.model.deadlock and not bound.is_terminal(state):
+                if not steps and ends and not bound.is_terminal(state):
                     search.note("deadlock", state)
             for by in first_by.values():
                 verdict.actions[bound.model.actions[by].name].new += 1

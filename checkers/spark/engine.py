@@ -272,7 +272,7 @@ def check(
                 key = _key(cluster, directory, words)
                 identity = Identity(
                     verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, words,
-                    cluster.steps, key,
+                    cluster.steps, key, lowered.claims,
                 )  # fmt: skip
                 if cluster.resume:
                     directory.must_be(identity)
@@ -381,7 +381,7 @@ class _Check:
         except KeyboardInterrupt:
             verdict.stopped = BY_USER
         except RaisedAt as raised:
-            explain(bound, self.layout.decode(raised.row.view(np.uint64)))
+            explain(bound, options, self.layout.decode(raised.row.view(np.uint64)))
         except Interrupted as end:
             verdict.stopped = end.stop
         except MemoryError as error:

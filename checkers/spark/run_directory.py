@@ -123,6 +123,8 @@ class Identity:
     """Whether states are kept with the steps they come by."""
     fingerprints: Key = ()
     """The key of the fingerprints that tables hold; none: they hold whole states."""
+    claims: tuple[str, ...] = ()
+    """Names of the properties and covers that the kernel looks at."""
 
 
 @dataclass
@@ -268,6 +270,7 @@ class RunDirectory:
             if data.pop("schema") != SCHEMA:
                 raise RunDirectoryError(f"{self.uri} was written by another version of this program")
             data["fingerprints"] = tuple(tuple(lane) for lane in data["fingerprints"])
+            data["claims"] = tuple(data["claims"])
             return Identity(**data)
         except (ValueError, TypeError, KeyError) as error:
             raise RunDirectoryError(f"{self.uri}: run.json cannot be read: {error}") from None
@@ -291,6 +294,7 @@ class RunDirectory:
             "model_sha256": "text of the model",
             "engine_version": "engine version",
             "config": "configuration",
+            "claims": "choice of properties",
         }
         for key, value in asdict(wanted).items():
             if key not in later and have[key] != value:

@@ -375,7 +375,7 @@ def prove(
         stopped = any(word in str(error) for word in ("cancel", "interrupt"))
         verdict.stopped = BY_USER if stopped else Stop(StopReason.SOLVER, f"Z3: {error}")
     except RaisedAt as raised:  # in a reachable state
-        explain(bound, prover.scout.layout.decode(raised.row.reshape(-1).view("uint64")))
+        explain(bound, options, prover.scout.layout.decode(raised.row.reshape(-1).view("uint64")))
     except Interrupted as end:
         verdict.stopped = end.stop
     if not prover.bounded:

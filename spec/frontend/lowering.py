@@ -101,10 +101,17 @@ class LoweredModel:
     """With switches: the guards of the text; node `switch` with data k says that guard k is left out."""
 
     def only(self, wanted: Callable[[str], bool]) -> LoweredModel:
-        """The same model with the claims whose name is wanted."""
+        """The same model with the claims whose name is wanted: what is not asked for is not evaluated."""
         states = tuple(f for f in self.states if wanted(f.name))
         steps = tuple(tuple(f for f in about if wanted(f.name)) for about in self.steps)
-        return dataclasses.replace(self, states=states, steps=steps)
+        deadlock = self.bound.model.deadlock and wanted("deadlock")
+        return dataclasses.replace(self, states=states, steps=steps, terminals=self.terminals if deadlock else ())
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Names of what is evaluated in states and steps; "deadlock" where it is told from an end."""
+        names = {f.name for f in self.states} | {f.name for about in self.steps for f in about}
+        return tuple(sorted(names | ({"deadlock"} if self.terminals else set())))
 
 
 @cache
