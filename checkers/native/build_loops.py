@@ -39,7 +39,17 @@ from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowering import Formula, LoweredAction, Parameter
 from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, Symbols
-from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type, bits_of
+from reassure.spec.language.types import (
+    BagType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+    bits_of,
+)
 from reassure.spec.language.vocabulary import LanguageError
 
 MOST_SETS = 1 << 16

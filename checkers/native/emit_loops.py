@@ -35,8 +35,7 @@ from reassure.checkers.native.loop_form import (
 )  # fmt: skip
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
 from reassure.spec.frontend.ir import Node
-from reassure.spec.language.types import bits_of
-from reassure.spec.language.types import BoolType, Type
+from reassure.spec.language.types import BoolType, Type, bits_of
 
 STEP_BITS = 47
 """Claims over steps in one word behind a successor: the lower 16 bits are the action's, the sign stays free."""

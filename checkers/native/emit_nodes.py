@@ -9,8 +9,7 @@ from reassure.checkers.native import sequence_functions as sequences
 from reassure.checkers.native.ir_text import FunctionText, literal
 from reassure.checkers.native.tally import SWITCH
 from reassure.spec.frontend.ir import Node, items
-from reassure.spec.language.types import bits_of
-from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
 
 def low(kind: Type) -> int:

@@ -205,7 +205,9 @@ def test_a_claim_may_not_look_into_such_a_set(tmp_path: Path) -> None:
 def two(s: State) -> bool:
     return frozenset({Message(s.n), Message(s.n + 4)}) != frozenset({Message(0)})
 """
-    with pytest.raises(Failure, match=r"small.py:\d+:\d+: types do not fit: a Message in this set may be out of its bounds"):
+    with pytest.raises(
+        Failure, match=r"small.py:\d+:\d+: types do not fit: a Message in this set may be out of its bounds"
+    ):
         prepare(written(tmp_path, text), [])
 
 
