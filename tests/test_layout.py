@@ -14,9 +14,7 @@ from reassure.checkers.base.model_loader import load, names
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("spec", "models", "checkers", "src/reassure")
 MOST_LINES = 500
-BEING_MOVED = {"reference": {"native"}}
 BEING_SPLIT = {
-    "checkers/native/codegen.py",
     "checkers/spark/engine.py",
     "spec/frontend/calls.py",
     "spec/frontend/expressions.py",
@@ -97,7 +95,7 @@ def test_packages_import_downwards_only(folder: str, floors: dict[str, tuple[str
         if where == "__init__.py":
             continue
         assert where in floors, f"{path.relative_to(ROOT)}: {where} has no place among the floors of this test"
-        stray = imported_rooms(path, folder) - set(floors[where]) - BEING_MOVED.get(where, set())
+        stray = imported_rooms(path, folder) - set(floors[where])
         assert not stray, f"{path.relative_to(ROOT)} imports {', '.join(sorted(stray))}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reassure.spec.language.types import (
     BagType,
@@ -28,11 +28,16 @@ from reassure.spec.language.types import (
 )
 from reassure.spec.language.vocabulary import LanguageError
 
+if TYPE_CHECKING:
+    from reassure.spec.semantics.interpreter import BoundModel
+
 SEQ_LENGTH_AT = 56
 """In a word that holds a sequence: items from bit 0, the length from here."""
 WORD = 64
 WIDEST = 62
 """Bits of a field at most: numbers in an engine are signed, and an optional has one value more."""
+TAG_BITS = 8
+"""Bits at the top of word 0 that engines have for themselves, where that costs no further word."""
 
 
 class LayoutError(LanguageError):
@@ -250,6 +255,11 @@ def layout_of(kind: RecordType, room: int = WORD, tag: int = 0) -> Layout:
     places = [_place(wanted, room, order, tag) for order in (_as_given, _widest_first)]
     fields, words = min(places, key=lambda place: place[1])
     return Layout(kind, tuple(fields), words, sum(c.bits for c in wanted))
+
+
+def state_layout(bound: BoundModel) -> Layout:
+    """The layout that every engine uses for the states of a model."""
+    return layout_of(bound.type, tag=TAG_BITS)
 
 
 def placed(wanted: list[Code]) -> tuple[tuple[Field, ...], int]:

@@ -1,110 +1,25 @@
 """Finds states of a finished search again, and the shortest path to them, with nothing stored beside the levels.
 
 Of the states of a level that are looked for, the smallest in canonical order is taken: so the trace does not depend on
-threads. Pieces of a level are sorted and run through the search's own kernel on a small table of their own; where a
-piece has what is looked for, bisection finds the first state.
+threads.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from reassure.checkers.native.codegen import Flag, Kernel
-from reassure.checkers.native.search import CHUNK, LOAD, Rows, Search, Worker, slices
+from reassure.checkers.native.compiled_kernel import CompiledKernel
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.model_kernel import Flag, ModelKernel
+from reassure.checkers.native.probe import Probe, Wanted, found_in
+from reassure.checkers.native.search import Search
 from reassure.checkers.traces.reconstruct import Disagreement, shows, told
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace
-
-PIECE = 1 << 13
-"""States sorted and tried at a time."""
-
-
-class Probe:
-    """Runs states through the kernel and looks at what comes out, apart from the search's own table and counts."""
-
-    def __init__(self, kernel: Kernel, module: ModuleType) -> None:
-        self.module, self.words = module, kernel.layout.words
-        self.worker = Worker.of(kernel, module.TALLY)
-        self.room = min(CHUNK // self.words, 8 * len(self.worker.out))
-        rows = self.room + 2 * len(self.worker.out)
-        self.worker.chunk = np.empty((rows, self.words), np.int64)
-        self.table = np.zeros(int(rows / LOAD) * self.words, np.int64)
-
-    def run(self, rows: Rows, hit: Callable[[Rows], bool]) -> bool:
-        """Expands rows, a part at a time; whether `hit` accepts the distinct successors of some part."""
-        low, w = 0, self.worker
-        w.flags[:] = 0
-        while low < len(rows):
-            self.table.fill(0)
-            low, found = self.module.search_slice(
-                rows, low, len(rows), self.table, w.chunk, 0, w.out, w.slots, w.tally, w.flags, self.room
-            )
-            if hit(w.chunk[:found]):
-                return True
-        return False
-
-    def flagged(self, rows: Rows, flag: Flag) -> bool:
-        """Whether one of the rows, or of their steps, has a flag."""
-        word, bit = flag
-        return self.run(rows, lambda _: bool(int(self.worker.flags[word]) >> bit & 1))
-
-    def leads_to(self, rows: Rows, target: Rows) -> bool:
-        """Whether one of the rows has `target` among its successors."""
-        return self.run(rows, lambda found: bool((found == target).all(axis=1).any()))
-
-
-def in_order(rows: Rows) -> Rows:
-    """Rows in canonical order: as unsigned words, the first weighing most."""
-    unsigned = rows.view(np.uint64)
-    return np.ascontiguousarray(rows[np.lexsort([unsigned[:, k] for k in reversed(range(rows.shape[1]))])])
-
-
-def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
-    """The smallest row for which `hit` is true; `hit` of several rows is whether it is true for one of them."""
-    best: Rows | None = None
-    for part, low, high in slices(level, PIECE):
-        rows = in_order(part[low:high])
-        if best is not None:  # only what is smaller matters now
-            key = tuple(best.view(np.uint64).tolist())
-            rows = rows[: bisect_left(range(len(rows)), key, key=lambda i: tuple(rows[i].view(np.uint64).tolist()))]
-        if len(rows) and hit(rows):
-            first, end = 0, len(rows)
-            while end - first > 1:
-                middle = (first + end) // 2
-                if hit(rows[first:middle]):
-                    end = middle
-                else:
-                    first = middle
-            best = rows[first]
-    return best
-
-
-def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Rows | None:
-    """The smallest row that is wanted."""
-    return smallest(level, lambda rows: wanted.among(probe, rows))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is looked for on a level: a state (or one with a step) that has a flag, or one with a successor."""
-
-    flag: Flag = (0, 0)
-    successor: tuple[int, ...] = ()
-    """Its words, signed; none: the flag is looked for."""
-
-    def among(self, probe: Probe, rows: Rows) -> bool:
-        """Whether one of the rows is wanted."""
-        if self.successor:
-            return probe.leads_to(rows, np.array(self.successor, np.int64))
-        return probe.flagged(rows, self.flag)
-
 
 Finder = Callable[[int, Wanted], Rows | None]
 """The smallest state of a level (from 1) that is wanted."""
@@ -113,16 +28,14 @@ Finder = Callable[[int, Wanted], Rows | None]
 class Paths:
     """Canonical states and paths of one search."""
 
-    def __init__(self, bound: BoundModel, kernel: Kernel, find: Finder) -> None:
+    def __init__(self, bound: BoundModel, kernel: ModelKernel, find: Finder) -> None:
         self.bound, self.kernel, self.find = bound, kernel, find
 
     @classmethod
-    def of(cls, bound: BoundModel, search: Search, switch: int = 0) -> Paths:
+    def of(cls, bound: BoundModel, kernel: CompiledKernel, search: Search, switch: int = 0) -> Paths:
         """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
-        probe = Probe(search.kernel, search.module)
-        if switch:
-            probe.worker.tally[search.module.SWITCH] = switch
-        return cls(bound, search.kernel, lambda level, wanted: found_in(search.levels[level - 1], wanted, probe))
+        probe = Probe(kernel, switch)
+        return cls(bound, kernel.model, lambda level, wanted: found_in(search.level_rows[level - 1], wanted, probe))
 
     def _smallest(self, level: int, wanted: Wanted) -> Any:
         row = self.find(level, wanted)

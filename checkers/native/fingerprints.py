@@ -8,44 +8,44 @@ string hashing is fast", 2014). Eight of the 128 bits are the table's own.
 from __future__ import annotations
 
 import secrets
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.native.kernel_cache import loaded
-from reassure.checkers.native.table_text import table_text
+from reassure.checkers.native.kernel_language import Words, kernel, wrap
+from reassure.checkers.native.native_function import native
 
 Key = tuple[tuple[int, ...], ...]
 """By lane: random words, signed."""
 WORDS = 2
 BITS = 120
 
-TEMPLATE = '''"""The table of fingerprints, generated; do not edit."""
-from numba import int64, njit
-
-from reassure.checkers.native.intrinsics import load, prefetch, scaled
-
-OPTIONS = {"nogil": True, "error_model": "numpy", "cache": True}
-HALF = (1 << 32) - 1
+_HALF = (1 << 32) - 1
 
 
-@njit(**OPTIONS)
-def lane(rows, i, words, key, number):
-    """32 bits of a state."""
-    h = key[number, 0]
+@kernel
+def lane(rows: Words, at: int, words: int, key: Words, begin: int) -> int:
+    """32 bits of the state that begins at `at`, by the lane whose key begins at `begin`."""
+    h = key[begin]
     for k in range(words):
-        h += key[number, 2 * k + 1] * (rows[i, k] & HALF) + key[number, 2 * k + 2] * ((rows[i, k] >> 32) & HALF)
-    return (h >> 32) & HALF
+        h = wrap(h + key[begin + 2 * k + 1] * (rows[at + k] & _HALF))
+        h = wrap(h + key[begin + 2 * k + 2] * ((rows[at + k] >> 32) & _HALF))
+    return (h >> 32) & _HALF
 
 
-@njit(**OPTIONS)
-def fingerprints(rows, words, key, out):
-    """Of the state at the start of each row."""
-    for i in range(rows.shape[0]):
-        out[i, 0] = lane(rows, i, words, key, 0) << 24 | lane(rows, i, words, key, 1) >> 8
-        out[i, 1] = lane(rows, i, words, key, 2) << 32 | lane(rows, i, words, key, 3)
-'''
+@kernel
+def write_fingerprints(rows: Words, count: int, row_words: int, words: int, key: Words, out: Words) -> None:
+    """Writes the two words of the fingerprint of the state, of `words` words, that each row begins with."""
+    size = 2 * words + 1
+    for i in range(count):
+        at = i * row_words
+        a, b = lane(rows, at, words, key, 0), lane(rows, at, words, key, size)
+        c, d = lane(rows, at, words, key, 2 * size), lane(rows, at, words, key, 3 * size)
+        out[2 * i] = a << 24 | b >> 8
+        out[2 * i + 1] = wrap(c << 32 | d)
+
+
+EXPORTED = (write_fingerprints,)
 
 
 def new_key(words: int) -> Key:
@@ -53,20 +53,16 @@ def new_key(words: int) -> Key:
     return tuple(tuple(secrets.randbits(64) - (1 << 63) for _ in range(2 * words + 1)) for _ in range(4))
 
 
-def module() -> ModuleType:
-    """The compiled table of fingerprints."""
-    return loaded(TEMPLATE + table_text(WORDS))
-
-
 def fingerprints(rows: NDArray[np.int64], key: Key) -> NDArray[np.int64]:
-    """Of the states that these rows begin with, none with anything in the upper byte of word 0."""
+    """The fingerprints of the states that these rows begin with; the upper byte of word 0 of each is 0."""
     out = np.empty((len(rows), WORDS), np.int64)
-    module().fingerprints(rows, len(key[0]) // 2, np.array(key, np.int64), out)
+    words = len(key[0]) // 2
+    native(write_fingerprints)(rows, len(rows), rows.shape[1], words, np.array(key, np.int64), out)
     return out
 
 
 def collision_bound(states: int) -> float:
-    """At most how probable it is that two of so many states share a fingerprint, so that one was passed over."""
+    """An upper bound of the probability that two of so many states share a fingerprint, so that one is not visited."""
     return min(1.0, states * (states - 1) / 2 / 2.0**BITS)
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
@@ -20,12 +18,12 @@ from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import Interrupted, budget_ended
-from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.native.codegen import Kernel, written
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.native.build_loops import written
+from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
-from reassure.checkers.native.kernel_cache import compiled
-from reassure.checkers.native.search import SMALL, Level, OutOfMemory, RaisedAt, Search, Seen
-from reassure.checkers.native.table_text import TAG_BITS
+from reassure.checkers.native.search import OutOfMemory, RaisedAt, Search
+from reassure.checkers.native.tally import CLIPS_TOTAL, GENERATED, SWITCH
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
@@ -67,7 +65,6 @@ class Ran:
     clipped: int
     ended: str
     search: Search | None = None
-    seen: Seen = field(default_factory=Seen)
 
 
 class Guards:
@@ -78,10 +75,8 @@ class Guards:
     ):
         self.bound, self.options, self.say = bound, options, say
         self.digest = digest
-        self.layout = layout_of(bound.type, tag=TAG_BITS)
-        self.kernel: Kernel
-        self.module: ModuleType
-        self.kernel, self.module = compiled(lowered, self.layout, digest, switches=True)
+        self.layout = state_layout(bound)
+        self.kernel = compiled(lowered, self.layout, switches=True)
         starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
         self.starts = [tuple(int(w) for w in row) for row in np.array(starts, np.uint64)]
         self.claims = {p.name for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)}
@@ -91,11 +86,11 @@ class Guards:
 
     def run(self, switch: int, limit: int | None, known: set[str]) -> Ran:
         """Searches with a guard off (0: none), to the first level with a property fallen that is not `known`."""
-        search = Search.of(self.kernel, self.module, self.options.workers, self.options.memory)
+        search = Search(self.kernel, max(1, self.options.workers), self.options.memory)
         for worker in search.workers:
-            worker.tally[self.module.SWITCH] = switch
+            worker.tally[SWITCH] = switch
         search.seed(self.starts)
-        seen, ended = Seen(), ""
+        ended = ""
 
         def stop(left: int) -> None:
             budget = self.options.budget
@@ -105,28 +100,21 @@ class Guards:
                 raise OutOfMemory(f"more than {limit:,} states")
             self.say(f"{search.distinct:,} states")
 
-        with ThreadPoolExecutor(self.options.workers) as pool:
-            try:
-                while not (set(self._fallen(seen)) - known):
-                    level = Level(search, stop)
-                    several = pool if self.options.workers > 1 and level.left >= SMALL else None
-                    before = len(search.levels)
-                    level.run(several)
-                    seen.note(before, search.workers)
-                    level.finish(several)
-                    if len(search.levels) == before:
-                        break
-            except RaisedAt:
-                ended = "raises"
-            except OutOfMemory as error:
-                ended = str(error)
-        tally = np.sum([w.tally for w in search.workers], axis=0)
-        generated, clipped = int(tally[self.module.GENERATED]), int(tally[self.module.CLIPS_TOTAL])
-        return Ran(generated, search.distinct, self._fallen(seen), clipped, ended, search, seen)
+        try:
+            for _ in search.levels(stop):
+                if set(self._fallen(search)) - known:
+                    break
+        except RaisedAt:
+            ended = "raises"
+        except OutOfMemory as error:
+            ended = str(error)
+        tally = search.tally
+        generated, clipped = int(tally[GENERATED]), int(tally[CLIPS_TOTAL])
+        return Ran(generated, search.distinct, self._fallen(search), clipped, ended, search)
 
-    def _fallen(self, seen: Seen) -> dict[str, int]:
+    def _fallen(self, search: Search) -> dict[str, int]:
         """Properties that fell, with the states of their shortest traces."""
-        return seen.fallen(self.kernel, self.claims)
+        return search.hits.violated(self.kernel.model, self.claims)
 
     def baseline(self) -> Ran:
         """The search with every guard, to its end."""
@@ -135,12 +123,12 @@ class Guards:
 
     def run_compiled(self) -> None:
         self.say("compiling")
-        Search.of(self.kernel, self.module, 1, None).compile()
+        Search(self.kernel, 1).warm_up()
 
     def listed(self) -> list[Guard]:
         """Every guard, in the kernel's order, with its own part of the `require` it is from."""
         found = []
-        for action, check in self.kernel.guards:
+        for action, check in self.kernel.model.guards:
             number, count = check.part
             parts = written(check.text)
             text = parts[number] if count == len(parts) else check.text
@@ -149,7 +137,7 @@ class Guards:
 
     def judge(self, guard: Guard, number: int, base: Ran) -> None:
         """Leaves a guard out, and says what comes of it."""
-        _, check = self.kernel.guards[number]
+        _, check = self.kernel.model.guards[number]
         if check.text.startswith("some(") or makes_sure(check.condition):
             guard.verdict, guard.note = "raises", "without it there may be no value to act on"
             return
@@ -177,7 +165,7 @@ class Guards:
 
     def _tell(self, guard: Guard, number: int, ran: Ran) -> None:
         """The story of the first property that falls, in plain Python without the guard."""
-        _, check = self.kernel.guards[number]
+        _, check = self.kernel.model.guards[number]
         try:
             without = Unguarded(self.bound, guard.action, check.file, check.line, check.part)
         except LookupError as error:
@@ -186,8 +174,10 @@ class Guards:
         assert ran.search is not None
         name = guard.falls[0]
         claim = next((p for p in self.bound.properties if p.name == name), None)
-        flag = self.kernel.flags()[name]
-        guard.trace = Paths.of(without, ran.search, number + 1).shown(claim, flag, ran.seen.levels[flag])
+        flag = self.kernel.model.flags()[name]
+        guard.trace = Paths.of(without, self.kernel, ran.search, number + 1).shown(
+            claim, flag, ran.search.hits.levels[flag]
+        )
         if len(guard.trace) != guard.depth:
             raise Disagreement(f"{guard.text}: {len(guard.trace)} states instead of {guard.depth}")
         guard.trace.meta = {

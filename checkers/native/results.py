@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.native.codegen import Kernel
+from reassure.checkers.native.compiled_kernel import CompiledKernel
 from reassure.checkers.native.counterexample import Paths
-from reassure.checkers.native.search import Rows, Seen
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.model_kernel import ModelKernel
+from reassure.checkers.native.search import FirstHits
+from reassure.checkers.native.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
@@ -48,33 +51,36 @@ def open_findings(bound: BoundModel, options: SearchOptions, verdict: CheckResul
     return {p.name for p in verdict.properties if p.kind != "leads_to"}
 
 
-def count(verdict: CheckResult, start: Start, kernel: Kernel, module: ModuleType, total: Rows, new: Rows) -> None:
+def count(verdict: CheckResult, start: Start, kernel: CompiledKernel, total: Rows, new: Sequence[int]) -> None:
     """Statistics from the kernel's tallies. new: distinct states by the action that reached them first."""
     stats = verdict.stats
-    clips = int(total[module.CLIPS_TOTAL])
-    stats.generated = start.generated + int(total[module.GENERATED]) + clips
+    clips = int(total[CLIPS_TOTAL])
+    stats.generated = start.generated + int(total[GENERATED]) + clips
     stats.clipped = start.clipped + clips
     stats.clipped_at, stats.undeclared = dict(start.clipped_at), start.undeclared
-    for (path, declared), n in zip(kernel.clips, total[module.CLIP_AT : module.ERROR].tolist(), strict=True):
+    for (path, declared), n in zip(kernel.model.clips, kernel.clip_counts(total), strict=True):
         if n:
             stats.clipped_at[path] = n
             stats.undeclared += 0 if declared else n
-    verdict.actions = {name: ActionStatistics(int(total[i]), int(new[i])) for i, name in enumerate(kernel.actions)}
+    verdict.actions = {
+        name: ActionStatistics(taken, first)
+        for name, taken, first in zip(kernel.model.actions, kernel.action_counts(total), new, strict=True)
+    }
 
 
 def conclude(
-    bound: BoundModel, kernel: Kernel, seen: Seen, paths: Paths, verdict: CheckResult, options: SearchOptions
+    bound: BoundModel, kernel: ModelKernel, hits: FirstHits, paths: Paths, verdict: CheckResult, options: SearchOptions
 ) -> None:
     """Traces and statuses."""
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
-    hits = {name: (flag, seen.levels[flag]) for name, flag in kernel.flags().items() if flag in seen.levels}
+    found = {name: (flag, hits.levels[flag]) for name, flag in kernel.flags().items() if flag in hits.levels}
     for finding in verdict.properties:
-        if finding.name in hits:
-            finding.trace = paths.shown(claims.get(finding.name), *hits[finding.name])
+        if finding.name in found:
+            finding.trace = paths.shown(claims.get(finding.name), *found[finding.name])
             finding.status, finding.depth = PropertyStatus.VIOLATED, len(finding.trace)
     for cover in verdict.covers:
-        if cover.name in hits:
-            flag, level = hits[cover.name]
+        if cover.name in found:
+            flag, level = found[cover.name]
             cover.depth = level + claims[cover.name].over_steps
             if options.witness:
                 cover.trace = paths.shown(claims[cover.name], flag, level)

@@ -1,4 +1,4 @@
-"""Level-synchronous breadth-first search over packed states: the table, the levels, and the threads that expand them.
+"""Level-synchronous breadth-first search over packed states: the levels, and the threads that expand them.
 
 One table of full states for all threads; a level's new states lie in the chunks of the thread that found them. Threads
 take slices of the level from one list; they wait for each other at the end of a level, and where the table must grow.
@@ -6,43 +6,48 @@ take slices of the level from one list; they wait for each other at the end of a
 
 from __future__ import annotations
 
-import mmap
-import os
 import threading
 import time
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
-from reassure.checkers.native.codegen import Flag, Kernel
-from reassure.checkers.native.table_text import BATCH
+from reassure.checkers.native import search_loop, state_table
+from reassure.checkers.native.growing_table import SIZES as TABLE_SIZES
+from reassure.checkers.native.growing_table import GrowingTable, TableSizes
+from reassure.checkers.native.kernel import Kernel, Rows
+from reassure.checkers.native.native_function import native, prepare
+from reassure.checkers.native.search_loop import SliceArguments, search_slice
+from reassure.checkers.native.state_table import BATCH, MAX_TAG, insert, settle, slot_of
+from reassure.checkers.native.tally import ERROR
 
-Rows = NDArray[np.int64]
-LOAD = 0.65
-"""How full the table gets before it grows. Beyond, chains of occupied slots become long."""
-FULL = 0.9
-"""How full it gets where the memory limit forbids that it grows."""
-START = 1 << 16
-"""Slots of the first table."""
-GROWTH = ((1 << 22, 4.0), (1 << 24, 2.0), (1 << 62, 1.5))
-"""Tables of up to so many slots grow by this factor: a step up moves all that is in it, a large table takes memory."""
-KEPT = 1 << 16
-"""Slots at the start of the table that are kept aside while it grows."""
-CHUNK = 1 << 19
-"""Words of a full-grown chunk of new states; the first ones are smaller."""
-SLICE = 1 << 14
-"""States that a thread takes at a time, at most."""
-SMALL = 512
-"""Levels with fewer states are done on one thread."""
+if TYPE_CHECKING:
+    from reassure.checkers.native.model_kernel import Flag, ModelKernel
+
 BEAT = 0.1
 """Seconds between looks at the clock while threads work."""
 APART = 16
 """Words that keep what two threads write out of one cache line."""
+
+
+@dataclass(frozen=True)
+class SearchSizes:
+    """Sizes of a search's buffers and pieces of work; results do not depend on them."""
+
+    table: TableSizes = TABLE_SIZES
+    chunk: int = 1 << 19
+    """Words of a full-grown chunk of new states; the first ones are smaller."""
+    slice: int = 1 << 14
+    """States that a thread takes at a time, at most."""
+    small: int = 512
+    """Levels with fewer states are expanded by one thread."""
+
+
+SIZES = SearchSizes()
 
 
 class OutOfMemory(Interrupted):
@@ -59,111 +64,147 @@ class RaisedAt(Exception):
         self.row = row
 
 
-def _room(bytes_wanted: int) -> Rows:
-    """Zeros for a table that grows in place: addresses for so many bytes, or as many as are to be had.
-
-    Memory is taken as it is written to, in huge pages where the system has them.
-    """
-    bytes_wanted = -(-bytes_wanted // mmap.PAGESIZE) * mmap.PAGESIZE
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    while True:
-        try:
-            memory = mmap.mmap(-1, bytes_wanted, flags=flags)
-            break
-        except OSError:
-            bytes_wanted = bytes_wanted // 2 // mmap.PAGESIZE * mmap.PAGESIZE
-            if bytes_wanted < 1 << 20:
-                raise MemoryError("no memory for a table") from None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.int64, bytes_wanted // 8)
-
-
-def _all_memory() -> int:
-    """Bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _apart(words: int) -> Rows:
     return np.zeros(words + 2 * APART, np.int64)[APART : APART + words]
 
 
-@dataclass
 class Worker:
     """What one thread writes to."""
 
-    out: Rows
-    slots: Rows
-    tally: Rows
-    flags: Rows
-    chunk: Rows
-    """New states are appended here, from `at`; those of this level begin at `start`."""
-    at: int = 0
-    start: int = 0
-    fresh: int = 0
-    """New states of this level."""
-    parts: list[Rows] = field(default_factory=list)
-    """Earlier chunks with new states of this level."""
+    def __init__(self, kernel: Kernel, table: Rows, slots: int) -> None:
+        words, rows = kernel.words, BATCH + kernel.shape.max_successors
+        self.arguments = SliceArguments(
+            model=kernel.code,
+            frontier=np.zeros(0, np.int64),
+            low=0,
+            high=0,
+            table=table,
+            slots=slots,
+            found=np.zeros(0, np.int64),
+            end=0,
+            room=0,
+            successors=np.zeros((rows, kernel.shape.row_words), np.int64),
+            batch=_apart(rows),
+            tally=_apart(kernel.shape.tally_words),
+            claims=_apart(kernel.shape.claim_words),
+        )
+        self.words, self.spare = words, rows
+        """Rows that the last batch of a slice may need."""
+        self.tally: Rows = self.arguments.tally  # type: ignore[assignment]
+        self.claims: Rows = self.arguments.claims  # type: ignore[assignment]
+        self.chunk = np.empty((max(1 << 12, 4 * rows), words), np.int64)
+        """New states are appended here, up to row `end`; those of this level begin at row `start`."""
+        self.start = self.end = 0
+        self.fresh = 0
+        """New states of this level."""
+        self.parts: list[Rows] = []
+        """Earlier chunks with new states of this level."""
 
-    @classmethod
-    def of(cls, kernel: Kernel, tally: int) -> Worker:
-        words, rows = kernel.layout.words, BATCH + kernel.max_successors
-        chunk = np.empty((max(1 << 12, 4 * rows), words), np.int64)
-        flags = kernel.claim_words
-        return cls(np.zeros((rows, kernel.row_words), np.int64), _apart(rows), _apart(tally), _apart(flags), chunk)
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buffers."""
+        return self.chunk.nbytes + 8 * self.spare * self.arguments.model.row_words
 
-    def close(self) -> list[Rows]:
+    def expand(self, rows: Rows, low: int, high: int, table: Rows, slots: int, room: int) -> int:
+        """Expands rows low..high-1, or fewer: until more than `room` new states are found. The next row to expand."""
+        a, before = self.arguments, self.end
+        a.frontier, a.low, a.high, a.table, a.slots = rows, low, high, table, slots
+        a.found, a.end, a.room = self.chunk, self.end, room
+        native(search_slice)(self.words, a)
+        self.end = a.end
+        self.fresh += a.end - before
+        return a.low
+
+    def check_raised(self, rows: Rows) -> None:
+        """Raises `RaisedAt` if one of the rows that were just expanded is a state in which Python raises."""
+        if self.tally[ERROR]:
+            raise RaisedAt(rows[self.tally[ERROR] - 1].copy())
+
+    def close_level(self) -> list[Rows]:
         """The new states of the level that ends."""
-        parts = [*self.parts, self.chunk[self.start : self.at]]
-        self.parts, self.start, self.fresh = [], self.at, 0
+        parts = [*self.parts, self.chunk[self.start : self.end]]
+        self.parts, self.start, self.fresh = [], self.end, 0
         return [p for p in parts if len(p)]
 
 
 @dataclass
+class FirstHits:
+    """The first level on which each claim was hit."""
+
+    levels: dict[Flag, int] = field(default_factory=dict)
+
+    def note(self, level: int, workers: list[Worker]) -> None:
+        """Takes over the claims that workers hit on a level."""
+        for w in workers:
+            self.note_words(level, w.claims)
+            w.claims[:] = 0
+
+    def note_words(self, level: int, claims: Rows) -> None:
+        """Takes over claims, by word and bit."""
+        for number, word in enumerate(claims.tolist()):
+            for bit in range(63):
+                if word >> bit & 1:
+                    self.levels.setdefault((number, bit), level)
+
+    def violated(self, kernel: ModelKernel, claims: Container[str]) -> dict[str, int]:
+        """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
+        return {
+            name: self.levels[flag] + (flag[0] > 0)
+            for name, flag in kernel.flags().items()
+            if name in claims and flag in self.levels
+        }
+
+
+def _nothing(left: int) -> None:
+    """Lets a search go on."""
+
+
 class Search:
-    """The state of one search: table, levels, counts."""
+    """One search: table, levels, counts."""
 
-    kernel: Kernel
-    module: ModuleType
-    workers: list[Worker]
-    memory_limit: int | None
-    room: Rows
-    """What the table may grow into."""
-    slots: int
-    levels: list[list[Rows]] = field(default_factory=list)
-    beyond: list[Rows] = field(default_factory=list)
-    """A level that was found and is not to be expanded."""
-    known: int = 0
-    """Distinct states up to the last level that is complete."""
-    new: Rows = field(default_factory=lambda: np.zeros(128, np.int64))
-    chunks: int = 0
-    """Bytes of the chunks that are full."""
-
-    @classmethod
-    def of(cls, kernel: Kernel, module: ModuleType, workers: int, memory_limit: int | None) -> Search:
-        made = [Worker.of(kernel, module.TALLY) for _ in range(workers)]
-        room = min(memory_limit or _all_memory(), _all_memory())
-        least = (
-            8 * kernel.layout.words * START
-        )  # whatever the limit: the table must not be shorter than it is said to be
-        return cls(kernel, module, made, memory_limit, _room(max(room, least)), START)
+    def __init__(
+        self, kernel: Kernel, workers: int, memory_limit: int | None = None, sizes: SearchSizes = SIZES
+    ) -> None:
+        """workers: threads. memory_limit: bytes for table, levels and buffers together."""
+        self.kernel, self.memory_limit, self.sizes = kernel, memory_limit, sizes
+        self.table = GrowingTable(kernel.words, memory_limit, sizes.table)
+        self.workers = [Worker(kernel, self.table.array, self.table.slots) for _ in range(workers)]
+        self.level_rows: list[list[Rows]] = []
+        """By level: its states, in parts."""
+        self.beyond: list[Rows] = []
+        """A level that was found and is not to be expanded."""
+        self.known = 0
+        """Distinct states up to the last level that is complete."""
+        self.hits = FirstHits()
+        self.chunk_bytes = 0
+        """Bytes of the chunks that are full."""
+        self._new_by_tag = np.zeros(MAX_TAG + 2, np.int64)
 
     @property
     def words(self) -> int:
-        return self.kernel.layout.words
-
-    @property
-    def table(self) -> Rows:
-        return self.room[: self.slots * self.words]
+        """Words of a state."""
+        return self.kernel.words
 
     @property
     def distinct(self) -> int:
+        """Distinct states found so far."""
         return self.known + sum(w.fresh for w in self.workers)
+
+    @property
+    def tally(self) -> Rows:
+        """The tallies of all workers, added up."""
+        total: Rows = np.sum([w.tally for w in self.workers], axis=0)
+        return total
+
+    @property
+    def new_by_action(self) -> list[int]:
+        """By action: states that it was the first to reach, of the levels that are complete."""
+        return [int(n) for n in self._new_by_tag[1 : 1 + self.kernel.shape.actions]]
 
     @property
     def memory(self) -> int:
         """Bytes held by table, levels and buffers."""
-        return 8 * self.words * self.slots + self.chunks + sum(w.chunk.nbytes + w.out.nbytes for w in self.workers)
+        return self.table.nbytes + self.chunk_bytes + sum(w.nbytes for w in self.workers)
 
     def _fits(self, more: int) -> bool:
         return self.memory_limit is None or self.memory + more <= self.memory_limit
@@ -175,57 +216,84 @@ class Search:
             raise OutOfMemory(f"the memory limit of {self.memory_limit / 2**20:,.0f} MiB would be passed")
 
     def reserve(self, extra: int) -> int:
-        """Makes sure that so many more states fit the table, growing it if need be; how many fit in all."""
-        needed, wanted = self.distinct + extra, self.slots
-        while needed > wanted * LOAD:
-            wanted = int(wanted * next(factor for limit, factor in GROWTH if wanted <= limit))
-        more = 8 * self.words * (wanted - self.slots)
-        if wanted * self.words <= len(self.room) and self._fits(more):
-            self._grow(wanted)
-        elif needed > self.slots * FULL:
+        """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all."""
+        needed, slots, sizes = self.distinct + extra, self.table.slots, self.sizes.table
+        wanted = sizes.slots_for(needed, slots)
+        more = 8 * self.words * (wanted - slots)
+        if self.table.fits(wanted) and self._fits(more):
+            self.table.grow(wanted)
+        elif needed > slots * sizes.full:
             self.allow(more)
             raise OutOfMemory("the memory of this machine would be passed")
-        return int(self.slots * (LOAD if self.slots == wanted else FULL)) - self.distinct
-
-    def _grow(self, slots: int) -> None:
-        old, self.slots = self.slots, slots
-        if slots > old and not self.module.spread(self.table, old, np.empty((KEPT, self.words), np.int64)):
-            raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
+        share = sizes.load if self.table.slots == wanted else sizes.full
+        return int(self.table.slots * share) - self.distinct
 
     def room_in(self, worker: Worker) -> int:
         """How many states a slice may append before its last batch; takes a new chunk if the old one is full."""
-        spare = len(worker.out)
-        if len(worker.chunk) - worker.at < 2 * spare:
-            size = max(min(2 * len(worker.chunk), CHUNK // self.words), 4 * spare)
+        spare = worker.spare
+        if len(worker.chunk) - worker.end < 2 * spare:
+            size = max(min(2 * len(worker.chunk), self.sizes.chunk // self.words), 4 * spare)
             self.allow(8 * self.words * size)
-            self.chunks += worker.chunk.nbytes
-            worker.parts.append(worker.chunk[worker.start : worker.at])
+            self.chunk_bytes += worker.chunk.nbytes
+            worker.parts.append(worker.chunk[worker.start : worker.end])
             worker.chunk = np.empty((size, self.words), np.int64)
-            worker.at = worker.start = 0
-        return len(worker.chunk) - worker.at - spare
+            worker.end = worker.start = 0
+        return len(worker.chunk) - worker.end - spare
 
-    def compile(self) -> None:
-        """Has everything the search needs compiled, or loaded from the cache, on arrays with nothing in them."""
-        m, w = self.module, self.workers[0]
-        nothing = np.zeros((0, self.words), np.int64)
-        m.search_slice(nothing, 0, 0, self.table, w.chunk, 0, w.out, w.slots, w.tally, w.flags, 0)
-        m.settle(self.table, nothing, 0, 0, w.slots, np.zeros(128, np.int64))
-        m.spread(self.table, 0, nothing)
-        m.seed(np.zeros(self.words << 4, np.int64), *([0] * self.words))
-
-    def leave_off(self) -> int:
-        """Ends before the last level, of so many states."""
-        self.beyond = self.levels.pop()
-        return sum(len(p) for p in self.beyond)
+    def warm_up(self) -> None:
+        """Has everything the search needs compiled, or loaded from the cache, before its time is taken."""
+        prepare(search_loop, words=self.words)
+        prepare(state_table, words=self.words)
 
     def seed(self, rows: list[tuple[int, ...]]) -> None:
         """The initial states: the first level."""
         first = np.array(rows, np.uint64).view(np.int64).reshape(-1, self.words)
         self.reserve(len(first))
+        table, slots = self.table.array, self.table.slots
         for row in first:
-            self.module.seed(self.table, *(int(w) for w in row))
-        self.levels.append([first])
+            state = tuple(int(w) for w in row)
+            native(insert)(table, slots, native(slot_of)(state, slots), state, 0)
+        self.level_rows.append([first])
         self.known = len(first)
+
+    def levels(self, stop: Callable[[int], None] = _nothing) -> Iterator[int]:
+        """Expands one level after the other; yields the number of each (from 1) before it is expanded.
+
+        Ends when every reachable state was visited; the caller may end it before. stop: called now and then with the
+        number of states of the level that are left; raises to end the search. What the levels hit is in `hits`.
+        """
+        with ThreadPoolExecutor(len(self.workers)) as threads:
+            while True:
+                number = len(self.level_rows)
+                yield number
+                level = Level(self, stop)
+                pool = threads if len(self.workers) > 1 and level.left >= self.sizes.small else None
+                try:
+                    level.run(pool)
+                except (KeyboardInterrupt, Interrupted, MemoryError):
+                    self.hits.note(number, self.workers)
+                    raise
+                self.hits.note(number, self.workers)
+                if not level.finish(pool):
+                    return
+
+    def leave_off(self) -> int:
+        """Ends before the last level; returns the number of its states."""
+        self.beyond = self.level_rows.pop()
+        return sum(len(p) for p in self.beyond)
+
+    def settle(self, parts: list[Rows], pool: ThreadPoolExecutor | None) -> None:
+        """Counts the new states of a level by the action that reached them first, and removes their tags."""
+
+        def settled(piece: tuple[Rows, int, int]) -> Rows:
+            by_tag, (rows, low, high) = _apart(len(self._new_by_tag)), piece
+            batch = np.empty(BATCH, np.int64)
+            native(settle)(self.words, self.table.array, self.table.slots, rows, low, high, batch, by_tag)
+            return by_tag
+
+        pieces = list(slices(parts, self.sizes.slice))
+        for by_tag in pool.map(settled, pieces) if pool is not None else map(settled, pieces):
+            self._new_by_tag += by_tag
 
 
 def slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
@@ -236,34 +304,35 @@ def slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
 
 
 class Level:
-    """Expands one level on all threads.
-
-    stop: called now and then with the number of states left; raises to end the search.
-    """
+    """Expands the last level of a search on all threads."""
 
     def __init__(self, search: Search, stop: Callable[[int], None]) -> None:
+        """stop: see `Search.levels`."""
         self.search = search
         self.stop = stop
-        self.left = sum(len(p) for p in search.levels[-1])
-        size = min(SLICE, max(SMALL, self.left // (4 * len(search.workers))))
-        self.pending = list(slices(search.levels[-1], size))
+        self.left = sum(len(p) for p in search.level_rows[-1])
+        """States that are not expanded yet."""
+        sizes = search.sizes
+        size = min(sizes.slice, max(sizes.small, self.left // (4 * len(search.workers))))
+        self.pending = list(slices(search.level_rows[-1], size))
         self.pending.reverse()
         self.halted = threading.Event()
 
     def run(self, pool: ThreadPoolExecutor | None) -> None:
+        """Expands the level; without a pool in this thread."""
         search = self.search
         while self.pending:
             self.left = sum(high - low for _, low, high in self.pending)  # threads that count down may miss one
-            threads = search.workers if pool is not None else search.workers[:1]
-            spare = len(threads[0].out)
-            fits = search.reserve(len(threads) * (min(CHUNK, max(self.left * 4, 256)) + spare))
-            share = fits // len(threads) - spare
+            workers = search.workers if pool is not None else search.workers[:1]
+            spare = workers[0].spare
+            fits = search.reserve(len(workers) * (min(search.sizes.chunk, max(self.left * 4, 256)) + spare))
+            share = fits // len(workers) - spare
             if pool is None:
-                self._work(threads[0], share, lambda: self.stop(self.left))
+                self._work(workers[0], share, lambda: self.stop(self.left))
             else:
-                self._together(pool, [pool.submit(self._work, w, share) for w in threads])
+                self._together([pool.submit(self._work, w, share) for w in workers])
 
-    def _together(self, pool: ThreadPoolExecutor, jobs: list[Future[None]]) -> None:
+    def _together(self, jobs: list[Future[None]]) -> None:
         try:
             busy = set(jobs)
             while busy:
@@ -278,7 +347,8 @@ class Level:
 
     def _work(self, worker: Worker, share: int, beat: Callable[[], None] | None = None) -> None:
         """Takes slices until there are none, or `share` new states are found."""
-        limit = worker.fresh + share
+        limit, table = worker.fresh + share, self.search.table
+        array, slots = table.array, table.slots
         while not self.halted.is_set() and worker.fresh < limit:
             try:
                 part, low, high = self.pending.pop()
@@ -287,7 +357,9 @@ class Level:
             end = low
             try:
                 room = min(self.search.room_in(worker), limit - worker.fresh)
-                end = self._slice(worker, part, low, high, room)
+                following = worker.expand(part, low, high, array, slots, room)
+                worker.check_raised(part)
+                end = following
             finally:
                 self.left -= end - low
                 if end < high:
@@ -295,69 +367,15 @@ class Level:
             if beat is not None:
                 beat()
 
-    def _slice(self, worker: Worker, part: Rows, low: int, high: int, room: int) -> int:
-        m, before = self.search.module, worker.at
-        end, worker.at = m.search_slice(
-            part,
-            low,
-            high,
-            self.search.table,
-            worker.chunk,
-            worker.at,
-            worker.out,
-            worker.slots,
-            worker.tally,
-            worker.flags,
-            room,
-        )
-        worker.fresh += worker.at - before
-        if worker.tally[m.ERROR]:
-            raise RaisedAt(part[worker.tally[m.ERROR] - 1].copy())
-        return int(end)
-
-    def finish(self, pool: ThreadPoolExecutor | None) -> None:
-        """Counts the new states by action and makes them the next level."""
+    def finish(self, pool: ThreadPoolExecutor | None) -> bool:
+        """Makes the new states the next level; whether there are any."""
         search = self.search
         search.known = search.distinct
-        parts = [p for w in search.workers for p in w.close()]
-
-        def settle(piece: tuple[Rows, int, int]) -> Rows:
-            new = _apart(128)
-            search.module.settle(search.table, *piece, np.empty(BATCH, np.int64), new)
-            return new
-
-        pieces = list(slices(parts, SLICE))
-        for new in pool.map(settle, pieces) if pool is not None else map(settle, pieces):
-            search.new += new
+        parts = [p for w in search.workers for p in w.close_level()]
+        search.settle(parts, pool)
         if parts:
-            search.levels.append(parts)
-
-
-@dataclass
-class Seen:
-    """The first level on which each claim was hit."""
-
-    levels: dict[Flag, int] = field(default_factory=dict)
-
-    def note(self, level: int, workers: list[Worker]) -> None:
-        """Takes over what the workers saw on a level."""
-        for w in workers:
-            self.note_words(level, w.flags)
-            w.flags[:] = 0
-
-    def note_words(self, level: int, flags: Rows) -> None:
-        for number, word in enumerate(flags.tolist()):
-            for bit in range(63):
-                if word >> bit & 1:
-                    self.levels.setdefault((number, bit), level)
-
-    def fallen(self, kernel: Kernel, claims: Container[str]) -> dict[str, int]:
-        """Of these claims (and "deadlock"), those hit: the states of their shortest traces."""
-        return {
-            name: self.levels[flag] + (flag[0] > 0)
-            for name, flag in kernel.flags().items()
-            if name in claims and flag in self.levels
-        }
+            search.level_rows.append(parts)
+        return bool(parts)
 
 
 class Clock:
@@ -369,8 +387,10 @@ class Clock:
 
     @property
     def seconds(self) -> float:
+        """Seconds since the clock was made."""
         return time.monotonic() - self.began
 
     def look(self) -> None:
+        """Raises `Interrupted` when the budget is spent."""
         if self.budget is not None and self.seconds > self.budget:
             raise budget_ended(self.budget)

@@ -20,13 +20,14 @@ from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
 from reassure.checkers.base.stop import BY_USER, FAILED_FAST, Interrupted, Stop, StopReason
-from reassure.checkers.encoding.state_layout import WORD, layout_of
-from reassure.checkers.native.codegen import Kernel
-from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.native_function import native
+from reassure.checkers.native.random_walk import SKETCH_BITS, WalkArguments, take_walks
 from reassure.checkers.native.results import explain
-from reassure.checkers.native.search import BEAT, Clock, RaisedAt, Rows
-from reassure.checkers.native.table_text import TAG_BITS
-from reassure.checkers.native.walk_text import SKETCH
+from reassure.checkers.native.search import BEAT, Clock, RaisedAt
+from reassure.checkers.native.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.traces.reconstruct import Disagreement, shows, steps_between, told
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import GuardRefused, Property
@@ -54,16 +55,17 @@ class Walked:
     walks: int = 0
 
     @classmethod
-    def none(cls, actions: int, depth: int, tally: int, words: int) -> Walked:
-        zeros = np.zeros
+    def none(cls, kernel: CompiledKernel, depth: int) -> Walked:
+        """No walks yet. depth: states of a walk, at the most."""
+        zeros, words = np.zeros, kernel.model.claim_words
         best = np.full((words, 64, 2), NEVER, np.int64)
         return cls(
-            zeros(max(actions, 1), np.int64),
+            zeros(max(len(kernel.model.actions), 1), np.int64),
             zeros(depth, np.int64),
             best,
             zeros((words, 64), np.int64),
-            zeros(1 << SKETCH, np.int64),
-            zeros(tally, np.int64),
+            zeros(1 << SKETCH_BITS, np.int64),
+            zeros(kernel.shape.tally_words, np.int64),
         )
 
     def add(self, other: Walked) -> None:
@@ -89,48 +91,52 @@ class Walked:
 class Walker:
     """Walks of one model with its kernel."""
 
-    def __init__(
-        self, bound: BoundModel, kernel: Kernel, module: Any, walks: SimulationOptions, initials: Rows
-    ) -> None:
-        self.bound, self.kernel, self.module, self.walks, self.initials = bound, kernel, module, walks, initials
-        given = [walks.weights.get(name, 1) for name in kernel.actions]
+    def __init__(self, bound: BoundModel, kernel: CompiledKernel, walks: SimulationOptions, initials: Rows) -> None:
+        self.bound, self.kernel, self.walks, self.initials = bound, kernel, walks, initials
+        given = [walks.weights.get(name, 1) for name in kernel.model.actions]
         self.weights = np.array(given or [0], np.int64)
 
     def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
-        """Walks first..last-1; and the number of states of the last one."""
-        m, words = self.module, self.kernel.layout.words
-        found = Walked.none(len(self.kernel.actions), self.walks.depth, m.TALLY, self.kernel.claim_words)
-        row = np.zeros((1, words), np.int64)
-        states = m.walks(
-            first,
-            last,
-            self.walks.seed,
-            self.walks.depth - 1,
-            self.initials,
-            self.weights,
-            np.zeros((self.kernel.max_successors + 1, self.kernel.row_words), np.int64),
-            row,
-            found.tally,
-            found.taken,
-            found.lengths,
-            found.best,
-            found.hits,
-            np.zeros(self.kernel.claim_words, np.int64),
-            found.sketch,
-            np.zeros((0, words), np.int64) if path is None else path,
-        )
-        if found.tally[m.ERROR]:
-            raise RaisedAt(row)
+        """SimulationOptions first..last-1; and the number of states of the last one. Raises `RaisedAt`."""
+        model, words = self.kernel.model, self.kernel.words
+        found = Walked.none(self.kernel, self.walks.depth)
+        path = np.zeros((0, words), np.int64) if path is None else path
+        arguments = WalkArguments(
+            model=self.kernel.code,
+            first=first,
+            last=last,
+            seed=self.walks.seed,
+            steps=self.walks.depth - 1,
+            initial_states=self.initials,
+            initial_count=len(self.initials),
+            weights=self.weights,
+            successors=np.zeros((model.max_successors + 1, model.row_words), np.int64),
+            state=np.zeros(words, np.int64),
+            tally=found.tally,
+            taken=found.taken,
+            lengths=found.lengths,
+            first_hits=found.best,
+            hits=found.hits,
+            expanded=np.zeros(model.claim_words, np.int64),
+            seen=np.zeros(model.claim_words, np.int64),
+            sketch=found.sketch,
+            path=path,
+            path_states=len(path),
+            states=0,
+        )  # fmt: skip
+        native(take_walks)(words, arguments)
+        if found.tally[ERROR]:
+            raise RaisedAt(np.asarray(arguments.state))
         found.walks = last - first
-        return found, int(states)
+        return found, arguments.states
 
     def states(self, number: int, count: int) -> list[Any]:
         """The first so many states of a walk, by walking it again."""
-        path = np.zeros((count, self.kernel.layout.words), np.int64)
+        path = np.zeros((count, self.kernel.words), np.int64)
         _, states = self.run(number, number + 1, path)
         if states < count:
             raise Disagreement(f"walk {number} was longer the first time")
-        return [self.kernel.layout.decode(row.view(np.uint64)) for row in path]
+        return [self.kernel.model.layout.decode(row.view(np.uint64)) for row in path]
 
 
 def simulate(
@@ -143,8 +149,8 @@ def simulate(
 ) -> CheckResult:
     """Walks; fills in and returns the verdict. A property that no walk violates is `unknown`."""
     clock = Clock(None)
-    layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
-    kernel, module = compiled(lowered, layout, verdict.model_sha256)
+    layout = state_layout(bound)
+    kernel = compiled(lowered, layout)
     open_results(bound, options, verdict)
     stats = verdict.stats
     starts = sorted({layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
@@ -152,13 +158,13 @@ def simulate(
     if not starts:
         verdict.stopped = Stop(StopReason.NO_START, "there is no initial state")
         return verdict
-    walker = Walker(bound, kernel, module, walks, initials)
+    walker = Walker(bound, kernel, walks, initials)
     seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
     stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
 
     def ended() -> bool:
         asked = {p.name for p in verdict.properties}
-        return any(name in asked and seen.hits[flag] for name, flag in kernel.flags().items())
+        return any(name in asked and seen.hits[flag] for name, flag in kernel.model.flags().items())
 
     def beat() -> None:
         clock.look()
@@ -172,19 +178,19 @@ def simulate(
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except RaisedAt as raised:
-        explain(bound, options, layout.decode(raised.row[0].view(np.uint64)))
+        explain(bound, options, layout.decode(raised.row.view(np.uint64)))
     except Interrupted as end:
         verdict.stopped = end.stop
     stats.seconds["search"] = clock.seconds
     stats.workers, stats.bytes_per_state = options.workers, layout.bytes_per_state
     stats.generated, stats.distinct = int(seen.taken.sum()), seen.distinct()
-    stats.clipped = int(seen.tally[module.CLIPS_TOTAL])
+    stats.clipped = int(seen.tally[CLIPS_TOTAL])
     reached = np.nonzero(seen.lengths)[0]
     stats.depth = int(reached[-1]) + 1 if len(reached) else 0
-    for (path, _), n in zip(kernel.clips, seen.tally[module.CLIP_AT : module.ERROR].tolist(), strict=True):
+    for (path, _), n in zip(kernel.model.clips, kernel.clip_counts(seen.tally), strict=True):
         if n:
             stats.clipped_at[path] = n
-    verdict.actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.actions)}
+    verdict.actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.model.actions)}
     verdict.walks = {
         "walks": seen.walks,
         "depth": walks.depth,
@@ -236,7 +242,7 @@ def _conclude(walker: Walker, seen: Walked, verdict: CheckResult, options: Searc
     bound, kernel = walker.bound, walker.kernel
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
 
-    flags = kernel.flags()
+    flags = kernel.model.flags()
 
     def hit(name: str) -> tuple[int, int, int] | None:
         """Steps, walk and number of walks with a hit."""

@@ -17,8 +17,7 @@ from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
 from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, Interrupted, budget_ended, depth_reached
-from reassure.checkers.encoding.state_layout import Layout, layout_of
-from reassure.checkers.native.table_text import TAG_BITS
+from reassure.checkers.encoding.state_layout import Layout, state_layout
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
@@ -88,7 +87,7 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
     """
     began = time.monotonic()
     # The tag bits are the native search's own; the canonical order must be that of its words.
-    stats, layout = verdict.stats, layout_of(bound.type, tag=TAG_BITS)
+    stats, layout = verdict.stats, state_layout(bound)
     stats.bytes_per_state = layout.bytes_per_state
     claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
     covers = [p for p in bound.covers if options.wants(p.name)]

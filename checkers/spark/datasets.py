@@ -23,9 +23,10 @@ import pyarrow.compute as pc
 
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding.state_layout import Field, Layout, codes, is_index
-from reassure.checkers.native.codegen import Kernel
-from reassure.checkers.native.search import Rows
-from reassure.checkers.spark.partitioning import Work, module_of
+from reassure.checkers.native.edge_list import edge_list
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.model_kernel import ModelKernel
+from reassure.checkers.spark.partitioning import Work, kernel_of
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.spark.tasks import Piece
 from reassure.spec.frontend.lowering import LoweredModel
@@ -95,7 +96,7 @@ class Tables:
     """By action; none: it has no parameters."""
 
     @classmethod
-    def of(cls, layout: Layout, kernel: Kernel, model: LoweredModel) -> Tables:
+    def of(cls, layout: Layout, kernel: ModelKernel, model: LoweredModel) -> Tables:
         """kernel: one with parameters."""
         found: list[Columns | None] = []
         for action, fields in zip(model.actions, kernel.parameters, strict=True):
@@ -232,7 +233,7 @@ def ids(rows: Rows) -> pa.Array:
 
 def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
     """Files of `states` for some pieces of a level; the rows written."""
-    words = work.kernel.layout.words
+    words = work.kernel.words
     for name, rows, origins in _chunks(work, level, pieces, origins=True):
         action = origins[:, words]
         before = ids(np.ascontiguousarray(origins[:, :words]))
@@ -248,17 +249,15 @@ def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]
 
 def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
     """Files of `edges` for the steps from some pieces of a level."""
-    m, words = module_of(work), work.kernel.layout.words
-    behind = words + m.STEP_WORDS
+    words = work.kernel.words
+    behind = words + work.kernel.step_words
     for name, rows, _ in _chunks(work, level, pieces):
-        out = np.empty((len(rows) * max(1, work.kernel.max_successors), work.kernel.row_words), np.int64)
-        counts, tally = np.zeros(len(rows), np.int64), np.zeros(m.TALLY, np.int64)
-        n = m.edges(rows, out, counts, tally)
+        out, counts = edge_list(kernel_of(work), rows)
         made = {
             "source": ids(rows).take(pa.array(np.repeat(np.arange(len(rows)), counts))),
-            "target": ids(np.ascontiguousarray(out[:n, :words])),
-            **tables.step(out[:n, words] & 0xFFFF, out[:n, behind:]),
-            "level": pa.array(np.full(n, level, np.int32)),
+            "target": ids(np.ascontiguousarray(out[:, :words])),
+            **tables.step(out[:, words] & 0xFFFF, out[:, behind:]),
+            "level": pa.array(np.full(len(out), level, np.int32)),
         }
         yield _write(work, f"edges/{name}", pa.table(made))
 

@@ -16,8 +16,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from types import ModuleType
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,17 +34,19 @@ from reassure.checkers.base.stop import (
     StopReason,
     depth_reached,
 )
-from reassure.checkers.encoding.state_layout import WORD, Layout, layout_of
-from reassure.checkers.native.codegen import Kernel
-from reassure.checkers.native.counterexample import Paths, Wanted
+from reassure.checkers.encoding.state_layout import Layout, state_layout
+from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.engine import explore
 from reassure.checkers.native.fingerprints import BITS, Key, collision_bound, new_key
-from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.probe import Wanted
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
-from reassure.checkers.native.search import Clock, RaisedAt, Rows, Search, Seen
-from reassure.checkers.native.table_text import TAG_BITS
+from reassure.checkers.native.search import Clock, FirstHits, RaisedAt, Search
+from reassure.checkers.native.tally import GENERATED
 from reassure.checkers.spark.datasets import Tables, write_edges, write_states, write_summary
-from reassure.checkers.spark.partitioning import Work, with_origins
+from reassure.checkers.spark.owner_table import tidy_dead, tidy_host
+from reassure.checkers.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.spark.run_directory import Commit, Identity, RunDirectory
 from reassure.checkers.spark.session import Job, NoSpark, Session, note, resolved, stopping, why_not
 from reassure.checkers.spark.session import start as start_spark
@@ -57,8 +58,6 @@ from reassure.checkers.spark.tasks import (
     expand,
     find,
     own,
-    tidy_dead,
-    tidy_host,
     touch,
     warm,
 )
@@ -71,19 +70,11 @@ OWNER_STATES = 50_000
 """States of a level that are worth a task of their own among the owners."""
 
 
-@dataclass(frozen=True)
-class BareLayout:
-    """What a task has to know of a layout; the types stay with the driver, as their classes are the model's."""
-
-    words: int
-
-
 @dataclass
 class Run:
     """A search and its run directory."""
 
-    kernel: Kernel
-    module: ModuleType
+    kernel: CompiledKernel
     directory: RunDirectory
     partitions: int
     key: Key = ()
@@ -91,8 +82,9 @@ class Run:
     token: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:12]}")
     commits: list[Commit] = field(default_factory=list)
     tally: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
-    new: Rows = field(default_factory=lambda: np.zeros(128, np.int64))
-    seen: Seen = field(default_factory=Seen)
+    new: list[int] = field(default_factory=list)
+    """New states by action."""
+    hits: FirstHits = field(default_factory=FirstHits)
     context: Any = None
     cores: int = 2
     jobs: int = 0
@@ -105,9 +97,7 @@ class Run:
 
     @property
     def work(self) -> Work:
-        bare: Any = BareLayout(self.kernel.layout.words)
-        shipped = replace(self.kernel, layout=bare, guards=(), clips=(), parameters=())
-        return Work(self.token, self.directory.uri, shipped, self.partitions, self.key)
+        return Work(self.token, self.directory.uri, self.kernel.shape, self.partitions, self.key)
 
     def connect(self, context: Any) -> None:
         """Uses this context from now on."""
@@ -119,8 +109,8 @@ class Run:
         return sum(c.states for c in self.commits)
 
     def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
-        flags = [(*flag, at) for flag, at in self.seen.levels.items()]
-        made = Commit(level, files, rows, self.tally.tolist(), self.new.tolist(), flags, **more)
+        flags = [(*flag, at) for flag, at in self.hits.levels.items()]
+        made = Commit(level, files, rows, self.tally.tolist(), self.new, flags, **more)
         self.directory.commit(made)
         self.commits.append(made)
 
@@ -129,19 +119,18 @@ class Run:
         self.commits = self.directory.commits()
         if self.commits:
             last = self.commits[-1]
-            self.tally, self.new = np.array(last.tally, np.int64), np.array(last.new, np.int64)
-            self.seen.levels = {(word, bit): at for word, bit, at in last.flags}
+            self.tally, self.new = np.array(last.tally, np.int64), last.new
+            self.hits.levels = {(word, bit): at for word, bit, at in last.flags}
 
     def store(self, levels: list[list[Rows]]) -> None:
         """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
         without the others are no run; and without the first none is read."""
         made = []
         whole = [np.concatenate(level) for level in levels]
-        steps = self.kernel.parameter_words is not None
+        steps = self.kernel.shape.parameter_words is not None
         told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
         for number, (rows, origins) in enumerate(told, 1):
-            owner = np.empty(len(rows), np.int64)
-            self.module.owners(rows, self.partitions, owner)
+            owner = owners_of(self.work, rows)
             files: dict[int, list[str]] = {}
             counts: dict[int, int] = {}
             for part in range(self.partitions):
@@ -198,10 +187,10 @@ class Run:
             return found
 
         found, shuffled = self.job(run, beat)
-        flags = np.zeros(self.kernel.claim_words, np.int64)
+        flags = np.zeros(self.kernel.shape.claim_words, np.int64)
         files: dict[int, list[str]] = {}
         rows: dict[int, int] = {}
-        tally, new = self.tally.copy(), self.new.copy()
+        tally, new = self.tally.copy(), self.new
         for what in found:
             if isinstance(what, Sent):
                 if what.raised is not None:
@@ -209,13 +198,13 @@ class Run:
                 tally += what.tally
                 flags |= what.flags
             else:
-                new += what.new
+                new = [a + b for a, b in zip(new, what.new, strict=True)]
                 self.memory[what.part] = what.memory
                 if what.file is not None:
                     files[what.part], rows[what.part] = [what.file], what.rows
-        generated = int(tally[self.module.GENERATED] - self.tally[self.module.GENERATED])
+        generated = int(tally[GENERATED] - self.tally[GENERATED])
         self.tally, self.new = tally, new
-        self.seen.note_words(level, flags)
+        self.hits.note_words(level, flags)
         if not files:
             return False
         order = sorted(files)
@@ -259,7 +248,7 @@ def check(
         raise NoSpark(lacking)
     cluster = resolved(cluster)
     clock = Clock(options.budget)
-    layout = layout_of(bound.type, room=WORD, tag=TAG_BITS)
+    layout = state_layout(bound)
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
     directory = RunDirectory.at(place)
     with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as last:
@@ -357,8 +346,9 @@ class _Check:
         bound, verdict, options = self.bound, self.verdict, self.options
         began = time.monotonic()
         self.progress.ready("compiling")
-        kernel, module = compiled(lowered, self.layout, verdict.model_sha256, parameters=self.cluster.steps)
-        run = Run(kernel, module, directory, partitions, key, tally=np.zeros(module.TALLY, np.int64))
+        kernel = compiled(lowered, self.layout, parameters=self.cluster.steps)
+        run = Run(kernel, directory, partitions, key)
+        run.tally, run.new = np.zeros(kernel.shape.tally_words, np.int64), [0] * kernel.shape.actions
         self.started = run
         run.cores = max(1, cores_of(self.cluster.master))
         stats = verdict.stats
@@ -386,16 +376,16 @@ class _Check:
             verdict.stopped = end.stop
         except MemoryError as error:
             verdict.stopped = Stop(StopReason.MEMORY, str(error)) if str(error) else NO_MEMORY
-        count(verdict, start, kernel, module, run.tally, run.new)
+        count(verdict, start, kernel, run.tally, run.new)
         if not run.commits and self.searched is not None:  # ended before anything was committed
-            paths = Paths.of(bound, self.searched)
+            paths = Paths.of(bound, kernel, self.searched)
         if paths is None:
             stats.distinct, stats.depth, stats.memory = run.distinct, run.expanded, sum(run.memory.values())
-            paths = Paths(bound, kernel, run.find)
+            paths = Paths(bound, kernel.model, run.find)
             stats.bytes_per_state = 8 * run.work.table_words
         stats.seconds["search"] = self.clock.seconds
         began = time.monotonic()
-        conclude(bound, kernel, run.seen, paths, verdict, options)
+        conclude(bound, kernel.model, run.hits, paths, verdict, options)
         stats.seconds["report"] = time.monotonic() - began
         verdict.spark = spark_record(run, self.cluster)
         if self.cluster.steps and run.commits and not verdict.ended(StopReason.INTERRUPTED):
@@ -404,27 +394,26 @@ class _Check:
 
     def _in_driver(self, run: Run, start: Start, claims: set[str]) -> Paths | None:
         """The levels at the start; the paths if that was all."""
-        search = self.searched = Search.of(run.kernel, run.module, self.options.workers, self.options.memory)
+        search = self.searched = Search(run.kernel, max(1, self.options.workers), self.options.memory)
         search.seed(start.rows)
 
         def stop(left: int) -> None:
             self.clock.look()
-            generated = start.generated + sum(int(w.tally[run.module.GENERATED]) for w in search.workers)
-            self.progress.report(len(search.levels), generated, search.distinct, left, search.memory)
+            generated = start.generated + sum(int(w.tally[GENERATED]) for w in search.workers)
+            self.progress.report(len(search.level_rows), generated, search.distinct, left, search.memory)
 
         def enough() -> bool:
-            return sum(len(p) for p in search.levels[-1]) >= self.cluster.small
+            return sum(len(p) for p in search.level_rows[-1]) >= self.cluster.small
 
         try:
-            ended = explore(search, run.seen, self.options, claims, stop, self.verdict, enough)
+            ended = explore(search, run.kernel.model, self.options, claims, stop, self.verdict, enough)
         finally:
-            run.tally = np.sum([w.tally for w in search.workers], axis=0)
-            run.new = search.new
+            run.tally, run.new, run.hits = search.tally, search.new_by_action, search.hits
             stats = self.verdict.stats
-            stats.distinct, stats.depth, stats.memory = search.distinct, len(search.levels), search.memory
+            stats.distinct, stats.depth, stats.memory = search.distinct, len(search.level_rows), search.memory
         if not ended or self.cluster.out is not None:
-            run.store([*search.levels, search.beyond] if search.beyond else search.levels)
-        return Paths.of(self.bound, search) if ended else None
+            run.store([*search.level_rows, search.beyond] if search.beyond else search.level_rows)
+        return Paths.of(self.bound, run.kernel, search) if ended else None
 
     def _distributed(self, run: Run, start: Start, claims: set[str]) -> None:
         verdict, options = self.verdict, self.options
@@ -432,7 +421,7 @@ class _Check:
 
         def beat() -> None:
             self.clock.look()
-            generated = start.generated + int(run.tally[run.module.GENERATED])
+            generated = start.generated + int(run.tally[GENERATED])
             shuffled = sum(c.shuffled for c in run.commits)
             self.progress.report(
                 len(run.commits), generated, run.distinct, run.commits[-1].states, sum(run.memory.values()),
@@ -445,7 +434,7 @@ class _Check:
             if options.depth is not None and len(run.commits) > options.depth:
                 verdict.stopped = depth_reached(options.depth)
                 return
-            if options.fail_fast and run.seen.fallen(run.kernel, claims):
+            if options.fail_fast and run.hits.violated(run.kernel.model, claims):
                 verdict.stopped = FAILED_FAST
                 return
             if options.memory is not None and sum(run.memory.values()) > options.memory:
@@ -460,7 +449,7 @@ class _Check:
 
     def _export(self, run: Run, lowered: LoweredModel) -> None:
         """Writes the datasets: here if they are small, else by jobs."""
-        tables, work = Tables.of(self.layout, run.kernel, lowered), run.work
+        tables, work = Tables.of(self.layout, run.kernel.model, lowered), run.work
         large = run.distinct >= TASK_STATES
         if large and run.context is None:
             run.connect(self.session.result().context)

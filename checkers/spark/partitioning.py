@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from types import ModuleType
 
 import numpy as np
 
 from reassure.checkers.native import fingerprints
-from reassure.checkers.native.codegen import Kernel
-from reassure.checkers.native.kernel_cache import loaded
-from reassure.checkers.native.search import LOAD, Rows, Worker
-from reassure.checkers.native.table_text import BATCH
+from reassure.checkers.native.growing_table import SIZES
+from reassure.checkers.native.kernel import Kernel, KernelShape, Rows
+from reassure.checkers.native.native_function import native
+from reassure.checkers.native.partitioning_kernel import GatherArguments, by_owner, gather, gather_slice, owners
+from reassure.checkers.native.search import Worker
+from reassure.checkers.native.state_table import BATCH, put_back, unseen
 
 LOCAL = 1 << 20
 """Distinct successors that a task gathers before it sends them to their owners."""
@@ -29,7 +30,7 @@ class Work:
     """Names the caches of this run."""
     place: str
     """The run directory."""
-    kernel: Kernel
+    kernel: KernelShape
     """With parameters: states are kept with the steps they come by."""
     parts: int
     key: fingerprints.Key = ()
@@ -37,59 +38,60 @@ class Work:
 
     @property
     def wide(self) -> bool:
-        """Whether states travel in wide rows (`checkers.native.owner_text`)."""
+        """Whether states travel in wide rows (`native.partitioning_kernel`)."""
         return self.kernel.parameter_words is not None or bool(self.key)
 
     @property
     def table_words(self) -> int:
         """Words of a slot of an owner's table."""
-        return fingerprints.WORDS if self.key else self.kernel.layout.words
-
-    @property
-    def table_module(self) -> ModuleType:
-        """Has the functions of an owner's table."""
-        return fingerprints.module() if self.key else module_of(self)
+        return fingerprints.WORDS if self.key else self.kernel.words
 
     def keys(self, rows: Rows) -> Rows:
         """What an owner's table holds of the states that these rows begin with."""
         return fingerprints.fingerprints(rows, self.key) if self.key else rows
 
 
-_modules: dict[str, ModuleType] = {}
+_kernels: dict[str, Kernel] = {}
 
 
-def module_of(work: Work) -> ModuleType:
-    source = work.kernel.source
-    if source not in _modules:
-        _modules[source] = loaded(source)
-    return _modules[source]
+def kernel_of(work: Work) -> Kernel:
+    """The kernel of a run with its machine code, loaded once in each process."""
+    if work.kernel.ir not in _kernels:
+        _kernels[work.kernel.ir] = Kernel(work.kernel)
+    return _kernels[work.kernel.ir]
 
 
 class Plain:
     """The distinct successors that a task has found, each with the tag that a table keeps."""
 
     def __init__(self, work: Work, room: int) -> None:
-        self.work, self.room, self.module = work, room, module_of(work)
-        self.worker = Worker.of(work.kernel, self.module.TALLY)
-        self.at, self.rows = 0, room + 2 * len(self.worker.out)
-        self._begin(int(self.rows / LOAD))
+        """room: states that are gathered, and some more."""
+        self.work, self.room, self.words = work, room, work.kernel.words
+        self.worker = Worker(kernel_of(work), np.zeros(0, np.int64), 0)
+        self.count = 0
+        rows = room + 2 * self.worker.spare
+        self.slots = int(rows / SIZES.load)
+        self._begin(rows)
 
-    def _begin(self, slots: int) -> None:
-        words = self.work.kernel.layout.words
-        self.found, self.table = np.empty((self.rows, words), np.int64), np.zeros(slots * words, np.int64)
+    def _begin(self, rows: int) -> None:
+        self.found = self.worker.chunk = np.empty((rows, self.words), np.int64)
+        self.table = np.zeros(self.slots * self.words, np.int64)
 
     def take(self, rows: Rows, low: int, high: int) -> int:
-        """Expands some rows, until there is no more room; the next to be expanded."""
+        """Expands some rows, until there is no more room; the next to be expanded. Raises `RaisedAt`."""
         w = self.worker
-        end, self.at = self.module.search_slice(
-            rows, low, high, self.table, self.found, self.at, w.out, w.slots, w.tally, w.flags,
-            max(0, self.room - self.at),
-        )  # fmt: skip
-        return int(end)
+        w.end = self.count
+        following = w.expand(rows, low, high, self.table, self.slots, max(0, self.room - self.count))
+        self.count = w.end
+        w.check_raised(rows)
+        return following
 
     def _by_owner(self) -> tuple[Rows, Rows]:
-        out, counts = np.empty_like(self.found[: self.at]), np.zeros(self.work.parts, np.int64)
-        self.module.parcel(self.table, self.found, self.at, self.work.parts, self.worker.slots, counts, out)
+        out, counts = np.empty_like(self.found[: self.count]), np.zeros(self.work.parts, np.int64)
+        batch = np.empty(BATCH, np.int64)
+        native(by_owner)(
+            self.words, self.table, self.slots, self.found, self.count, self.work.parts, batch, counts, out
+        )
         return out, counts
 
     def parcels(self, unknown: Callable[[int, Rows], Rows]) -> Iterator[tuple[int, bytes]]:
@@ -106,61 +108,92 @@ class Plain:
     def empty(self) -> None:
         """Makes room again."""
         self.table.fill(0)
-        self.at = 0
+        self.count = 0
 
 
 class Wide(Plain):
-    """The same in wide rows, as `checkers.native.owner_text` has them."""
+    """The same in wide rows, as `native.partitioning_kernel` has them."""
 
-    def _begin(self, slots: int) -> None:
-        wide = self.work.kernel.wide_words
-        self.found, self.table = np.empty((self.rows, wide), np.int64), np.zeros(slots, np.int64)
-        self.batch = np.empty((len(self.worker.out), wide), np.int64)
+    def _begin(self, rows: int) -> None:
+        wide, w = self.work.kernel.wide_words, self.worker
+        self.found, self.table = np.empty((rows, wide), np.int64), np.zeros(self.slots, np.int64)
+        self.arguments = GatherArguments(
+            model=kernel_of(self.work).code,
+            frontier=self.found,
+            low=0,
+            high=0,
+            wide=wide,
+            index=self.table,
+            slots=self.slots,
+            found=self.found,
+            end=0,
+            room=0,
+            successors=w.arguments.successors,
+            rows=np.empty((w.spare, wide), np.int64),
+            tally=w.tally,
+            claims=w.claims,
+        )
 
     def take(self, rows: Rows, low: int, high: int) -> int:
-        w = self.worker
-        end, self.at = self.module.gather_slice(
-            rows, low, high, self.table, self.found, self.at, w.out, self.batch, w.tally, w.flags,
-            max(0, self.room - self.at),
-        )  # fmt: skip
-        return int(end)
+        """As in `Plain`."""
+        a = self.arguments
+        a.frontier, a.low, a.high = rows, low, high
+        a.end, a.room = self.count, max(0, self.room - self.count)
+        native(gather_slice)(self.words, a)
+        self.count = a.end
+        self.worker.check_raised(rows)
+        return a.low
 
     def _by_owner(self) -> tuple[Rows, Rows]:
-        owner, found = np.empty(self.at, np.int64), self.found[: self.at]
-        self.module.owners(found, self.work.parts, owner)
+        found = self.found[: self.count]
+        owner = owners_of(self.work, found)
         return found[np.argsort(owner, kind="stable")], np.bincount(owner, minlength=self.work.parts)
+
+
+def owners_of(work: Work, rows: Rows) -> Rows:
+    """The partition of the state that each row begins with."""
+    owner = np.empty(len(rows), np.int64)
+    native(owners)(work.kernel.words, rows, len(rows), rows.shape[1], work.parts, owner)
+    return owner
 
 
 def gathered(work: Work, parts: list[Rows]) -> Rows:
     """Wide rows of several tasks as one: each state once, with the least tag and the least origin."""
-    total = sum(len(rows) for rows in parts)
-    found = np.empty((total, work.kernel.wide_words), np.int64)
-    index, at = np.zeros(int(total / LOAD) + 16, np.int64), 0
-    for rows in parts or [found]:
-        at = module_of(work).gather(rows, len(rows), index, found, at)
-    return found[:at]
+    total, wide = sum(len(rows) for rows in parts), work.kernel.wide_words
+    found = np.empty((total, wide), np.int64)
+    slots = int(total / SIZES.load) + 16
+    index, end = np.zeros(slots, np.int64), 0
+    for rows in parts:
+        end = native(gather)(work.kernel.words, rows, len(rows), wide, index, slots, found, end)
+    return found[:end]
 
 
-def fresh(work: Work, rows: Rows, table: Rows) -> Rows:
+def fresh(work: Work, rows: Rows, table: Rows, slots: int) -> Rows:
     """Those of the rows whose states an owner's table does not hold, each with its row."""
-    where, slots = np.empty(len(rows), np.int64), np.empty(BATCH, np.int64)
-    n = work.table_module.unseen(work.keys(rows), table, where, slots)
+    keys, where, batch = work.keys(rows), np.empty(len(rows), np.int64), np.empty(BATCH, np.int64)
+    n = native(unseen)(work.table_words, keys, len(keys), keys.shape[1], table, slots, where, batch)
     return np.ascontiguousarray(rows[where[:n]])
+
+
+def insert_settled(work: Work, rows: Rows, table: Rows, slots: int) -> None:
+    """Inserts the states that rows begin with into an owner's table, which holds none of them."""
+    keys = work.keys(rows)
+    native(put_back)(work.table_words, keys, len(keys), keys.shape[1], table, slots)
 
 
 def with_origins(work: Work, levels: list[Rows]) -> Iterator[tuple[Rows, Rows]]:
     """Levels that were searched without: their states, and the origin of each (action -1: an initial state)."""
-    words, level = work.kernel.layout.words, levels[0]
-    table = np.zeros(int(sum(len(rows) for rows in levels) / LOAD + 16) * words, np.int64)
-    exact = replace(work, key=())
+    words, level = work.kernel.words, levels[0]
+    slots = int(sum(len(rows) for rows in levels) / SIZES.load + 16)
+    table, exact = np.zeros(slots * words, np.int64), replace(work, key=())
     gathering = Wide(work, min(LOCAL, 16 * max(map(len, levels))))
     yield level, np.full((len(level), work.kernel.wide_words - words - 1), -1, np.int64)
     for before, after in pairwise(levels):
-        module_of(work).put_back(before, table)
+        insert_settled(exact, before, table, slots)
         low, parts = 0, []
         while low < len(before):
             low = gathering.take(before, low, len(before))
-            parts.append(fresh(exact, gathering.found[: gathering.at], table))
+            parts.append(fresh(exact, gathering.found[: gathering.count], table, slots))
             gathering.empty()
         rows = gathered(work, parts)
         if len(rows) != len(after):

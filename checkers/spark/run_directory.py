@@ -31,7 +31,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from reassure.checkers.native.fingerprints import Key
-from reassure.checkers.native.search import Rows
+from reassure.checkers.native.kernel import Rows
 
 SCHEMA = 1
 F = TypeVar("F", bound=Callable[..., Any])

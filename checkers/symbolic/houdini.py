@@ -17,13 +17,12 @@ import numpy as np
 import z3
 
 from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.encoding.state_layout import Layout, layout_of
-from reassure.checkers.native.codegen import Kernel
-from reassure.checkers.native.counterexample import Probe
-from reassure.checkers.native.kernel_cache import compiled
-from reassure.checkers.native.search import Level, RaisedAt, Rows, Search
+from reassure.checkers.encoding.state_layout import Layout, state_layout
+from reassure.checkers.native.compiled_kernel import compiled
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.probe import Probe
+from reassure.checkers.native.search import RaisedAt, Search
 from reassure.checkers.native.simulation import Walked, Walker
-from reassure.checkers.native.table_text import TAG_BITS
 from reassure.checkers.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.symbolic.sample_evaluator import Sample, Unsupported, columns
 from reassure.checkers.symbolic.transition_system import Machine
@@ -48,10 +47,9 @@ class Scout:
 
     def __init__(self, bound: BoundModel, lowered: LoweredModel, digest: str) -> None:
         self.bound, self.model = bound, lowered
-        self.layout: Layout = layout_of(bound.type, tag=TAG_BITS)
+        self.layout: Layout = state_layout(bound)
         self.paths = [leaf.path for leaf in lowered.leaves]
-        self.kernel: Kernel
-        self.kernel, self.module = compiled(lowered, self.layout, digest)
+        self.kernel = compiled(lowered, self.layout)
         starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
         self.starts = self.rows(starts)
         self.rng = np.random.default_rng(1)
@@ -64,16 +62,12 @@ class Scout:
 
     def reachable(self) -> Rows:
         """A sample of reachable states: of a search, and of walks if the search does not see all."""
-        search = Search.of(self.kernel, self.module, 1, None)
-        search.compile()
+        search = Search(self.kernel, 1)
         search.seed([tuple(int(w) for w in row) for row in self.starts.view(np.uint64)])
-        while search.distinct < ENOUGH:
-            level, before = Level(search, lambda left: None), len(search.levels)
-            level.run(None)
-            level.finish(None)
-            if len(search.levels) == before:
+        for _ in search.levels():
+            if search.distinct >= ENOUGH:
                 break
-        found = np.concatenate([part for level in search.levels for part in level])
+        found = np.concatenate([part for parts in search.level_rows for part in parts])
         if search.distinct < ENOUGH:
             return self.some(found, SAMPLE)
         # The first levels alone have too little in common with the rest; walks get there.
@@ -88,8 +82,8 @@ class Scout:
 
     def walks(self, walks: SimulationOptions, starts: Rows | None = None) -> tuple[Walked, Rows]:
         """What walks saw, and their states."""
-        walker = Walker(self.bound, self.kernel, self.module, walks, self.starts if starts is None else starts)
-        seen, paths = Walked.none(len(self.kernel.actions), walks.depth, self.module.TALLY, self.kernel.claim_words), []
+        walker = Walker(self.bound, self.kernel, walks, self.starts if starts is None else starts)
+        seen, paths = Walked.none(self.kernel, walks.depth), []
         for number in range(walks.count):
             path = np.zeros((walks.depth, self.layout.words), np.int64)
             found, states = walker.run(number, number + 1, path)
@@ -99,12 +93,12 @@ class Scout:
 
     def confirm(self, claim: Property, states: list[Any]) -> None:
         """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
-        probe = Probe(self.kernel, self.module)
+        probe = Probe(self.kernel)
         for before, after in pairwise(states):
             if not probe.leads_to(self.row(before), self.row(after)):
                 raise Disagreement(f"the kernel has no step from {before} to {after}")
         last = states[-2] if claim.over_steps else states[-1]
-        if not probe.flagged(self.row(last), self.kernel.flags()[claim.name]):
+        if not probe.flagged(self.row(last), self.kernel.model.flags()[claim.name]):
             raise Disagreement(f"{claim.name}: the kernel finds no fault with {last}")
 
     def sample(self, rows: Rows) -> Sample:

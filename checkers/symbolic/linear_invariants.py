@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import z3
 
-from reassure.checkers.native.search import Rows
+from reassure.checkers.native.edge_list import edge_list
+from reassure.checkers.native.kernel import Rows
 from reassure.checkers.symbolic.houdini import Scout
 from reassure.checkers.symbolic.lemma_templates import Fields, Lemma, Part
 from reassure.checkers.symbolic.sample_evaluator import Unsupported
@@ -61,17 +62,15 @@ class Potentials:
 
     def _steps(self, rows: Rows) -> tuple[Rows, Rows]:
         """States with their successors, side by side."""
-        module, kernel = self.scout.module, self.scout.kernel
+        kernel = self.scout.kernel
         before, after = [], []
         some = np.ascontiguousarray(self.scout.some(rows, STATES))
-        chunk = max(1, (1 << 20) // max(1, kernel.max_successors))
+        chunk = max(1, (1 << 20) // max(1, kernel.shape.max_successors))
         for low in range(0, len(some), chunk):
             part = np.ascontiguousarray(some[low : low + chunk])
-            out = np.empty((len(part) * max(1, kernel.max_successors), kernel.row_words), np.int64)
-            counts, tally = np.zeros(len(part), np.int64), np.zeros(module.TALLY, np.int64)
-            n = module.edges(part, out, counts, tally)
+            successors, counts = edge_list(kernel, part)
             before.append(np.repeat(part, counts, axis=0))
-            after.append(np.ascontiguousarray(out[:n, : kernel.layout.words]))
+            after.append(np.ascontiguousarray(successors[:, : kernel.words]))
         return np.concatenate(before), np.concatenate(after)
 
     def _values(self, rows: Rows) -> Any:

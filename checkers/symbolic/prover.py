@@ -303,7 +303,7 @@ class Prover:
         """Covers, by random walks: what nothing reaches proves nothing."""
         wanted = [p for p in self.bound.covers if self.options.wants(p.name)]
         seen, _ = self.scout.walks(COVER_WALKS)
-        flags = self.scout.kernel.flags()
+        flags = self.scout.kernel.model.flags()
         for p in wanted:
             flag = flags.get(p.name)
             hits = int(seen.hits[flag]) if flag else 0

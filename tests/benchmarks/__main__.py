@@ -22,15 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.native.kernel_cache import compiled
-from reassure.checkers.native.search import Search
-from reassure.checkers.native.table_text import BATCH, TAG_BITS
+from reassure.checkers.native.growing_table import GrowingTable
+from reassure.checkers.native.native_function import native
+from reassure.checkers.native.state_table import BATCH, insert_all
 
 CORE5 = (1_989_040, 13_687_571)
 PROOFS = [
@@ -114,23 +111,19 @@ def peers(bench: Path, jar: Path | None, folder: Path) -> dict[str, Callable[[],
 
 def insert_rate() -> float:
     """Inserts a second of distinct and repeated states into a table of the size that core with 5 brokers needs."""
-    model = load("core")
-    bound, lowered = bind(model, settings(model, ["brokers=5"]))
-    kernel, module = compiled(lowered, layout_of(bound.type, tag=TAG_BITS), digest(model))
     rng = np.random.default_rng(1)
     distinct = np.unique(rng.integers(1, 1 << 40, CORE5[0] + 1000))[: CORE5[0]]
     # As many look-ups as the search makes, each distinct state first and then again.
-    stream = np.concatenate([distinct, rng.choice(distinct, CORE5[1] - len(distinct))]).astype(np.int64)
-    rng.shuffle(stream)
-    rows = stream.reshape(-1, 1)
-    best = 0.0
+    rows = np.concatenate([distinct, rng.choice(distinct, CORE5[1] - len(distinct))]).astype(np.int64)
+    rng.shuffle(rows)
+    best, insert = 0.0, native(insert_all)
     for _ in range(4):
-        search = Search.of(kernel, module, 1, None)
-        search.reserve(len(distinct))
+        table = GrowingTable(1, None)
+        table.grow(table.sizes.slots_for(len(distinct), table.slots))
         began = time.monotonic()
-        fresh = module.fill_table(rows, search.table, np.zeros(BATCH, np.int64))
+        fresh = insert(1, rows, len(rows), 1, table.array, table.slots, np.zeros(BATCH, np.int64))
         best = max(best, len(rows) / (time.monotonic() - began))
-        assert fresh == len(distinct) and search.words == 1
+        assert fresh == len(distinct)
     return best
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,10 @@ import pytest
 
 from reassure import replace
 from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.native.search_text import STEP_BITS
+from reassure.checkers.native.compiled_kernel import shape_of
+from reassure.checkers.native.kernel import Kernel
+from reassure.checkers.native.model_code import ACTION_BITS, STEP_BITS, TERMINAL
+from reassure.checkers.native.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
 from tests.conformance.test_constructs_native import Native, drawn, plain_steps
 
@@ -52,9 +54,10 @@ def perturbed(bound: BoundModel, state: Any, rng: random.Random) -> Any:
 
 def flags(bound: BoundModel, native: Native, state: Any) -> bool:
     """Whether the claims over this state come out the same; claims that raise are flagged by the kernel too."""
-    m = native.module
-    tally = np.zeros(m.TALLY, np.int64)
-    word = int(m.check(native.frontier, 0, tally))
+    kernel = Kernel(shape_of(native.kernel))
+    tally = np.zeros(kernel.shape.tally_words, np.int64)
+    row = np.array(native.layout.encode(state), np.uint64).view(np.int64)
+    word = kernel.code.check(row, tally, 0)
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
     for bit, name in enumerate(native.kernel.state_flags):
         try:
@@ -63,10 +66,11 @@ def flags(bound: BoundModel, native: Native, state: Any) -> bool:
             else:
                 want = bound.holds(claims[name], state) == (claims[name].kind == "cover")
         except ModelError:
-            assert tally[m.ERROR]
+            assert tally[ERROR]
             return True
-        assert bool(word >> bit & 1) == want, (name, state)
-    return not tally[m.ERROR]
+        at = TERMINAL if name == "terminal" else bit
+        assert bool(word >> at & 1) == want, (name, state)
+    return not tally[ERROR]
 
 
 def step_flags(bound: BoundModel, native: Native, state: Any, count: int) -> None:
@@ -77,14 +81,14 @@ def step_flags(bound: BoundModel, native: Native, state: Any, count: int) -> Non
             claim = claims[name]
             want = bound.concerns(claim, step.action) and bound.holds_on(claim, state, step) == (claim.kind == "cover")
             word, at = divmod(bit, STEP_BITS)
-            assert bool(row[native.layout.words + word] >> (16 + at) & 1) == want, (name, step)
+            assert bool(row[native.layout.words + word] >> (ACTION_BITS + at) & 1) == want, (name, step)
 
 
 @pytest.mark.parametrize(("name", "pairs"), MODELS, ids=[m for m, _ in MODELS])
-def test_model(name: str, pairs: list[str], tmp_path: Path) -> None:
+def test_model(name: str, pairs: list[str]) -> None:
     model = load(name)
     bound = BoundModel(model, make_config(model, settings(model, pairs)))
-    native = Native(bound, tmp_path)
+    native = Native(bound)
     rng = random.Random(name)
     reached = walk(bound, rng, 150)
     states = [*reached, *(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(60))]

@@ -29,7 +29,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches without each guard in turn, and reports."""
     from reassure.checkers.cli.report import guards_record, report_guards
     from reassure.checkers.native.guard_analysis import guards
-    from reassure.checkers.native.kernel_cache import roomy
 
     outputs_must_be_writable(args)
     bound, lowered, sha = prepare(args.model, args.set)
@@ -37,7 +36,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     must_match(bound, [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock, options)
     progress = Progress(quiet=args.quiet)
     try:
-        found, base, early = roomy(lambda: guards(bound, lowered, sha, options, progress))
+        found, base, early = guards(bound, lowered, sha, options, progress)
     finally:
         progress.done()
     if not found:

@@ -10,7 +10,7 @@ import pytest
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.native.codegen import written
+from reassure.checkers.native.build_loops import written
 from tests.helpers.command import said
 
 WITHOUT = """

@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.native.kernel_cache import compiled
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.simulation import Walked, Walker, shortened
-from reassure.checkers.native.table_text import TAG_BITS
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.command import said
@@ -41,10 +39,10 @@ def facts(verdict: CheckResult) -> dict[str, Any]:
 def walker(name: str, values: dict[str, Any], walks: SimulationOptions) -> Walker:
     model = load(name)
     bound, lowered = bind(model, values)
-    layout = layout_of(bound.type, tag=TAG_BITS)
-    kernel, module = compiled(lowered, layout, digest(model))
+    layout = state_layout(bound)
+    kernel = compiled(lowered, layout)
     starts = sorted(layout.encode(s) for _, _, s in bound.initial_states())
-    return Walker(bound, kernel, module, walks, np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words))
+    return Walker(bound, kernel, walks, np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words))
 
 
 @pytest.mark.parametrize("model", ["core", "kraft"])
@@ -59,7 +57,7 @@ def test_walks_are_runs_of_the_model() -> None:
     them = walker("kraft", {}, SimulationOptions(1, 40, 3))
     seen = set()
     for number in range(20):
-        path = np.zeros((40, them.kernel.layout.words), np.int64)
+        path = np.zeros((40, them.kernel.words), np.int64)
         _, count = them.run(number, number + 1, path)
         states = them.states(number, count)
         assert states[0] in [s for _, _, s in them.bound.initial_states()]
@@ -197,7 +195,7 @@ def test_estimate_of_distinct_states() -> None:
     exact = {s for number in range(600) for s in them.states(number, 60)}
     assert len(exact) > 3_000
     assert abs(found.distinct() / len(exact) - 1) < 0.05
-    many = Walked.none(1, 1, 1, 2)
+    many = Walked.none(them.kernel, 1)
     many.sketch[:] = 10
     assert many.distinct() == pytest.approx(0.7213 * 2**14 * 2**10, rel=1e-3)
 

@@ -23,10 +23,10 @@ from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.cli import sweep
 from reassure.checkers.spark import engine as spark
 from reassure.checkers.spark import session as spark_session
+from reassure.checkers.spark.owner_table import shared_folder
 from reassure.checkers.spark.run_directory import RunDirectory, file_system
 from reassure.checkers.spark.session import failed, resolved, why_not
 from reassure.checkers.spark.sql import query
-from reassure.checkers.spark.tasks import shared_folder
 from tests.checkers.spark.test_spark import MASTER, checked, context, far  # noqa: F401 (context is a fixture)
 from tests.helpers.command import said
 from tests.helpers.runs import everything
