@@ -24,7 +24,7 @@ from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.stop import Interrupted
+from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.report import report
 from reassure.checkers.evidence.gate import read
@@ -132,7 +132,7 @@ def test_budget_in_the_driver(context: Any, monkeypatch: pytest.MonkeyPatch) -> 
     def look(clock: Clock, looks: list[int] = []) -> None:  # noqa: B006 (one list for all looks)
         looks.append(1)
         if len(looks) > 12:
-            raise Interrupted("the budget of 9 s ended")
+            raise budget_ended(9)
 
     monkeypatch.setattr(Clock, "look", look)
     verdict = checked("kraft_kafka", FIRST["kraft_kafka"].set, SparkOptions(MASTER, small=10**9), budget=9)
@@ -335,8 +335,8 @@ def test_killed_workers(context: Any) -> None:
 
 ON_A_CLUSTER = """
 import json, sys
-from reassure.checkers.base.options import SparkOptions, Interrupted, SearchOptions, Progress
-from reassure.checkers.cli.report import report
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 
 conf = {
