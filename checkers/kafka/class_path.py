@@ -1,0 +1,190 @@
+"""Kafka's jars and the driver compiled against them: fetched with Maven, kept in the cache, checked by digest.
+
+Maven is told coordinates only; from where it takes them is for its own settings to say. The cache keeps, for each
+release, the compiled driver and a list of the jars (which stay in Maven's repository) with their digests. What is
+missing or has changed is fetched or compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.releases import CONTROLLER, SILENCE, TEST_MODULES, TESTED_WITH, Release
+
+DRIVER = "ControllerDriver.java"
+MAVEN_SECONDS = 600
+JAVAC_SECONDS = 120
+FORMAT = 1
+WITHOUT = "the answers that come with the project need neither: `reassure kafka answers`"
+
+
+@dataclass(frozen=True)
+class ClassPath:
+    """A release ready to be run. classes: the compiled driver. jars: Kafka and what it needs."""
+
+    release: Release
+    classes: Path
+    jars: tuple[Path, ...]
+
+    @property
+    def text(self) -> str:
+        """As `java -cp` wants it."""
+        return os.pathsep.join(str(path) for path in (self.classes, *self.jars))
+
+
+def folder() -> Path:
+    """Where releases are kept: below REASSURE_CACHE, or the user's cache folder."""
+    given = os.environ.get("REASSURE_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path(given) if given else base / "reassure") / "kafka"
+
+
+def tool(name: str) -> str:
+    """The path of `java`, `javac` or `mvn`; `Failure` says what is missing and what works without it."""
+    home = os.environ.get("JAVA_HOME")
+    if home and name != "mvn" and (Path(home) / "bin" / name).is_file():
+        return str(Path(home) / "bin" / name)
+    found = shutil.which(name)
+    if found is None:
+        needed = "Maven" if name == "mvn" else "a JDK, 17 or newer,"
+        raise Failure(Exit.SYSTEM, f"no `{name}` on the path: {needed} is needed to run Kafka's classes; {WITHOUT}")
+    return found
+
+
+def java_source() -> str:
+    """The driver's text."""
+    return resources.files(__package__).joinpath("java", DRIVER).read_text(encoding="utf-8")
+
+
+def fetched(release: Release, tests: bool = False) -> ClassPath | None:
+    """What the cache has of a release; None if anything is missing, damaged or of another driver."""
+    place = _place(release, tests)
+    try:
+        kept = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+        if kept["format"] != FORMAT or kept["driver"] != _digest(java_source().encode()):
+            return None
+        if any(_digest(Path(path).read_bytes()) != sha for path, sha in kept["files"].items()):
+            return None
+        jars = tuple(Path(path) for path in kept["jars"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return ClassPath(release, place / "classes", jars)
+
+
+def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS) -> ClassPath:
+    """The release from the cache, or by Maven and javac. `Failure` says in a line what went wrong.
+
+    tests: with the jars of Kafka's own tests and what they need. seconds: how long Maven may take.
+    """
+    if (kept := fetched(release, tests)) is not None:
+        return kept
+    javac, maven = tool("javac"), tool("mvn")
+    if tests and not release.tested:
+        raise Failure(Exit.SYSTEM, f"Kafka {release.version} was published without the jars of its tests")
+    jars = _resolved(maven, _coordinates(release, tests), seconds)
+    place = _place(release, tests)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as made:
+        classes = Path(made) / "classes"
+        compiled(javac, jars, {DRIVER: java_source()}, classes)
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        shutil.move(classes, place / "classes")
+    files = [*jars, *sorted((place / "classes").rglob("*.class"))]
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "release": release.version,
+        "driver": _digest(java_source().encode()),
+        "jars": [str(path) for path in jars],
+        "files": {str(path): _digest(path.read_bytes()) for path in files},
+    }
+    write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    return ClassPath(release, place / "classes", tuple(jars))
+
+
+def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
+    """Compiles Java texts, by file name, into a folder; `Failure` with the compiler's first line."""
+    with tempfile.TemporaryDirectory() as made:
+        for name, text in sources.items():
+            (Path(made) / name).write_text(text, encoding="utf-8")
+        paths = [str(Path(made) / name) for name in sources]
+        options = ["-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", os.pathsep.join(map(str, jars))]
+        ran = _run([javac, *options, "-d", str(classes), *paths], JAVAC_SECONDS, "javac")
+    if ran.returncode != 0:
+        lines = [line for line in (ran.stdout + ran.stderr).splitlines() if "error:" in line]
+        raise Failure(Exit.SYSTEM, f"javac refuses {Path(paths[0]).name}: {(lines or ['no reason given'])[0]}")
+
+
+def _coordinates(release: Release, tests: bool) -> list[str]:
+    found = [f"{CONTROLLER}:{release.version}", SILENCE]
+    if tests:
+        found += [f"org.apache.kafka:{module}:{release.version}:test" for module in TEST_MODULES]
+        found += TESTED_WITH
+    return found
+
+
+def _resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
+    """The jars of some coordinates and all that they need to run."""
+    with tempfile.TemporaryDirectory() as made:
+        pom, listed = Path(made) / "pom.xml", Path(made) / "class-path"
+        pom.write_text(_pom(coordinates), encoding="utf-8")
+        goals = ["dependency:build-classpath", "-DincludeScope=runtime", f"-Dmdep.outputFile={listed}"]
+        ran = _run([maven, "-q", "-B", "-f", str(pom), *goals], seconds, "Maven")
+        if ran.returncode != 0 or not listed.is_file():
+            lines = [line for line in ran.stdout.splitlines() if "ERROR" in line]
+            why = _without_hosts((lines or ["no reason given"])[0].replace("[ERROR]", "").strip())
+            raise Failure(Exit.SYSTEM, f"Maven cannot bring {coordinates[0]}: {why}")
+        text = listed.read_text(encoding="utf-8").strip()
+    return [Path(path) for path in text.split(os.pathsep) if path]
+
+
+def _pom(coordinates: list[str]) -> str:
+    """A project that needs just these: group:artifact:version, or with a classifier behind."""
+    needed = []
+    for text in coordinates:
+        group, artifact, version, *classifier = text.split(":")
+        more = f"<classifier>{classifier[0]}</classifier>" if classifier else ""
+        needed.append(
+            f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+            f"<version>{version}</version>{more}</dependency>"
+        )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>reassure</groupId><artifactId>kafka-class-path</artifactId><version>1</version>"
+        f"<dependencies>{''.join(needed)}</dependencies></project>\n"
+    )
+
+
+def _without_hosts(line: str) -> str:
+    """A line of Maven's, cut before it says where it looked."""
+    return line.split(" from ")[0].split(" (http")[0][:200]
+
+
+def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        raise Failure(Exit.SYSTEM, f"{name} did not finish within {seconds:g} s") from None
+    except OSError as error:
+        raise Failure(Exit.SYSTEM, f"{name} cannot be run: {error.strerror}") from None
+
+
+def _place(release: Release, tests: bool) -> Path:
+    return folder() / (release.version + ("-tests" if tests else ""))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

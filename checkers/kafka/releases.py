@@ -1,0 +1,46 @@
+"""Releases of Kafka that are driven, and where they are found: by Maven coordinates, no more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+
+CONTROLLER = "org.apache.kafka:kafka-metadata"
+SILENCE = "org.slf4j:slf4j-nop:1.7.36"
+"""Else the controller logs a line for each record."""
+TESTED_WITH = (
+    "org.junit.jupiter:junit-jupiter:5.10.2",
+    "org.junit.platform:junit-platform-console:1.10.2",
+    "org.mockito:mockito-junit-jupiter:5.11.0",
+)
+"""What Kafka's own tests of the controller need beside its test jars."""
+TEST_MODULES = ("kafka-metadata", "kafka-raft", "kafka-server-common", "kafka-clients")
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release. tested: Kafka published the jars of its tests."""
+
+    version: str
+    tested: bool = False
+
+
+RELEASES = (
+    Release("3.9.0", tested=True),
+    Release("4.0.0"),
+    Release("4.1.0", tested=True),
+    Release("4.2.0"),
+    Release("4.3.0", tested=True),
+    Release("4.4.0"),
+)
+"""A new release is one line here, `reassure kafka fetch` and `reassure kafka conform`."""
+LATEST = RELEASES[-1]
+
+
+def release(version: str) -> Release:
+    """A release by its version, also one that is not in the table; `Failure` for what is no version."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        raise Failure(Exit.USAGE, f"{version!r} is no release of Kafka; write {LATEST.version}")
+    return next((known for known in RELEASES if known.version == version), Release(version))

@@ -1,0 +1,268 @@
+"""States, commands and answers of Kafka's controller, and their words in the driver's protocol.
+
+The layout is the driver's (`State`, `Command`, `Answer` in `java/ControllerDriver.java`): a partition with its brokers
+takes one word of 62 bits, for at most six brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition
+
+MAX_BROKERS = 6
+ISR, ELR, ADDING, REMOVING = 18, 24, 30, 36
+LEADER, RECOVERING, LAST_KNOWN = 42, 45, 46
+FENCED, SHUTTING_DOWN, UNCLEAN = 49, 55, 61
+KEEPS_NOBODY = 7
+"""Where the last known leader stands: Kafka keeps [-1]."""
+
+
+@dataclass(frozen=True)
+class ControllerState:
+    """What the controller holds of one partition and its brokers."""
+
+    partition: Partition
+    unfenced: Brokers
+    incarnations: tuple[int, ...]
+    """Of brokers 1, 2, ...: how often each was registered anew."""
+    unclean: bool
+    """Whether the topic allows unclean leader election."""
+    shutting_down: Brokers = NOBODY
+    """Brokers in controlled shutdown."""
+    keeps_nobody: bool = False
+    """The last known leader is written down as -1 (Kafka 3.9 to 4.1)."""
+
+    @property
+    def brokers(self) -> int:
+        return len(self.incarnations)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an AlterPartition request says of the time when it was sent."""
+
+    leader_epoch: int
+    partition_epoch: int
+    incarnations: tuple[int, ...]
+
+
+class Kind(IntEnum):
+    """Commands of the driver."""
+
+    REASSIGN = 1
+    CANCEL = 2
+    ALTER_PARTITION = 3
+    PROPOSE = 4
+    """AlterPartition by the present leader with the present epochs."""
+    FENCE = 5
+    UNFENCE = 6
+    CONTROLLED_SHUTDOWN = 7
+    RESTART_UNCLEANLY = 8
+    RESTART_CLEANLY = 9
+    ELECT_PREFERRED = 10
+    ELECT_UNCLEAN = 11
+    MAYBE_ELECT_UNCLEAN = 12
+    BALANCE = 13
+    ELECT_LEADERLESS = 14
+    """What unfencing does after the unfencing, for a broker that is not fenced."""
+
+
+BROKER_EVENTS = frozenset({Kind.FENCE, Kind.UNFENCE, Kind.CONTROLLED_SHUTDOWN})
+BROKER_EVENTS |= {Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY}
+_SETS_STATE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Command:
+    """Something the controller is asked to do. brokers: a target in order, or the members of a proposed ISR."""
+
+    kind: Kind
+    broker: int = 0
+    brokers: tuple[int, ...] = ()
+    request: Request | None = None
+
+    def words(self, set_state: bool) -> tuple[int, int, int, int]:
+        """Command, list, epochs and incarnations of the request."""
+        word = self.kind | self.broker << 8 | (_SETS_STATE if set_state else 0)
+        listed = self.kind is Kind.REASSIGN
+        packed = packed_list(self.brokers) if listed else packed_set(self.brokers)
+        if self.request is None:
+            return word, packed, 0, 0
+        r = self.request
+        return word, packed, packed_epochs(r.leader_epoch, r.partition_epoch), packed_incarnations(r.incarnations)
+
+    def __str__(self) -> str:
+        name = self.kind.name.lower()
+        if self.kind is Kind.REASSIGN:
+            return f"reassign([{', '.join(map(str, self.brokers))}])"
+        if self.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION):
+            return f"{name}({'' if not self.broker else f'from {self.broker}, '}{braces(self.brokers)})"
+        return f"{name}({self.broker})" if self.broker else f"{name}()"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended. error: of `ERRORS`, or a number. thrown: the exception makes a controller resign."""
+
+    error: str
+    thrown: bool
+    records: int
+    applies: bool
+
+    def __str__(self) -> str:
+        if not self.applies:
+            return "not applicable"
+        return f"{self.error}, the controller resigns" if self.thrown else self.error
+
+
+ERRORS = {
+    -1: "UNKNOWN_SERVER_ERROR",
+    0: "NONE",
+    3: "UNKNOWN_TOPIC_OR_PARTITION",
+    9: "REPLICA_NOT_AVAILABLE",
+    39: "INVALID_REPLICA_ASSIGNMENT",
+    41: "NOT_CONTROLLER",
+    42: "INVALID_REQUEST",
+    55: "OPERATION_NOT_ATTEMPTED",
+    74: "FENCED_LEADER_EPOCH",
+    77: "STALE_BROKER_EPOCH",
+    80: "PREFERRED_LEADER_NOT_AVAILABLE",
+    83: "ELIGIBLE_LEADERS_NOT_AVAILABLE",
+    84: "ELECTION_NOT_NEEDED",
+    85: "NO_REASSIGNMENT_IN_PROGRESS",
+    95: "INVALID_UPDATE_VERSION",
+    101: "DUPLICATE_BROKER_REGISTRATION",
+    102: "BROKER_ID_NOT_REGISTERED",
+    107: "INELIGIBLE_REPLICA",
+    108: "NEW_LEADER_ELECTED",
+}
+"""`org.apache.kafka.common.protocol.Errors`, those that a controller answers here."""
+
+
+def answer_of(word: int) -> Answer:
+    """An answer's word."""
+    code = word & 0xFFFF
+    code = code - 0x10000 if code & 0x8000 else code
+    return Answer(ERRORS.get(code, str(code)), bool(word >> 16 & 1), word >> 17 & 63, not word >> 23 & 1)
+
+
+# -- sets, lists, epochs -------------------------------------------------------------------------------------------
+
+
+def packed_set(brokers: Iterable[int]) -> int:
+    """Bit b-1 for broker b."""
+    return sum(1 << (int(b) - 1) for b in brokers)
+
+
+def unpacked_set(mask: int) -> Brokers:
+    return frozenset(Broker(b) for b in range(1, MAX_BROKERS + 1) if mask >> (b - 1) & 1)
+
+
+def packed_list(brokers: Iterable[int]) -> int:
+    """Three bits each, the first lowest."""
+    return sum(int(b) << (3 * i) for i, b in enumerate(brokers))
+
+
+def unpacked_list(word: int) -> tuple[Broker, ...]:
+    found = (word >> (3 * i) & 7 for i in range(MAX_BROKERS))
+    return tuple(Broker(b) for b in found if b)
+
+
+def packed_epochs(leader: int, partition: int) -> int:
+    return leader << 32 | partition
+
+
+def packed_incarnations(incarnations: Iterable[int]) -> int:
+    return sum(n << (8 * i) for i, n in enumerate(incarnations))
+
+
+def braces(brokers: Iterable[int]) -> str:
+    """A set of brokers as text."""
+    return "{" + ", ".join(str(int(b)) for b in sorted(brokers)) + "}"
+
+
+# -- states --------------------------------------------------------------------------------------------------------
+
+
+def packed(state: ControllerState) -> tuple[int, int, int]:
+    """State, epochs, incarnations."""
+    p = state.partition
+    fenced = ((1 << state.brokers) - 1) & ~packed_set(state.unfenced)
+    known = KEEPS_NOBODY if state.keeps_nobody else int(p.last_known_leader or 0)
+    word = (
+        packed_list(p.replicas)
+        | packed_set(p.isr) << ISR
+        | packed_set(p.elr) << ELR
+        | packed_set(p.adding) << ADDING
+        | packed_set(p.removing) << REMOVING
+        | int(p.leader or 0) << LEADER
+        | int(p.recovering) << RECOVERING
+        | known << LAST_KNOWN
+        | fenced << FENCED
+        | packed_set(state.shutting_down) << SHUTTING_DOWN
+        | int(state.unclean) << UNCLEAN
+    )
+    return word, packed_epochs(p.leader_epoch, p.partition_epoch), packed_incarnations(state.incarnations)
+
+
+def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> ControllerState:
+    """The state of the three words."""
+    known = word >> LAST_KNOWN & 7
+    partition = Partition(
+        replicas=unpacked_list(word & (1 << ISR) - 1),
+        isr=unpacked_set(word >> ISR),
+        elr=unpacked_set(word >> ELR),
+        adding=unpacked_set(word >> ADDING),
+        removing=unpacked_set(word >> REMOVING),
+        leader=_broker(word >> LEADER & 7),
+        leader_epoch=epochs >> 32,
+        partition_epoch=epochs & 0xFFFFFFFF,
+        recovering=bool(word >> RECOVERING & 1),
+        last_known_leader=None if known == KEEPS_NOBODY else _broker(known),
+    )
+    everybody = frozenset(Broker(b) for b in range(1, brokers + 1))
+    return ControllerState(
+        partition=partition,
+        unfenced=everybody - unpacked_set(word >> FENCED),
+        incarnations=tuple(incarnations >> (8 * i) & 255 for i in range(brokers)),
+        unclean=bool(word >> UNCLEAN & 1),
+        shutting_down=unpacked_set(word >> SHUTTING_DOWN),
+        keeps_nobody=known == KEEPS_NOBODY,
+    )
+
+
+def _broker(number: int) -> Broker | None:
+    return Broker(number) if number else None
+
+
+def described(state: ControllerState) -> dict[str, str]:
+    """A state field by field, as text."""
+    p = state.partition
+    known = "-1" if state.keeps_nobody else str(p.last_known_leader and int(p.last_known_leader) or "none")
+    return {
+        "replicas": f"[{', '.join(str(int(b)) for b in p.replicas)}]",
+        "ISR": braces(p.isr),
+        "ELR": braces(p.elr),
+        "adding": braces(p.adding),
+        "removing": braces(p.removing),
+        "leader": str(int(p.leader)) if p.leader is not None else "none",
+        "leader epoch": str(p.leader_epoch),
+        "partition epoch": str(p.partition_epoch),
+        "recovering": "yes" if p.recovering else "no",
+        "last known leader": known,
+        "unfenced brokers": braces(state.unfenced),
+        "shutting down": braces(state.shutting_down),
+        "registrations": ", ".join(map(str, state.incarnations)),
+    }
+
+
+def few_enough(brokers: int, what: str) -> None:
+    """`Failure` where a word has no room for so many brokers."""
+    if brokers > MAX_BROKERS:
+        raise Failure(Exit.USAGE, f"{what} has {brokers} brokers; Kafka's controller is driven with {MAX_BROKERS} at most")
+
+
