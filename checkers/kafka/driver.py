@@ -44,7 +44,7 @@ class Driver:
     def __init__(self, class_path: ClassPath, silence: float = SILENCE) -> None:
         self.release = class_path.release
         self.silence = silence
-        self.errors: IO[bytes] = tempfile.TemporaryFile()
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         main = "org.apache.kafka.controller.ControllerDriver"
         try:
             self.process = subprocess.Popen(
@@ -144,5 +144,3 @@ class Driver:
         how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
         why = f": {said[0]}" if said else ""
         return JvmLost(f"the JVM of Kafka {self.release.version} {how}{why}")
-
-

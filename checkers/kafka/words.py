@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.spec.kafka.reassignment import NOBODY, Broker, Brokers, Partition
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition
 
 MAX_BROKERS = 6
 ISR, ELR, ADDING, REMOVING = 18, 24, 30, 36
@@ -242,7 +242,7 @@ def _broker(number: int) -> Broker | None:
 def described(state: ControllerState) -> dict[str, str]:
     """A state field by field, as text."""
     p = state.partition
-    known = "-1" if state.keeps_nobody else str(p.last_known_leader and int(p.last_known_leader) or "none")
+    known = "-1" if state.keeps_nobody else str(int(p.last_known_leader or 0) or "none")
     return {
         "replicas": f"[{', '.join(str(int(b)) for b in p.replicas)}]",
         "ISR": braces(p.isr),
@@ -263,6 +263,6 @@ def described(state: ControllerState) -> dict[str, str]:
 def few_enough(brokers: int, what: str) -> None:
     """`Failure` where a word has no room for so many brokers."""
     if brokers > MAX_BROKERS:
-        raise Failure(Exit.USAGE, f"{what} has {brokers} brokers; Kafka's controller is driven with {MAX_BROKERS} at most")
-
-
+        raise Failure(
+            Exit.USAGE, f"{what} has {brokers} brokers; Kafka's controller is driven with {MAX_BROKERS} at most"
+        )

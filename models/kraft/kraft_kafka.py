@@ -10,6 +10,7 @@ nothing.
 
 from reassure import action, cover, every, replace, require
 from reassure.models.kraft import kraft
+from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
 from reassure.models.kraft.kafka_controller import (
     Change,
     Election,

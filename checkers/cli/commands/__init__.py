@@ -27,6 +27,7 @@ COMMANDS = {
     "show": "print a trace as text, Markdown, a diagram or ITF",
     "plan": "check a reassignment of a real cluster, or propose one",
     "gate": "run all checks of a file; exit with the most severe code",
+    "kafka": "run Kafka's own controller classes beside a model, or as one",
     "claims": "print what the documents promise, and the verdicts",
 }
 """Every command, with what it does."""

@@ -103,6 +103,9 @@ public final class ControllerDriver {
     /** What the controller holds now. */
     private State now = null;
 
+    /** What Kafka said beside the error code of its last answer; null if nothing. */
+    private String message = null;
+
     public static void main(String[] args) throws Exception {
         PrintStream out = System.out;
         System.setOut(System.err); // nothing but the protocol goes to standard output
@@ -379,6 +382,7 @@ public final class ControllerDriver {
         List<ApiMessageAndVersion> records = new ArrayList<>();
         Errors error;
         boolean thrown = false;
+        message = null;
         try {
             error = call(command, records);
         } catch (ApiException e) {
@@ -390,6 +394,9 @@ public final class ControllerDriver {
             thrown = true;
             records.clear();
             say(text, e);
+        }
+        if (text != null && message != null) {
+            text.append(error).append(": ").append(message).append('\n');
         }
         for (ApiMessageAndVersion record : records) {
             if (text != null) {
@@ -486,7 +493,9 @@ public final class ControllerDriver {
                 new ReassignablePartition().setPartitionIndex(index).setReplicas(target)))));
         var result = replication.alterPartitionReassignments(request);
         records.addAll(result.records());
-        return Errors.forCode(result.response().responses().get(0).partitions().get(0).errorCode());
+        var answer = result.response().responses().get(0).partitions().get(0);
+        message = answer.errorMessage();
+        return Errors.forCode(answer.errorCode());
     }
 
     /** AlterPartition of version 3: each member of the ISR comes with its broker epoch. */
@@ -526,8 +535,9 @@ public final class ControllerDriver {
         var result = replication.electLeaders(
             new ElectLeadersRequestData().setElectionType(type).setTopicPartitions(partitions));
         records.addAll(result.records());
-        return Errors.forCode(
-            result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode());
+        var answer = result.response().replicaElectionResults().get(0).partitionResult().get(0);
+        message = answer.errorMessage();
+        return Errors.forCode(answer.errorCode());
     }
 
     /** A broker comes back as a new incarnation, after its session has run out. */
@@ -836,6 +846,8 @@ public final class ControllerDriver {
         private final Method setPreviousBrokerEpoch =
             named(BrokerRegistrationRequestData.class, "setPreviousBrokerEpoch");
         private final Method setMetadataVersion = named(FeatureControlManager.Builder.class, "setMetadataVersion");
+        private final Method setElrEnabled =
+            named(ReplicationControlManager.Builder.class, "setEligibleLeaderReplicasEnabled");
 
         /** What the jars on the class path call themselves. */
         static String name() throws IOException {
@@ -876,7 +888,7 @@ public final class ControllerDriver {
             return (SnapshotRegistry) made.newInstance(logContext);
         }
 
-        /** Up to 3.9 the metadata version is set on the builder; from 4.0 on it is a record. ELR needs the newest. */
+        /** Up to 4.0 the metadata version is set on the builder; from 4.1 on it is a record. */
         FeatureControlManager features(SnapshotRegistry snapshots) {
             FeatureControlManager.Builder builder = new FeatureControlManager.Builder().
                 setSnapshotRegistry(snapshots).
@@ -887,27 +899,32 @@ public final class ControllerDriver {
                         ELR_FEATURE, VersionRange.of((short) 0, (short) 1)),
                     List.of(0)));
             if (setMetadataVersion != null) {
-                call(setMetadataVersion, builder, MetadataVersion.latestTesting());
+                call(setMetadataVersion, builder, metadataVersion());
             }
             return builder.build();
         }
 
-        /** From 4.0 on: the newest metadata version for production, and ELR as a feature of its own. */
+        /** The newest for production; in 3.9 ELR is there with the newest for testing only. */
+        private MetadataVersion metadataVersion() {
+            return setElrEnabled != null ? MetadataVersion.latestTesting() : MetadataVersion.latestProduction();
+        }
+
+        /** The metadata version if it is a record, and from 4.0 on ELR, a feature of its own. */
         void startFeatures(FeatureControlManager features) {
-            if (setMetadataVersion != null) {
-                return;
+            if (setMetadataVersion == null) {
+                features.replay(new FeatureLevelRecord().
+                    setName(MetadataVersion.FEATURE_NAME).
+                    setFeatureLevel(metadataVersion().featureLevel()));
             }
-            features.replay(new FeatureLevelRecord().
-                setName(MetadataVersion.FEATURE_NAME).
-                setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
-            features.replay(new FeatureLevelRecord().setName(ELR_FEATURE).setFeatureLevel((short) 1));
+            if (setElrEnabled == null) {
+                features.replay(new FeatureLevelRecord().setName(ELR_FEATURE).setFeatureLevel((short) 1));
+            }
         }
 
         /** Up to 3.9 ELR is a switch of the builder. */
         void enableElr(ReplicationControlManager.Builder builder) {
-            Method enable = named(ReplicationControlManager.Builder.class, "setEligibleLeaderReplicasEnabled");
-            if (enable != null) {
-                call(enable, builder, true);
+            if (setElrEnabled != null) {
+                call(setElrEnabled, builder, true);
             }
         }
 

@@ -1,0 +1,37 @@
+"""Which error code Kafka's controller answers with, by the rules of `kafka_controller`: for comparison with Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reassure.models.kraft.kafka_controller import Error, answer, validated
+
+
+def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any], after: Any) -> str | None:
+    """The error code of a step of `kraft_kafka`, by its name; None where the step does not tell.
+
+    A target that changes nothing may have been refused or may have been there already.
+    """
+    if action == "alter_partition":
+        request, p = params["request"], before.partition
+        eligible = frozenset(b for b in before.unfenced if request.broker_epochs[b] == before.broker_epochs[b])
+        error = validated(
+            p,
+            request.source,
+            request.broker_epochs[request.source] == before.broker_epochs[request.source],
+            request.leader_epoch,
+            request.partition_epoch,
+            request.isr,
+            False,
+            eligible,
+            True,
+        )
+        found: Error = answer(request.source, after.partition, True) if error == Error.NONE else error
+        return found.value
+    changed = after.partition != before.partition
+    if action == "cancel":
+        return "NONE" if changed else "INVALID_REPLICA_ASSIGNMENT"
+    if action in ("start", "retarget") and not changed:
+        return None
+    return "NONE"

@@ -1,0 +1,113 @@
+"""Fetching releases: what is missing is said in a line, and what is kept is trusted only unchanged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka import class_path as module
+from reassure.checkers.kafka.class_path import fetch, fetched, java_source
+from reassure.checkers.kafka.releases import RELEASES, Release, release
+from tests.helpers.kafka_jars import class_path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
+    return tmp_path / "kafka"
+
+
+def fake_maven(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch, javac: str | None = None) -> None:
+    """A path with a Maven that does as told, and a compiler."""
+    for name, text in (("mvn", script), ("javac", javac or "exit 0"), ("java", "exit 0")):
+        path = folder / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+def test_without_java_or_maven_one_line_says_what_is_missing(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert main(["kafka", "fetch", "4.4.0"]) == Exit.SYSTEM.value == 153
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "no `javac` on the path: a JDK, 17 or newer," in said and "kafka answers" in said
+
+
+def test_what_is_no_release_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka", "fetch", "trunk"]) == Exit.USAGE.value
+    assert capsys.readouterr().err == "reassure: 'trunk' is no release of Kafka; write 4.4.0\n"
+
+
+def test_a_release_that_is_not_in_the_table_can_be_asked_for() -> None:
+    assert release("5.0.0") == Release("5.0.0", tested=False)
+    assert release("4.3.0") in RELEASES and release("4.3.0").tested
+
+
+def test_mavens_refusal_is_one_line_without_hosts(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_maven(
+        tmp_path, "echo '[ERROR] Could not transfer artifact a:b:1 from/to x (http://host/y): z'; exit 1", monkeypatch
+    )
+    with pytest.raises(
+        Failure, match=r"^Maven cannot bring org.apache.kafka:kafka-metadata:4.4.0: Could not"
+    ) as caught:
+        fetch(release("4.4.0"))
+    assert "host" not in str(caught.value) and caught.value.code is Exit.SYSTEM
+
+
+def test_a_maven_that_hangs_is_given_up(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_maven(tmp_path, "exec sleep 60", monkeypatch)
+    with pytest.raises(Failure, match=r"Maven did not finish within 0\.2 s"):
+        fetch(release("4.4.0"), seconds=0.2)
+
+
+def test_a_compiler_that_refuses_is_one_line(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes = 'for word in "$@"; do case $word in -Dmdep.outputFile=*) : > "${word#*=}";; esac; done'
+    fake_maven(tmp_path, writes, monkeypatch, javac="echo 'Driver.java:3: error: no such class' >&2; exit 1")
+    with pytest.raises(Failure, match=r"javac refuses ControllerDriver\.java: Driver\.java:3: error: no such class"):
+        fetch(release("4.4.0"))
+    assert fetched(release("4.4.0")) is None
+
+
+def test_tests_of_a_release_without_them_are_refused(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_maven(tmp_path, "exit 1", monkeypatch)
+    with pytest.raises(Failure, match=r"4\.4\.0 was published without the jars of its tests"):
+        fetch(release("4.4.0"), tests=True)
+
+
+def test_maven_is_told_coordinates_and_nothing_of_where_from() -> None:
+    pom = module._pom(["org.apache.kafka:kafka-metadata:4.3.0", "org.apache.kafka:kafka-raft:4.3.0:test"])
+    assert "<classifier>test</classifier>" in pom and "<repositor" not in pom
+    assert re.findall(r"https?://[^\"<]+", pom) == ["http://maven.apache.org/POM/4.0.0"]
+
+
+def test_the_driver_comes_with_the_package() -> None:
+    assert "package org.apache.kafka.controller;" in java_source()
+
+
+def test_what_is_kept_is_trusted_only_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = class_path("4.4.0")
+    shutil.copytree(kept.classes.parent, tmp_path / "kafka" / "4.4.0")
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
+    place = tmp_path / "kafka" / "4.4.0"
+    manifest = json.loads((place / "manifest.json").read_text())
+    moved = {name.replace(str(kept.classes.parent), str(place)): sha for name, sha in manifest["files"].items()}
+    (place / "manifest.json").write_text(json.dumps({**manifest, "files": moved}))
+    assert fetched(release("4.4.0")) is not None
+    wounded = next((place / "classes").rglob("*.class"))
+    wounded.write_bytes(wounded.read_bytes()[:-1])
+    assert fetched(release("4.4.0")) is None
+    (place / "manifest.json").write_text("{")
+    assert fetched(release("4.4.0")) is None

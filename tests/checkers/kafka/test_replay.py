@@ -1,0 +1,127 @@
+"""Traces of `kraft_kafka` executed by Kafka's own controller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.model_view import ModelView
+from reassure.checkers.kafka.replay import controller_trace, replayed
+from reassure.spec.kafka.partition import Broker
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
+from tests.helpers.kafka_jars import VERSIONS, class_path
+
+ONE, TWO = Broker(1), Broker(2)
+
+
+def trace_of(bound: BoundModel, calls: list[tuple[str, dict[str, object]]], unclean: bool = False) -> Trace:
+    """The model's run of these calls; a request is given as None: the one that is under way."""
+    start = next(s for _, p, s in bound.initial_states() if s.unclean == unclean)
+    trace = Trace([start], [TraceStep("settled", {"unclean": unclean}, "")])
+    for action, params in calls:
+        before = trace.states[-1]
+        given = {k: next(iter(before.requests)) if v is None else v for k, v in params.items()}
+        trace.states.append(bound.take(before, action, given))
+        trace.steps.append(TraceStep(action, given, ""))
+    return trace
+
+
+JOIN: list[tuple[str, dict[str, object]]] = [
+    ("catch_up", {"follower": TWO}),
+    ("propose_expansion", {"follower": TWO}),
+    ("alter_partition", {"request": None}),
+]
+STRANGER: list[tuple[str, dict[str, object]]] = [
+    *JOIN,
+    ("start", {"target": frozenset({ONE})}),
+    ("shut_down_uncleanly", {"broker": ONE}),
+    ("start", {"target": frozenset({TWO})}),
+]
+"""The ELR holds broker 2, which is no replica any more, when it becomes the target: Kafka throws."""
+
+
+@pytest.fixture(scope="module")
+def bound() -> BoundModel:
+    return plain("kraft_kafka", [])[0]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_follower_joins_as_in_kafka(bound: BoundModel, version: str) -> None:
+    trace = controller_trace(trace_of(bound, JOIN), ModelView(bound))
+    assert [step.text for step in trace.commands] == ["alter_partition(from 1, ISR {1, 2}, epochs 0 and 0)"]
+    with Driver(class_path(version)) as driver:
+        assert replayed(trace, driver) is None
+
+
+def test_a_state_that_kafka_does_not_reach_is_shown_side_by_side(bound: BoundModel) -> None:
+    made = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    wrong = made.states[-1]
+    partition = type(wrong.partition)(**{**vars(wrong.partition), "elr": frozenset()})
+    made.states[-1] = type(wrong)(**{**vars(wrong), "partition": partition})
+    with Driver(class_path("4.4.0")) as driver:
+        found = replayed(controller_trace(made, ModelView(bound)), driver)
+    assert found is not None and found.step.number == 4
+    assert found.rows() == [("ELR", "{}", "{2}")]
+    assert "eligibleLeaderReplicas=[2]" in found.records
+
+
+def test_error_codes_are_compared(bound: BoundModel) -> None:
+    """A request that comes after its leader was fenced."""
+    calls = [*JOIN[:2], ("fence", {"broker": ONE}), JOIN[2]]
+    trace = controller_trace(trace_of(bound, calls), ModelView(bound))
+    assert trace.commands[-1].error == "FENCED_LEADER_EPOCH"
+    with Driver(class_path("4.4.0")) as driver:
+        assert replayed(trace, driver) is None
+        steps = (*trace.commands[:-1], type(trace.commands[-1])(**{**vars(trace.commands[-1]), "error": "NONE"}))
+        found = replayed(type(trace)(**{**vars(trace), "commands": steps}), driver)
+    assert found is not None and found.rows() == [("answer", "NONE", "FENCED_LEADER_EPOCH")]
+
+
+def test_the_command_exits_with_18_where_kafka_refuses(
+    bound: BoundModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class_path("3.9.0")
+    made = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    good, bad = tmp_path / "good.itf.json", tmp_path / "bad.itf.json"
+    made.meta = {"model": "kraft_kafka", "config": {}}
+    good.write_text(to_itf(made, bound))
+    assert main(["kafka", "replay", str(good), "--release", "3.9.0"]) == Exit.OK.value
+    assert "Kafka 3.9.0 runs" in capsys.readouterr().out
+    partition = made.states[-1].partition
+    changed = type(partition)(**{**vars(partition), "leader_epoch": 1})
+    made.states[-1] = type(made.states[-1])(**{**vars(made.states[-1]), "partition": changed})
+    bad.write_text(to_itf(made, bound))
+    assert main(["kafka", "replay", str(bad), "--release", "3.9.0", "3.9.0"]) == Exit.TRACE.value == 18
+    said = capsys.readouterr().out
+    assert "Kafka 3.9.0 refuses" in said and "at step 4: fence(2)" in said and "PartitionChangeRecord(" in said
+    assert said.count("refuses") == 1
+
+
+def test_a_model_of_something_else_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    die_hard, _ = plain("die_hard", [])
+    declared, params, state = next(iter(die_hard.initial_states()))
+    trace = Trace([state], [TraceStep(declared.name, params, "")], {"model": "die_hard"})
+    path = tmp_path / "die_hard.itf.json"
+    path.write_text(to_itf(trace, die_hard))
+    assert main(["kafka", "replay", str(path)]) == Exit.USAGE.value
+    assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
+
+
+def test_an_exception_of_kafka_refuses_the_trace(bound: BoundModel) -> None:
+    """As long as the model elects a broker that is no replica yet, Kafka's refusal is what `replay` is for."""
+    try:
+        made = trace_of(bound, STRANGER)
+    except Exception:
+        pytest.skip("the model has no such step any more")
+    trace = controller_trace(made, ModelView(bound))
+    if trace.commands[-1].after == trace.commands[-1].before:
+        pytest.skip("the model refuses as Kafka does")
+    with Driver(class_path("4.4.0")) as driver:
+        found = replayed(trace, driver)
+    assert found is not None and found.step.number == 6 and found.answer.error == "UNKNOWN_SERVER_ERROR"

@@ -1,0 +1,31 @@
+"""Kafka's jars for tests: fetched once, and where they cannot be had, one line that says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.kafka.class_path import ClassPath, fetch, fetched
+from reassure.checkers.kafka.releases import RELEASES, release
+
+SECONDS = 120
+"""What Maven may take: without a network it gives up, and nobody waits for it twice."""
+_missing: list[str] = []
+
+
+def class_path(version: str, tests: bool = False) -> ClassPath:
+    """A release ready to run; skips the test where it cannot be fetched."""
+    wanted = release(version)
+    kept = fetched(wanted, tests)
+    if kept is not None:
+        return kept
+    if not _missing:
+        try:
+            return fetch(wanted, tests, SECONDS)
+        except Failure as failure:
+            _missing.append(str(failure))
+    pytest.skip(f"Kafka's classes are not run: {_missing[0]}")
+
+
+VERSIONS = [r.version for r in RELEASES]
+TESTED = [r.version for r in RELEASES if r.tested]
