@@ -25,7 +25,7 @@ from reassure.checkers.kafka.releases import CONTROLLER, SILENCE, TEST_MODULES, 
 DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600
 JAVAC_SECONDS = 120
-FORMAT = 1
+FORMAT = 2
 WITHOUT = "the answers that come with the project need neither: `reassure kafka answers`"
 
 
@@ -70,16 +70,28 @@ def java_source() -> str:
 def fetched(release: Release, tests: bool = False) -> ClassPath | None:
     """What the cache has of a release; None if anything is missing, damaged or of another driver."""
     place = _place(release, tests)
+    kept = _manifest(place)
+    jars, classes = _intact(kept.get("jars")), _intact(kept.get("classes"))
+    if not jars or not classes or kept.get("driver") != _digest(java_source().encode()):
+        return None
+    return ClassPath(release, place / "classes", tuple(jars))
+
+
+def _manifest(place: Path) -> dict[str, Any]:
     try:
         kept = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
-        if kept["format"] != FORMAT or kept["driver"] != _digest(java_source().encode()):
-            return None
-        if any(_digest(Path(path).read_bytes()) != sha for path, sha in kept["files"].items()):
-            return None
-        jars = tuple(Path(path) for path in kept["jars"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return ClassPath(release, place / "classes", jars)
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) and kept.get("format") == FORMAT else {}
+
+
+def _intact(digests: Any) -> list[Path]:
+    """The files of a manifest if each is what it was, else none."""
+    try:
+        kept = {Path(path): sha for path, sha in digests.items()}
+        return list(kept) if all(_digest(path.read_bytes()) == sha for path, sha in kept.items()) else []
+    except (OSError, AttributeError, TypeError):
+        return []
 
 
 def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS) -> ClassPath:
@@ -92,8 +104,8 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     javac, maven = tool("javac"), tool("mvn")
     if tests and not release.tested:
         raise Failure(Exit.SYSTEM, f"Kafka {release.version} was published without the jars of its tests")
-    jars = _resolved(maven, _coordinates(release, tests), seconds)
     place = _place(release, tests)
+    jars = _intact(_manifest(place).get("jars")) or _resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as made:
         classes = Path(made) / "classes"
@@ -101,13 +113,11 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         shutil.move(classes, place / "classes")
-    files = [*jars, *sorted((place / "classes").rglob("*.class"))]
-    manifest: dict[str, Any] = {
+    manifest = {
         "format": FORMAT,
-        "release": release.version,
         "driver": _digest(java_source().encode()),
-        "jars": [str(path) for path in jars],
-        "files": {str(path): _digest(path.read_bytes()) for path in files},
+        "jars": _digests(jars),
+        "classes": _digests(sorted((place / "classes").rglob("*.class"))),
     }
     write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     return ClassPath(release, place / "classes", tuple(jars))
@@ -184,6 +194,10 @@ def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedP
 
 def _place(release: Release, tests: bool) -> Path:
     return folder() / (release.version + ("-tests" if tests else ""))
+
+
+def _digests(paths: list[Path]) -> dict[str, str]:
+    return {str(path): _digest(path.read_bytes()) for path in paths}
 
 
 def _digest(content: bytes) -> str:

@@ -103,8 +103,8 @@ def test_what_is_kept_is_trusted_only_unchanged(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
     place = tmp_path / "kafka" / "4.4.0"
     manifest = json.loads((place / "manifest.json").read_text())
-    moved = {name.replace(str(kept.classes.parent), str(place)): sha for name, sha in manifest["files"].items()}
-    (place / "manifest.json").write_text(json.dumps({**manifest, "files": moved}))
+    moved = {name.replace(str(kept.classes.parent), str(place)): sha for name, sha in manifest["classes"].items()}
+    (place / "manifest.json").write_text(json.dumps({**manifest, "classes": moved}))
     assert fetched(release("4.4.0")) is not None
     wounded = next((place / "classes").rglob("*.class"))
     wounded.write_bytes(wounded.read_bytes()[:-1])
