@@ -13,14 +13,15 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import FunctionType, MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any
 
 from reassure.spec.frontend.calls import Calls, Guard
 from reassure.spec.frontend.expressions import Check, Frame, Refusal, Refused
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.remembered import MOST, hints_of, signature_of
 from reassure.spec.frontend.symbolic_values import POISON, Bag, Mismatch, Poison, Record, Scalar, Static, Sym, describe
 from reassure.spec.language.types import BagType, BoolType, RecordType, SetType, Type
 from reassure.spec.language.vocabulary import Action, Property, refuse
@@ -120,6 +121,7 @@ def _module(path: str) -> tuple[ast.Module, list[str]]:
     return ast.parse(text), text.splitlines()
 
 
+@lru_cache(MOST)
 def find_source(function: FunctionType) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, str, list[str]]:
     """The syntax tree of a function or lambda, its file and the file's lines; `OSError` if there is none."""
     path = inspect.getsourcefile(function)
@@ -171,7 +173,7 @@ class Statements(Calls):
     def call_function(self, node: ast.Call, function: FunctionType) -> Sym:
         if any(f.function is function for f in self.frames):
             raise self.refuse(node, f"`{function.__name__}` calls itself", "recursion is not in the language")
-        parameters = inspect.signature(function).parameters
+        parameters = signature_of(function).parameters
         if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
             raise self.refuse(node, f"`*args` or `**kwargs` of `{function.__name__}`", "name every parameter")
         takes = f"{function.__name__} takes ({', '.join(parameters)})"
@@ -185,7 +187,7 @@ class Statements(Calls):
         """The value of a call under the current path; `OSError` if the function has no source."""
         tree, path, lines = find_source(function)
         env = dict(given)
-        for name, p in inspect.signature(function).parameters.items():
+        for name, p in signature_of(function).parameters.items():
             if name not in env and p.default is not inspect.Parameter.empty:
                 env[name] = self.symbols.lift(p.default)
         self.frames.append(Frame(function, path, lines, env))
@@ -372,9 +374,9 @@ class Elaborator(Statements):
 
     def arguments_of(self, function: FunctionType, state: list[Sym], params: dict[str, Sym]) -> dict[str, Sym]:
         """Arguments by name: the state(s) first, then the configuration by its type, then parameters."""
-        hints = get_type_hints(function, include_extras=True)
+        hints = hints_of(function)
         given: dict[str, Sym] = {}
-        for i, name in enumerate(inspect.signature(function).parameters):
+        for i, name in enumerate(signature_of(function).parameters):
             if i < len(state):
                 given[name] = state[i]
             elif name in params:
@@ -465,7 +467,7 @@ class Elaborator(Statements):
 
     def view(self, function: FunctionType, first: str, state: Sym) -> Sym:
         """The state, or the view of it that the function's first parameter wants."""
-        wanted: Any = get_type_hints(function).get(first)
+        wanted: Any = hints_of(function).get(first)
         view = self.bound.views.get(wanted)
         if view is None or wanted is self.bound.model.state:
             return state
@@ -484,7 +486,7 @@ class Elaborator(Statements):
 
     def _over_state(self, function: Any) -> Node:
         assert isinstance(function, FunctionType)
-        first = next(iter(inspect.signature(function).parameters))
+        first = next(iter(signature_of(function).parameters))
         state = self.view(function, first, self.state)
         return self._bool(function, self.run(function, self.arguments_of(function, [state], {})))
 
