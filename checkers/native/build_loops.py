@@ -34,6 +34,7 @@ from reassure.checkers.native.loop_form import (
     Statement,
     StepError,
 )  # fmt: skip
+from reassure.checkers.native.node_order import arguments_first
 from reassure.checkers.native.substitution import substitute
 from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node
@@ -128,6 +129,9 @@ class Nest:
         self.depth_of: dict[str, int] = {}
         """By parameter: the depth within its innermost loop so far."""
         self._ready: set[Node] = set()
+        """What was used, and what that is made of."""
+        self._placed: set[Node] = set()
+        """What is computed in the block that it belongs to."""
 
     @property
     def depth(self) -> int:
@@ -149,14 +153,23 @@ class Nest:
 
     def _use(self, node: Node, depth: int) -> None:
         """Has a node computed in the outermost block that it may stand in."""
-        if node in self._ready:
+        for one in arguments_first([node], self._ready):
+            self._ready.add(one)
+            for argument in one.args:
+                self._place(argument, self._depth_of(one))
+        self._place(node, depth)
+
+    def _place(self, node: Node, depth: int) -> None:
+        """Has a node that is first used at a depth computed further out, if it can be."""
+        if not node.args or node in self._placed:
             return
-        self._ready.add(node)
-        own = max((self.depth_of[p] for p in node.params), default=0)
-        for argument in node.args:
-            self._use(argument, own)
-        if own < depth and node.args:
+        self._placed.add(node)
+        own = self._depth_of(node)
+        if own < depth:
             self.blocks[own].append(Let(node))
+
+    def _depth_of(self, node: Node) -> int:
+        return max((self.depth_of[p] for p in node.params), default=0)
 
     def body(self) -> Block:
         """The whole nest."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout, codes
 from reassure.checkers.native import sequence_functions as sequences
 from reassure.checkers.native.ir_text import FunctionText, literal
+from reassure.checkers.native.node_order import arguments_first
 from reassure.checkers.native.tally import SWITCH
 from reassure.spec.frontend.ir import Node, items
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
@@ -95,10 +96,11 @@ class NodeEmitter:
         """The value of a node: an i1 for a truth value, else an i64."""
         if node.op == "const":
             return constant(node)
-        found = self.known.get(node)
-        if found is None:
-            found = self.known[node] = OPERATIONS[node.op](self, node)
-        return found
+        if node not in self.known:
+            for one in arguments_first([node], self.known):
+                if one.op != "const":
+                    self.known[one] = OPERATIONS[one.op](self, one)
+        return self.known[node]
 
     def number(self, node: Node) -> str:
         """The value of a node as an i64, also of a truth value."""

@@ -26,9 +26,12 @@ from reassure.checkers.native.loop_form import (
     Statement,
     StepError,
 )  # fmt: skip
+from reassure.checkers.native.node_order import arguments_first
 from reassure.checkers.native.print_nodes import NodePrinter
 from reassure.spec.frontend.ir import Node
 
+NESTED = 12
+"""Operations within each other from which one gets a name."""
 NAMED_FROM = 2
 """Operations from which a node that is used several times gets a name."""
 
@@ -74,6 +77,8 @@ class LoopPrinter:
         self.nodes = NodePrinter()
         self.depth = 1
         self._shared = named
+        self._written: set[Node] = set()
+        """What need not be looked at again."""
 
     def block(self, block: Block, depth: int) -> None:
         self.depth = depth
@@ -87,11 +92,13 @@ class LoopPrinter:
 
     def name(self, node: Node) -> None:
         """Writes down what is used several times, before its first use."""
-        if node in self.nodes.names:
-            return
-        for argument in node.args:
-            self.name(argument)
-        if node in self._shared:
+        for one in arguments_first([node], self._written):
+            self._written.add(one)
+            if one in self._shared:
+                self._let(one)
+
+    def _let(self, node: Node) -> None:
+        if node not in self.nodes.names:
             text = self.nodes.expression(node)
             self.nodes.names[node] = name = f"t{len(self.nodes.names) + 1}"
             self.line(f"{name} = {text}")
@@ -102,11 +109,7 @@ class LoopPrinter:
 
     @_print.register
     def _(self, statement: Let) -> None:
-        node = statement.node
-        if node not in self.nodes.names:
-            text = self.nodes.expression(node)
-            self.nodes.names[node] = name = f"t{len(self.nodes.names) + 1}"
-            self.line(f"{name} = {text}")
+        self._let(statement.node)
 
     @_print.register
     def _(self, statement: Guard) -> None:
@@ -185,21 +188,24 @@ class LoopPrinter:
 
 
 def shared(body: Block) -> set[Node]:
-    """Nodes of some size that are used several times."""
+    """Nodes of some size that are used several times, and some in each long chain."""
     uses: Counter[Node] = Counter()
-    pending: list[Node] = []
+    roots: list[Node] = []
     for statement in statements(body):
+        roots += nodes_of(statement)
         if not isinstance(statement, Let):
             uses.update(nodes_of(statement))
-        pending += nodes_of(statement)
-    seen: set[Node] = set()
-    while pending:
-        node = pending.pop()
-        if node not in seen:
-            seen.add(node)
-            uses.update(node.args)
-            pending += node.args
-    return {node for node in seen if uses[node] > 1 and _size(node) >= NAMED_FROM}
+    named: set[Node] = set()
+    height: dict[Node, int] = {}
+    """How deep a node's text is nested, if shared ones have names."""
+    order = list(arguments_first(roots))
+    for node in order:
+        uses.update(node.args)
+    for node in order:
+        height[node] = 1 + max((height[a] for a in node.args if a not in named), default=0)
+        if height[node] > NESTED or (uses[node] > 1 and _size(node) >= NAMED_FROM):
+            named.add(node)
+    return named
 
 
 def _size(node: Node) -> int:

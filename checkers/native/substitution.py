@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reassure.checkers.native.node_order import arguments_first
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import SetType
 
 
 def substitute(graph: Graph, node: Node, given: dict[str, Node], made: dict[Node, Node]) -> Node:
     """The node with variables replaced by other nodes, simplified again. made: what was replaced already."""
-    if node in made:
-        return made[node]
-    if node.op == "var":
-        result = given.get(node.data, node)
-    elif not node.args:
-        result = node
-    else:
-        args = tuple(substitute(graph, a, given, made) for a in node.args)
-        result = node if args == node.args else rebuild(graph, node, args)
-    made[node] = result
-    return result
+    for one in arguments_first([node], made):
+        if one.op == "var":
+            made[one] = given.get(one.data, one)
+        else:
+            args = tuple(made[a] for a in one.args)
+            made[one] = one if args == one.args else rebuild(graph, one, args)
+    return made[node]
 
 
 def rebuild(g: Graph, node: Node, args: tuple[Node, ...]) -> Node:

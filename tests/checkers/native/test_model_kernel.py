@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import LayoutError, layout_of
-from reassure.checkers.native.model_kernel import TERMINAL_AT, TERMINAL_RAISES_AT, ModelKernel, model_kernel
+from reassure.checkers.native.model_kernel import (
+    TERMINAL_AT,
+    TERMINAL_RAISES_AT,
+    ModelKernel,
+    kernel_listing,
+    model_kernel,
+)
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import LanguageError
@@ -185,6 +191,20 @@ def test_a_docstring_or_a_name_changes_nothing_of_the_code(tmp_path: Path) -> No
     one = "@action(who='x')\ndef act(s: State, c: Config) -> State:\n    '''One.'''\n    return s\n"
     other = "# moved\n\n\n@action(who='y')\ndef other(s: State, c: Config) -> State:\n    '''Two.'''\n    return s\n"
     assert kernel_of(one, tmp_path)[1].ir == kernel_of(other, tmp_path)[1].ir
+
+
+def test_a_long_chain_needs_no_deep_stack(tmp_path: Path) -> None:
+    steps = "".join(f"    n = {'max(n - 1, -2)' if i % 2 else 'min(n + 1, 5)'}\n" for i in range(3000))
+    text = (
+        f"@action(who='x')\ndef act(s: State, c: Config) -> State:\n    n = s.number\n{steps}"
+        "    return replace(s, number=n)\n"
+        "@step_property\ndef stays(before: State, after: State) -> bool:\n    return after.number == before.number\n"
+    )
+    bound, kernel = kernel_of(text, tmp_path)
+    driver, state = Driver(kernel), starting(bound, number=2)
+    assert driver.expand(state) == 1
+    assert kernel.layout.decode(driver.out[0].view(np.uint64)) == state
+    assert "t2" in kernel_listing(lower_model(bound))
 
 
 @pytest.mark.parametrize("bits", [55, 56, 57, 60, 61])
