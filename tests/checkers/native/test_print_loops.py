@@ -94,14 +94,14 @@ LISTINGS = {
             t2 = s.alive != {}
             t3 = max(s.alive)
             t4 = record(s.sent#0).source
-            t5 = record(s.sent#0).to?
-            t6 = record(s.sent#0).to
-            t7 = not t5
+            t5 = record(s.sent#0).to
+            t6 = record(s.sent#0).to?
+            t7 = not t6
             t8 = record(s.sent#0).body
             t9 = record(s.sent#1).source
-            t10 = record(s.sent#1).to?
-            t11 = record(s.sent#1).to
-            t12 = not t10
+            t10 = record(s.sent#1).to
+            t11 = record(s.sent#1).to?
+            t12 = not t11
             t13 = record(s.sent#1).body
             for message in occupied slots of s.sent#1, s.sent#0:
                 t14 = message.body
@@ -112,9 +112,9 @@ LISTINGS = {
                 t17 = message.to?
                 t18 = message.to
                 t19 = not t17
-                t20 = 0 if ((t16 == t4) and ((t5 and t17 and (t18 == t6)) or (t7 and t19)) and (t14 == t8)) else s.sent#0
+                t20 = 0 if ((t16 == t4) and ((t6 and t17 and (t18 == t5)) or (t7 and t19)) and (t14 == t8)) else s.sent#0
                 t21 = t20 == 0
-                t22 = 0 if ((t16 == t9) and ((t10 and t17 and (t18 == t11)) or (t12 and t19)) and (t14 == t13)) else s.sent#1
+                t22 = 0 if ((t16 == t9) and ((t11 and t17 and (t18 == t10)) or (t12 and t19)) and (t14 == t13)) else s.sent#1
                 t23 = t22 if t21 else t20
                 t24 = 0 if t21 else t22
                 for node in Node:
