@@ -211,8 +211,15 @@ class Expressions:
         return Value(BOOL, (self.blocks.emit(f"icmp {instruction} i64 {a.parts[0]}, {b.parts[0]}"),))
 
     def _boolean(self, node: ast.BoolOp) -> Value:
-        tests = [lambda n=n: self.condition(n) for n in node.values]
+        tests = [lambda n=n: self.truth(n) for n in node.values]
         return self.chain(tests, isinstance(node.op, ast.And))
+
+    def truth(self, node: ast.expr) -> Value:
+        """An operand of `and` or `or`, which in Python give an operand back: so each is a bool."""
+        value = self.value(node)
+        if value.type != BOOL:
+            raise self.refusal("and, or take comparisons: they do not give a bool for anything else")
+        return value
 
     def chain(self, tests: Sequence[Callable[[], Value]], conjunction: bool) -> Value:
         """`and` or `or` of conditions: each is evaluated only if those before it leave the result open."""
@@ -322,6 +329,8 @@ class Expressions:
                 assert isinstance(target, FunctionType)
                 return self.call(target, node.args)
             if target is None and name in ("min", "max"):
+                if len(node.args) != 2:
+                    raise self.refusal(f"{name} takes two arguments")
                 a, b = (self.integer(x) for x in node.args)
                 return Value(
                     INT, (self.blocks.emit(f"call i64 @llvm.s{name}.i64(i64 {a.parts[0]}, i64 {b.parts[0]})"),)

@@ -1,9 +1,9 @@
 """Kernels as machine code behind their own signatures: `native(f)` takes the arguments of `f` and does what `f` does.
 
-Every kernel in its module's `EXPORTED` can be compiled. Those of one module are compiled together, once for each value
-of their `Static` parameters, when one of them is first called with it; the machine code is kept on disk. Arrays are
-numpy arrays of int64. A dataclass is passed as a block of eight-byte fields; its integer fields are read back. Calls
-release the interpreter's lock.
+Every kernel in its module's `EXPORTED` can be compiled; if it has a `Static` parameter, that is `words`, the words of a
+state. Those of one module are compiled together, once for each number of words, when one of them is first called with
+it; the machine code is kept on disk. Arrays are numpy arrays of int64. A dataclass is passed as a block of eight-byte
+fields; its integer fields are read back. Calls release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -58,18 +58,17 @@ def _native(function: Any) -> Any:
     module = sys.modules[function.__module__]
     hints = typing.get_type_hints(function, include_extras=True)
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    static = tuple(i for i, name in enumerate(names) if _is_static(hints[name]))
-    states = tuple(i for i, name in enumerate(names) if hints[name] == kernel_language.State)
+    static = [i for i, name in enumerate(names) if _is_static(hints[name])]
+    states = [i for i, name in enumerate(names) if hints[name] == kernel_language.State]
     packers = [None if i in static else _packer(hints[name]) for i, name in enumerate(names)]
     result = hints["return"]
-    compiled: dict[tuple[int, ...], Any] = {}
+    compiled: dict[int | None, Any] = {}
 
     def call(*arguments: Any) -> Any:
-        key = tuple([arguments[i] for i in static] or [len(arguments[i]) for i in states[:1]])
-        target = compiled.get(key)
+        words = arguments[static[0]] if static else len(arguments[states[0]]) if states else None
+        target = compiled.get(words)
         if target is None:
-            numbers = dict(zip([names[i] for i in static] or ["words"], key, strict=True))
-            target = compiled[key] = _compiled(module, tuple(sorted(numbers.items())))[function.__name__]
+            target = compiled[words] = _compiled(module, words)[function.__name__]
         given: list[Any] = []
         blocks: list[_Block] = []
         for value, pack in zip(arguments, packers, strict=True):
@@ -88,9 +87,10 @@ def _is_static(annotation: object) -> bool:
     return typing.get_origin(annotation) is typing.Annotated and kernel_language.STATIC in typing.get_args(annotation)
 
 
-def prepare(module: ModuleType, **static: int) -> None:
-    """Compiles the exported kernels of a module, or takes them from disk. static: values of their static parameters."""
-    _compiled(module, tuple(sorted(static.items())))
+def prepare(module: ModuleType, words: int | None = None) -> None:
+    """Compiles the exported kernels of a module for states of so many words (None: those that read no states), or takes
+    them from disk."""
+    _compiled(module, words)
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -170,46 +170,53 @@ def _packer(annotation: Any) -> Packer:
 
 
 @cache
-def _compiled(module: ModuleType, static: tuple[tuple[str, int], ...]) -> Mapping[str, Any]:
+def _compiled(module: ModuleType, words: int | None) -> Mapping[str, Any]:
     """The exported kernels of a module as ctypes functions."""
-    functions = exported(module)
-    key = hashlib.sha256(repr((module.__name__, static, *_sources(module))).encode()).hexdigest()
-    addresses = llvm.compiled_functions(key, lambda: text_of(module, dict(static)), list(functions), LEVEL)
-    return {name: _prototype(function, static)(addresses[name]) for name, function in functions.items()}
+    functions = exported(module, words)
+    key = hashlib.sha256(repr((module.__name__, words, *_made_from(module))).encode()).hexdigest()
+    addresses = llvm.compiled_functions(key, lambda: text_of(module, words), list(functions), LEVEL)
+    return {name: _prototype(function, words)(addresses[name]) for name, function in functions.items()}
 
 
-def exported(module: ModuleType) -> dict[str, FunctionType]:
-    """The kernels of a module that can be compiled, by name."""
-    return {function.__name__: function for function in module.EXPORTED}
+def exported(module: ModuleType, words: int | None) -> dict[str, FunctionType]:
+    """The kernels of a module that are compiled for states of so many words (None: those that read no states)."""
+    found: dict[str, FunctionType] = {}
+    for function in module.EXPORTED:
+        hints = typing.get_type_hints(function, include_extras=True).values()
+        for_states = any(_is_static(hint) or hint == kernel_language.State for hint in hints)
+        if for_states == (words is not None):
+            found[function.__name__] = function
+    return found
 
 
-def text_of(module: ModuleType, static: Mapping[str, int]) -> str:
-    """The LLVM IR of a module's exported kernels. static: values of their static parameters, by name."""
+def text_of(module: ModuleType, words: int | None) -> str:
+    """The LLVM IR of a module's exported kernels."""
     from reassure.checkers.native.kernel_translator import Translator
 
     translator = Translator()
-    for name, function in exported(module).items():
-        translator.export(function, name, static)
+    for name, function in exported(module, words).items():
+        translator.export(function, name, {} if words is None else {"words": words})
     return translator.text()
 
 
-def _prototype(function: FunctionType, static: tuple[tuple[str, int], ...]) -> Any:
+def _prototype(function: FunctionType, words: int | None) -> Any:
     hints = typing.get_type_hints(function, include_extras=True)
     kinds: list[Any] = []
     for name in function.__code__.co_varnames[: function.__code__.co_argcount]:
-        if _is_static(hints[name]):
-            continue
-        count = dict(static)["words"] if hints[name] == kernel_language.State else 1
-        kinds += [ctypes.c_int64] * count  # an address is an integer of eight bytes
+        if not _is_static(hints[name]):
+            count = words or 0 if hints[name] == kernel_language.State else 1
+            kinds += [ctypes.c_int64] * count  # an address is an integer of eight bytes
     result = None if hints["return"] is type(None) else ctypes.c_int64
     return ctypes.CFUNCTYPE(result, *kinds)
 
 
-def _sources(module: ModuleType) -> list[str]:
-    """The text of everything that a module's kernels are made from: their modules, this one and the translator."""
-    package = __name__.rpartition(".")[0]
-    names = {f"{package}.{name}" for name in TRANSLATOR} | {m.__name__ for m in _used(module, set())}
-    return [_source(name) for name in sorted(names)]
+def _made_from(module: ModuleType) -> list[str]:
+    """Everything that a module's kernels are made from: the text of their modules and of the translator, and the values
+    of constants, which may be other modules'."""
+    package, used = __name__.rpartition(".")[0], list(_used(module, set()))
+    names = {f"{package}.{name}" for name in TRANSLATOR} | {m.__name__ for m in used}
+    constants = [(m.__name__, name, x) for m in used for name, x in vars(m).items() if isinstance(x, int)]
+    return [repr(sorted(constants)), *(_source(name) for name in sorted(names))]
 
 
 def _source(name: str) -> str:
