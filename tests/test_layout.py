@@ -33,7 +33,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "native": ("base", "encoding", "traces", "reference"),
     "symbolic": ("base", "encoding", "traces", "native"),
     "spark": ("base", "encoding", "traces", "native"),
-    "kafka": ("base", "traces"),
+    "kafka": ("base", "encoding", "traces", "native"),
     "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
     "api.py": ("base", "check.py"),
     "evidence": ("base", "traces", "check.py"),

@@ -11,13 +11,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.kafka.releases import Release
 from reassure.checkers.kafka.words import Command, ControllerState, Kind, Request, few_enough
 from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
 
 ELECTIONS = ("elect_from_elr", "elect_unclean")
 """Actions that Kafka takes within the unfencing of a broker; a model may take them on their own, later."""
@@ -58,7 +61,7 @@ COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
     "shut_down_uncleanly": _of_broker(Kind.RESTART_UNCLEANLY),
     "restart_cleanly": _of_broker(Kind.RESTART_CLEANLY),
     "shut_down_in_control": _of_broker(Kind.CONTROLLED_SHUTDOWN),
-    "elect_from_elr": _of_broker(Kind.ELECT_LEADERLESS),
+    "elect_from_elr": _plain(Kind.ELECT_LEADERLESS),
     "elect_unclean": _plain(Kind.MAYBE_ELECT_UNCLEAN),
     "elect_preferred": _plain(Kind.ELECT_PREFERRED),
     "balance": _plain(Kind.BALANCE),
@@ -139,3 +142,18 @@ def _parameter(value: Any) -> str:
         members = ", ".join(str(int(b)) for b in sorted(value.isr))
         return f"from {int(value.source)}, ISR {{{members}}}, epochs {value.leader_epoch} and {value.partition_epoch}"
     return str(int(value)) if isinstance(value, int) else str(value)
+
+
+def release_setting(model: str, pairs: list[str], wanted: Release) -> list[str]:
+    """The settings with the rules of a release, if the model has `release` to set and it is not set already.
+
+    Its values are releases, 4.3 standing for 4.3.0 and every 4.3.x.
+    """
+    hint = hints_of(load(model).config).get("release")
+    if hint is None or any(pair.partition("=")[0] == "release" for pair in pairs):
+        return pairs
+    known = [str(member.value) for member in hint] if isinstance(hint, type) and issubclass(hint, Enum) else []
+    fitting = [value for value in known if f"{wanted.version}.".startswith(f"{value}.")]
+    if not fitting:
+        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {wanted.version}; it has {', '.join(known)}")
+    return [*pairs, f"release={max(fitting, key=len)}"]

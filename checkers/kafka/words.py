@@ -68,7 +68,7 @@ class Kind(IntEnum):
     MAYBE_ELECT_UNCLEAN = 12
     BALANCE = 13
     ELECT_LEADERLESS = 14
-    """What unfencing does after the unfencing, for a broker that is not fenced."""
+    """The election that unfencing brings, when it is of some broker that is not fenced."""
 
 
 BROKER_EVENTS = frozenset({Kind.FENCE, Kind.UNFENCE, Kind.CONTROLLED_SHUTDOWN})

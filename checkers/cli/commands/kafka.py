@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration
+from reassure.checkers.base.argument_types import duration, positive
+from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.cli.files import read_trace
-from reassure.checkers.cli.parser import note
+from reassure.checkers.base.model_loader import config_values
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import error_record
+from reassure.checkers.cli.files import name_traces, outputs_must_be_writable, read_trace
+from reassure.checkers.cli.parser import model_argument, note, output_options
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
-from reassure.checkers.kafka.driver import Driver
-from reassure.checkers.kafka.model_view import ModelView
+from reassure.checkers.kafka.conform import Conformance, conform
+from reassure.checkers.kafka.driver import Driver, JvmLost
+from reassure.checkers.kafka.model_steps import NativeSteps
+from reassure.checkers.kafka.model_view import ModelView, release_setting
 from reassure.checkers.kafka.releases import LATEST, RELEASES, Release, release
 from reassure.checkers.kafka.replay import ControllerTrace, controller_trace, replayed
-from reassure.checkers.kafka.report import report_accepted, report_difference, say
+from reassure.checkers.kafka.report import (
+    conformance_record,
+    report_accepted,
+    report_conformance,
+    report_difference,
+    say,
+)
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import to_itf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     replaying.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     _release_option(replaying)
 
+    conforming = actions.add_parser("conform", help="take every step of a model's controller on Kafka's, and compare")
+    model_argument(conforming)
+    _release_option(conforming)
+    conforming.add_argument("--depth", type=positive, metavar="N", help="only the first so many levels of the model")
+    output_options(conforming)
+
 
 def _release_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -46,7 +68,7 @@ def _release_option(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Carries out one of the actions."""
-    return {"fetch": run_fetch, "replay": run_replay}[args.action](args, console)
+    return ACTIONS[args.action](args, console)
 
 
 def _releases(given: list[str], default: Release = LATEST) -> list[Release]:
@@ -94,3 +116,53 @@ def _controller_trace(args: argparse.Namespace) -> ControllerTrace:
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
     return controller_trace(trace, ModelView(bound))
+
+
+def run_conform(args: argparse.Namespace, console: Console) -> Exit:
+    """Compares the model with each release, under that release's rules if the model has them."""
+    outputs_must_be_writable(args)
+    codes, records = [Exit.OK], []
+    for wanted in _releases(args.release):
+        progress = Progress(quiet=args.quiet)
+        try:
+            bound, lowered, sha = prepare(args.model, release_setting(args.model, args.set, wanted))
+            view = ModelView(bound)
+            source = NativeSteps(bound, lowered, view, args.depth)
+            with Driver(fetch(wanted)) as driver:
+                found = conform(source, view, driver, progress)
+        except JvmLost as lost:
+            note(f"reassure: {lost}")
+            codes.append(lost.code)
+            continue
+        finally:
+            progress.done()
+        report_conformance(found, source, bound.model.name, console)
+        codes.append(Exit.OK if found.steps == found.agree else Exit.DISAGREE)
+        if not found.steps:
+            raise Failure(Exit.NOTHING, f"{bound.model.name} has no step of the controller")
+        about = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
+        records.append({**about, **conformance_record(found, source)})
+        if args.trace_dir:
+            name_traces(_write_disagreements(found, source, bound, about, args.trace_dir), console)
+    code = worst(codes)
+    if args.json:
+        record = error_record(code, "every step was compared", args.model, "")
+        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
+    return code
+
+
+def _write_disagreements(
+    found: Conformance, source: NativeSteps, bound: BoundModel, about: dict[str, Any], folder: Path
+) -> list[str]:
+    """A shortest trace for each group of disagreements."""
+    written = []
+    for number, group in enumerate(found.disagreements, 1):
+        trace = source.trace(group.first)
+        trace.meta = {**about, "disagrees_with": f"Kafka {found.version}", "cause": group.cause}
+        path = folder / f"{bound.model.name}--kafka-{found.version}-{number}.itf.json"
+        write_atomically(path, to_itf(trace, bound))
+        written.append(str(path))
+    return written
+
+
+ACTIONS = {"fetch": run_fetch, "replay": run_replay, "conform": run_conform}

@@ -438,6 +438,8 @@ public final class ControllerDriver {
                 return !now.isFenced(id) && !now.isShuttingDown(id);
             case Command.RESTART_CLEANLY:
                 return release.detectsCleanShutdown();
+            case Command.ELECT_LEADERLESS:
+                return someUnfenced() != 0;
             default:
                 return true;
         }
@@ -458,8 +460,10 @@ public final class ControllerDriver {
                 replication.handleBrokerFenced(id, records);
                 return Errors.NONE;
             case Command.UNFENCE:
-            case Command.ELECT_LEADERLESS:
                 replication.handleBrokerUnfenced(id, epochOf(id), records);
+                return Errors.NONE;
+            case Command.ELECT_LEADERLESS:
+                replication.handleBrokerUnfenced(someUnfenced(), epochOf(someUnfenced()), records);
                 return Errors.NONE;
             case Command.CONTROLLED_SHUTDOWN:
                 replication.handleBrokerInControlledShutdown(id, epochOf(id), records);
@@ -481,6 +485,16 @@ public final class ControllerDriver {
             default:
                 throw new IllegalStateException("no command " + command.kind());
         }
+    }
+
+    /** The first broker that is not fenced; 0 if there is none. */
+    private int someUnfenced() {
+        for (int id = 1; id <= brokers; id++) {
+            if (!now.isFenced(id)) {
+                return id;
+            }
+        }
+        return 0;
     }
 
     private long epochOf(int id) {

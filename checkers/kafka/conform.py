@@ -1,0 +1,111 @@
+"""Every step that a model lets the controller take, taken by Kafka's own controller: where do they disagree?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.model_steps import ModelStep, StepSource
+from reassure.checkers.kafka.model_view import ModelView, call_text
+from reassure.checkers.kafka.replay import Difference, TraceCommand
+from reassure.checkers.kafka.words import answer_of, packed, unpacked
+
+BATCH = 2048
+
+
+@dataclass
+class ActionCount:
+    """steps: kinds of steps that were taken on Kafka's controller."""
+
+    steps: int = 0
+    agree: int = 0
+
+
+@dataclass
+class Disagreement:
+    """Steps that Kafka takes otherwise in the same way. first: the one that is reached soonest."""
+
+    cause: str
+    count: int
+    first: ModelStep
+    difference: Difference
+
+
+@dataclass
+class Conformance:
+    """What came of comparing a model with a release."""
+
+    version: str
+    actions: dict[str, ActionCount] = field(default_factory=dict)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        return sum(count.steps for count in self.actions.values())
+
+    @property
+    def agree(self) -> int:
+        return sum(count.agree for count in self.actions.values())
+
+
+def conform(source: StepSource, view: ModelView, driver: Driver, progress: Progress) -> Conformance:
+    """Executes each kind of step; the disagreements grouped by what differs, the most frequent first."""
+    found = Conformance(driver.release.version)
+    groups: dict[tuple[str, ...], Disagreement] = {}
+    driver.begin(view.brokers, view.min_isr, view.replicas_of_partition_zero)
+    steps = source.steps(progress)
+    while batch := list(islice(steps, BATCH)):
+        for step, difference in _compared(batch, view, driver):
+            count = found.actions.setdefault(step.action, ActionCount())
+            count.steps += 1
+            if difference is None:
+                count.agree += 1
+                continue
+            key = (step.action, str(difference.answer), *(name for name, _, _ in difference.rows()))
+            if key in groups:
+                groups[key].count += 1
+            else:
+                groups[key] = Disagreement(_cause(step, difference), 1, step, difference)
+    found.disagreements = sorted(groups.values(), key=lambda group: -group.count)
+    for group in found.disagreements:
+        group.difference = _described(group, driver)
+    return found
+
+
+def _compared(batch: list[ModelStep], view: ModelView, driver: Driver) -> Iterator[tuple[ModelStep, Difference | None]]:
+    """Each step with how Kafka takes it otherwise, if it does."""
+    rows = [[*packed(view.state(step.before)), *step.command.words(set_state=True)] for step in batch]
+    answers = driver.steps(np.array(rows, np.int64)).tolist()
+    for step, (state, epochs, incarnations, word) in zip(batch, answers, strict=True):
+        expected, answer = view.expected(step.before, step.action, step.params, step.after), answer_of(word)
+        told = not answer.thrown and expected.error in (None, answer.error)
+        same = (state, epochs, incarnations) == packed(expected.state)
+        if not same and step.action == "unfence":  # Kafka elects at once what the model may elect later
+            same = (state, epochs, incarnations) in map(packed, view.elected(step.after))
+        if same and told:
+            yield step, None
+            continue
+        text = call_text(step.action, step.params)
+        before = view.state(step.before)
+        command = TraceCommand(step.level, text, step.command, before, expected.state, expected.error)
+        yield step, Difference(command, unpacked(state, epochs, incarnations, view.brokers), answer, "")
+
+
+def _cause(step: ModelStep, difference: Difference) -> str:
+    """A disagreement in a line: the action, Kafka's answer if it is none of the usual, and the fields that differ."""
+    fields = ", ".join(name for name, _, _ in difference.rows() if name != "answer")
+    unusual = difference.answer.thrown or difference.answer.error != (difference.step.error or "NONE")
+    answer = f"Kafka answers {difference.answer}" if unusual else ""
+    return f"{step.action}: {'; '.join(part for part in (answer, fields) if part)}"
+
+
+def _described(group: Disagreement, driver: Driver) -> Difference:
+    """The group's first step again, with Kafka's own words."""
+    d = group.difference
+    _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
+    return Difference(d.step, d.state, d.answer, records)

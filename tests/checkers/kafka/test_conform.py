@@ -1,0 +1,97 @@
+"""Every step of a model's controller beside Kafka's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.conform import conform
+from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.model_steps import NativeSteps
+from reassure.checkers.kafka.model_view import ModelView
+from reassure.checkers.kafka.words import packed
+from reassure.spec.semantics.interpreter import Clipped
+from tests.helpers.kafka_jars import VERSIONS, class_path
+
+SMALL = ["brokers=2", "admin_requests=1"]
+
+
+def source_of(pairs: list[str], model: str = "kraft_kafka") -> tuple[NativeSteps, ModelView]:
+    bound, lowered, _ = prepare(model, pairs)
+    view = ModelView(bound)
+    return NativeSteps(bound, lowered, view), view
+
+
+def test_the_kernels_steps_are_those_of_plain_python() -> None:
+    source, view = source_of(SMALL)
+    bound = source.bound
+    found = {
+        (packed(view.state(s.before)), s.command, packed(view.state(s.after)))
+        for s in source.steps(Progress(quiet=True))
+    }
+    frontier = [s for _, _, s in bound.initial_states()]
+    seen, wanted, transitions = set(frontier), set(), 0
+    while frontier:
+        after = []
+        for state in frontier:
+            for step in bound.steps(state):
+                assert not isinstance(step.after, Clipped)
+                command = view.command(state, step.action.name, step.params, step.after)
+                if command is not None:
+                    transitions += 1
+                    wanted.add((packed(view.state(state)), command, packed(view.state(step.after))))
+                if step.after not in seen:
+                    seen.add(step.after)
+                    after.append(step.after)
+        frontier = after
+    assert found == wanted and len(wanted) > 100
+    assert source.states == len(seen) and sum(source.transitions.values()) == transitions
+
+
+def test_traces_to_steps_are_runs_of_the_model() -> None:
+    source, _ = source_of(SMALL)
+    steps = list(source.steps(Progress(quiet=True)))
+    for step in (steps[0], steps[len(steps) // 2], steps[-1]):
+        trace = source.trace(step)  # which replays it
+        assert len(trace) == step.level + 1 and trace.states[-1] == step.after
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_table_adds_up(version: str) -> None:
+    source, view = source_of(SMALL)
+    with Driver(class_path(version)) as driver:
+        found = conform(source, view, driver, Progress(quiet=True))
+    assert found.steps == len(list(source_of(SMALL)[0].steps(Progress(quiet=True))))
+    assert found.steps - found.agree == sum(group.count for group in found.disagreements)
+    assert found.actions["alter_partition"].agree > 50
+
+
+def test_a_wrong_rule_is_found_with_a_shortest_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The description's rules are not Kafka's: a target below MinISR does complete there."""
+    class_path("4.4.0")
+    record = tmp_path / "record.json"
+    options = ["--release", "4.4.0", "--json", str(record), "--trace-dir", str(tmp_path), "--quiet"]
+    code = main(["kafka", "conform", "kraft", "--set", "brokers=2", "--set", "unclean=off", "--depth", "3", *options])
+    assert code == Exit.DISAGREE.value == 19
+    said = capsys.readouterr().out
+    assert "start({1}, 1)" in said and "disagrees with Kafka 4.4.0" in said
+    data = json.loads(record.read_text())
+    assert data["verdict"] == "engine-disagreement"
+    (release,) = data["releases"]
+    assert release["release"] == "4.4.0" and release["disagreements"]
+    assert sum(a["agree"] for a in release["actions"].values()) > 0
+    traces = sorted(tmp_path.glob("kraft--kafka-4.4.0-*.itf.json"))
+    assert len(traces) == len(release["disagreements"])
+    assert main(["replay", str(traces[0])]) == Exit.OK.value
+    assert main(["kafka", "replay", str(traces[0]), "--release", "4.4.0"]) == Exit.TRACE.value
+
+
+def test_a_model_without_a_controller_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka", "conform", "die_hard"]) == Exit.USAGE.value
+    assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
