@@ -44,9 +44,7 @@ def _compiled(work: Callable[[], CheckResult]) -> CheckResult:
 def _native(
     bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
 ) -> CheckResult:
-    from reassure.checkers.native import (
-        engine as native,  # Numba takes a while to import, and only some engines need it
-    )
+    from reassure.checkers.native import engine as native  # imports LLVM and numpy, which only some engines need
 
     return _compiled(lambda: native.check(bound, lowered, options, verdict, progress))
 

@@ -277,8 +277,8 @@ def failed(error: BaseException) -> str:
     if place:
         said = f"{place[2]}: {place[1]}"
     said = re.sub(r"^OSError: (\[Errno \d+\] )?", "", said)
-    if found := re.search(r"ModuleNotFoundError: No module named '(numba|llvmlite|numpy|pyarrow)'", said):
-        said = f"the executors' Python has no {found[1]}; PYSPARK_PYTHON names one that has numba, numpy and pyarrow"
+    if found := re.search(r"ModuleNotFoundError: No module named '(llvmlite|numpy|pyarrow)'", said):
+        said = f"the executors' Python has no {found[1]}; PYSPARK_PYTHON names one that has llvmlite, numpy and pyarrow"
     elif found := re.search(r"PYTHON_VERSION_MISMATCH\].*?(\d+\.\d+).*?(\d+\.\d+)", text):
         said = f"the executors have Python {found[1]} and this is {found[2]}; PYSPARK_PYTHON names theirs"
     elif found := re.search(r'Cannot run program "([^"]+)"', text):

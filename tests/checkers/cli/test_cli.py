@@ -206,7 +206,7 @@ def test_a_file_that_ends_the_interpreter_is_no_pass(tmp_path: Path, capsys: pyt
     assert (code, "SystemExit" in err) == (150, True), err
 
 
-@pytest.mark.parametrize("name", ["json.py", "numba.py", "queue.py", "core.py", "my.idea.py", "my-idea.py"])
+@pytest.mark.parametrize("name", ["json.py", "llvmlite.py", "queue.py", "core.py", "my.idea.py", "my-idea.py"])
 def test_a_model_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also that of a module: neither takes the place of the other."""
     (tmp_path / name).write_text(SMALL)

@@ -225,7 +225,7 @@ def test_tasks_that_fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     [
         (
             "x\nModuleNotFoundError: No module named 'numpy'\n\n\tat org.apache",
-            "the executors' Python has no numpy; PYSPARK_PYTHON names one that has numba, numpy and pyarrow",
+            "the executors' Python has no numpy; PYSPARK_PYTHON names one that has llvmlite, numpy and pyarrow",
         ),
         ("x\nOSError: [Errno 28] No space left on device: '/a b'\n\n\tat org", "/a b: No space left on device"),
         (
