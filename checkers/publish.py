@@ -23,7 +23,7 @@ from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyS
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import run
 from reassure.checkers.cli.main import main as command
-from reassure.checkers.evidence import gate, ledger
+from reassure.checkers.evidence import gate, ledger, verdicts
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass
-class Result:
+class GateRun:
     """One check of the gate, run."""
 
     check: gate.Check
@@ -50,18 +50,18 @@ class Result:
         return trace_stem(self.verdict.model, self.check.asked.set, finding.name)
 
 
-def results(path: Path = ROOT / "gate.toml", first_only: bool = False) -> list[Result]:
+def results(path: Path = ROOT / "gate.toml", first_only: bool = False) -> list[GateRun]:
     """Every check of the gate, or the first one of each model, run with the engine it names."""
-    found: list[Result] = []
+    found: list[GateRun] = []
     for check in gate.read(path, None):
         if first_only and check.asked.model in {r.check.asked.model for r in found}:
             continue
         verdict, bound = run(check.asked, Progress())
-        found.append(Result(check, verdict, bound))
+        found.append(GateRun(check, verdict, bound))
     return found
 
 
-def files(ran: list[Result]) -> dict[Path, str]:
+def files(ran: list[GateRun]) -> dict[Path, str]:
     """Everything that is generated, by path."""
     made: dict[Path, str] = {}
     folder = ROOT / "counterexamples"
@@ -76,7 +76,7 @@ def files(ran: list[Result]) -> dict[Path, str]:
     return made
 
 
-def traces_of_checks(ran: list[Result], made: dict[Path, str]) -> list[tuple[str, ...]]:
+def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[tuple[str, ...]]:
     """Adds the counterexamples of the gate's checks; the rows of the index for them."""
     folder = ROOT / "counterexamples"
     rows: list[tuple[str, ...]] = []
@@ -92,17 +92,17 @@ def traces_of_checks(ran: list[Result], made: dict[Path, str]) -> list[tuple[str
     return rows
 
 
-def verdict_rows(ran: list[Result]) -> list[str]:
+def verdict_rows(ran: list[GateRun]) -> list[str]:
     """The lines of the table of models, without its head."""
     return _verdicts(ran).splitlines()[2:]
 
 
-def entries() -> list[ledger.Entry]:
+def entries() -> list[verdicts.Entry]:
     """Every claim with what the ledger says."""
-    return ledger.entries(claims.read(), ledger.read())
+    return verdicts.entries(claims.read(), ledger.read())
 
 
-def traces_of_claims(found: list[ledger.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
+def traces_of_claims(found: list[verdicts.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
     """Adds the traces of claims that no check of the gate gives; the rows of the index for them."""
     rows: list[tuple[str, ...]] = []
     for answer in (a for e in found for a in e.answers):
@@ -110,15 +110,15 @@ def traces_of_claims(found: list[ledger.Entry], made: dict[Path, str]) -> list[t
             if path in made or not path.is_file():
                 continue
             told = path.with_name(path.name.replace(".itf.json", ".md"))
-            trace, bound = ledger.story_of(answer, name)
+            trace, bound = verdicts.trace_of(answer, name)
             made[path] = path.read_text(encoding="utf-8")
             made[told] = story.markdown(trace, bound)
             link = f"[{len(trace)} states]({told.name})"
-            rows.append((answer.work.subject, " ".join(answer.work.pairs), name, link))
+            rows.append((answer.run.subject, " ".join(answer.run.settings), name, link))
     return rows
 
 
-def claims_section(found: list[ledger.Entry]) -> str:
+def claims_section(found: list[verdicts.Entry]) -> str:
     """The claims and the table of shared promises, for the page of models."""
     table = ledger_page.markdown_table(found)
     return (
@@ -143,7 +143,7 @@ def _index(rows: Sequence[tuple[str, ...]]) -> str:
     )
 
 
-def _verdicts(ran: list[Result]) -> str:
+def _verdicts(ran: list[GateRun]) -> str:
     rows = []
     for r in ran:
         s = r.verdict.stats
@@ -163,7 +163,7 @@ def _verdicts(ran: list[Result]) -> str:
     return _table(("model", "configuration", "verdict", "violated", "distinct", "generated", "depth"), rows)
 
 
-def _models(ran: list[Result]) -> str:
+def _models(ran: list[GateRun]) -> str:
     lines = [
         "# Models",
         "",

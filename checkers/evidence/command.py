@@ -11,8 +11,8 @@ from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.evidence import ledger
-from reassure.checkers.evidence import pages as ledger_page
+from reassure.checkers.evidence import ledger, pages, verdicts
+from reassure.checkers.evidence.refresh import refresh
 from reassure.spec import claims
 
 
@@ -22,7 +22,7 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
         every = claims.read()
     except claims.ClaimError as error:
         raise Failure(Exit.USAGE, str(error)) from None
-    wanted = [ledger.TABLE] if args.table else args.claim
+    wanted = [verdicts.TABLE] if args.table else args.claim
     if unknown := set(wanted) - {c.id for c in every}:
         has = ", ".join(c.id for c in every) or "none"
         raise Failure(Exit.USAGE, f"no claim {min(unknown)}; there are {has}")
@@ -33,28 +33,29 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
         _must_be_writable()
         progress = Progress()
         try:
-            ledger.refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
+            refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
         finally:
             progress.done()
-    found = ledger.entries(chosen, ledger.read())
-    code = args.found = ledger.exit_code(found)
+    found = verdicts.entries(chosen, ledger.read())
+    code = args.found = verdicts.exit_code(found)
     if args.json:
         head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
-        write_record(args.json, {**head, **ledger_page.data(found)})
+        write_record(args.json, {**head, **pages.data(found)})
     if args.format == "html":
-        sys.stdout.write(ledger_page.page(found))
+        sys.stdout.write(pages.page(found))
     elif args.format == "md":
-        sys.stdout.write("" if args.table else ledger_page.markdown(found) + "\n")
-        sys.stdout.write(ledger_page.markdown_table(found))
+        sys.stdout.write("" if args.table else pages.markdown(found) + "\n")
+        sys.stdout.write(pages.markdown_table(found))
     else:
         if not args.table:
-            ledger_page.tell(found, console)
-        ledger_page.tell_table(found, console)
-        ledger_page.tell_counts(found, console)
+            pages.tell(found, console)
+        pages.tell_table(found, console)
+        pages.tell_counts(found, console)
     return code
 
 
 def _must_be_writable() -> None:
     """The ledger belongs to a checkout: an installed package is never written into."""
-    if ledger.PATH == ledger.INSTALLED and not (home().resolve().parent / "pyproject.toml").is_file():
+    of_the_project = ledger.LedgerPaths.of_the_project() == ledger.PATHS
+    if of_the_project and not (home().resolve().parent / "pyproject.toml").is_file():
         raise Failure(Exit.USAGE, "claims --refresh writes the ledger of a checkout; this is an installed package")

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reassure.checkers.evidence.ledger import STANDINGS, SURE, TRACES, Answer, Entry, Result, story_of, table
+from reassure.checkers.evidence.ledger import RecordedResult
+from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table, trace_of
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.format_value import plain
@@ -37,7 +38,6 @@ TITLES = {
     "across documents": "Across the documents",
 }
 """What the documents are about; one that is not here is called by its name."""
-VERDICTS = {"not-checked": "not checked", "open": "undecided", "missing": "not run"}
 
 
 def title(document: str) -> str:
@@ -46,10 +46,6 @@ def title(document: str) -> str:
 
 def _is_file(document: str) -> bool:
     return document.endswith(".txt")
-
-
-def verdict(answer: Answer) -> str:
-    return VERDICTS.get(answer.verdict, answer.verdict)
 
 
 def remarks(answer: Answer) -> list[str]:
@@ -61,25 +57,25 @@ def remarks(answer: Answer) -> list[str]:
 
 def source(answer: Answer, whole: bool = True) -> str:
     """The function, or the model with its configuration: the whole of it, or what is not as it comes."""
-    pairs = [f"{k}={v}" for k, v in answer.record.config.items()] if whole and answer.record else answer.work.pairs
-    return f"{answer.work.subject} ({', '.join(pairs)})" if pairs else answer.work.subject
+    pairs = [f"{k}={v}" for k, v in answer.record.config.items()] if whole and answer.record else answer.run.settings
+    return f"{answer.run.subject} ({', '.join(pairs)})" if pairs else answer.run.subject
 
 
 def standing(entry: Entry) -> str:
     """How a claim stands; where readings differ, how many say what."""
-    text = STANDINGS[entry.standing]
-    if entry.standing != "ambiguous":
+    text = entry.standing.words
+    if entry.standing is not Standing.AMBIGUOUS:
         return text
-    good = sum(a.verdict == "holds" for a in entry.answers)
+    good = sum(a.verdict is ReadingVerdict.HOLDS for a in entry.answers)
     return f"{text}, {good} of {len(entry.answers)} hold{'s' * (good == 1)}"
 
 
 def relative(path: Path) -> str:
     """The path of a trace from the folder that has the traces' folder."""
-    return f"{TRACES.name}/{path.name}"
+    return f"{path.parent.name}/{path.name}"
 
 
-def cell(answer: Answer, found: Result | None) -> str:
+def cell(answer: Answer, found: RecordedResult | None) -> str:
     """A cell of the table of shared promises: never empty."""
     if found is None:
         return answer.stale or "has none"  # such as limits: holding for want of any would be no verdict
@@ -88,9 +84,9 @@ def cell(answer: Answer, found: Result | None) -> str:
     return f"{word}, {found.states} states" if found.status == "violated" else word
 
 
-def counts(found: list[Entry]) -> list[tuple[str, int]]:
-    """How many claims stand how, as (key of STANDINGS, number)."""
-    return [(key, n) for key in STANDINGS if (n := sum(e.standing == key for e in found))]
+def counts(found: list[Entry]) -> list[tuple[Standing, int]]:
+    """How many claims stand how."""
+    return [(standing, n) for standing in Standing if (n := sum(e.standing is standing for e in found))]
 
 
 # -- text -------------------------------------------------------------------------------------------------
@@ -107,11 +103,13 @@ def tell(found: list[Entry], console: Console) -> None:
         console.print(Text(f"    {claim.statement}"), soft_wrap=True)
         for answer in entry.answers:
             row = Text(f"    {answer.reading.name}: ", style="bold")
-            row.append(verdict(answer), style=STYLES[answer.verdict])
+            row.append(answer.verdict.words, style=STYLES[answer.verdict])
             row.append(f"  {source(answer)}", style="dim")
             console.print(row, soft_wrap=True)
             lines = [", ".join(answer.reading.properties), answer.strength(), answer.reading.note]
-            lines += [f"trace: {relative(p)}" for p in answer.traces.values() if answer.verdict == "violated"]
+            lines += [
+                f"trace: {relative(p)}" for p in answer.traces.values() if answer.verdict is ReadingVerdict.VIOLATED
+            ]
             for line in filter(None, lines):
                 console.print(Text(f"        {line}", style="dim"), soft_wrap=True)
             for line in remarks(answer):
@@ -130,14 +128,14 @@ def tell_table(found: list[Entry], console: Console) -> None:
         console.print(Text(f"    {matters(promise.doc)}", style="italic"), soft_wrap=True)
         for answer, cells in rows:
             row = Text(f"    {answer.reading.name:{width}}  ")
-            good = cells[i] is not None and getattr(cells[i], "status", "") in SURE
+            good = cells[i] is not None and getattr(cells[i], "status", "") in ESTABLISHED
             row.append(cell(answer, cells[i]), style="green" if good else "bold red" if cells[i] else "yellow")
             console.print(row, soft_wrap=True)
     console.print()
 
 
 def tell_counts(found: list[Entry], console: Console) -> None:
-    parts = [f"{n} {STANDINGS[key]}" for key, n in counts(found)]
+    parts = [f"{n} {key.words}" for key, n in counts(found)]
     console.print(
         Text(f"{len(found)} claim{'s' * (len(found) != 1)}: {', '.join(parts)}", style="bold"), soft_wrap=True
     )
@@ -178,10 +176,10 @@ def _bar(text: str) -> str:
 
 
 def _verdict_of(answer: Answer, to: Path | None) -> str:
-    word = f"**{verdict(answer)}**" if answer.verdict == "violated" else verdict(answer)
+    word = f"**{answer.verdict.words}**" if answer.verdict is ReadingVerdict.VIOLATED else answer.verdict.words
     text = f"{word}; {_bar(answer.strength())}" if answer.record is not None else f"{word}: {answer.stale}"
-    if answer.verdict == "violated":
-        folder = to or TRACES.parent
+    if answer.verdict is ReadingVerdict.VIOLATED:
+        folder = to or answer.paths.traces.parent
         for name, path in answer.traces.items():
             link = os.path.relpath(path, folder).replace(os.sep, "/").replace(".itf.json", ".md")
             text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
@@ -221,7 +219,7 @@ def data(found: list[Entry]) -> dict[str, Any]:
         "table": {
             "promises": [p.name for p in PROMISES],
             "protocols": [
-                {"protocol": a.reading.name, "model": a.work.subject, "cells": [cell(a, c) for c in cells]}
+                {"protocol": a.reading.name, "model": a.run.subject, "cells": [cell(a, c) for c in cells]}
                 for a, cells in rows
             ],
         },
@@ -232,9 +230,9 @@ def _reading(answer: Answer) -> dict[str, Any]:
     record = answer.record
     return {
         "name": answer.reading.name,
-        "method": answer.work.method,
-        "subject": answer.work.subject,
-        "set": list(answer.work.pairs),
+        "method": answer.run.method,
+        "subject": answer.run.subject,
+        "set": list(answer.run.settings),
         "verdict": answer.verdict,
         "expect": answer.reading.expect,
         "strength": answer.strength(),
@@ -305,7 +303,7 @@ def tag(key: str, text: str) -> str:
 def page(found: list[Entry]) -> str:
     """The whole ledger as one page."""
     documents = list(dict.fromkeys(e.claim.document for e in found))
-    tally = "".join(f"<li><b>{n}</b> {html.escape(STANDINGS[key])}</li>" for key, n in counts(found))
+    tally = "".join(f"<li><b>{n}</b> {html.escape(key.words)}</li>" for key, n in counts(found))
     links = "".join(_contents(d, [e for e in found if e.claim.document == d]) for d in documents)
     rows = table(found)
     links += '<li><a href="#promises">One table: every protocol, every shared promise</a></li>' if rows else ""
@@ -358,13 +356,13 @@ def _article(entry: Entry) -> str:
 def _html_reading(answer: Answer) -> str:
     lines = [
         f'<div class="reading"><p><strong>{html.escape(answer.reading.name)}</strong> '
-        f"{tag(answer.verdict, verdict(answer))} {html.escape(answer.strength())}</p>"
+        f"{tag(answer.verdict, answer.verdict.words)} {html.escape(answer.strength())}</p>"
     ]
     if answer.reading.note:
         lines.append(f"<p>{html.escape(answer.reading.note)}</p>")
     lines += [f"<p>{tag('refuted', remark)}</p>" for remark in remarks(answer)]
     names = ", ".join(f"<code>{html.escape(p)}</code>" for p in answer.reading.properties)
-    how = f"{answer.work.method}: <code>{html.escape(source(answer))}</code>"
+    how = f"{answer.run.method}: <code>{html.escape(source(answer))}</code>"
     lines.append(f'<p class="soft">{how}{"; " if names else ""}{names}</p>')
     for name, path in answer.traces.items():
         if path.is_file():
@@ -373,8 +371,8 @@ def _html_reading(answer: Answer) -> str:
 
 
 def _story(answer: Answer, name: str) -> str:
-    trace, bound = story_of(answer, name)
-    what = "How it falls" if answer.verdict == "violated" else "How it is reached"
+    trace, bound = trace_of(answer, name)
+    what = "How it falls" if answer.verdict is ReadingVerdict.VIOLATED else "How it is reached"
     steps = len(trace) - 1
     why = "".join(f"{html.escape(line)}\n" for line in reasons(trace, bound))
     first = "".join(
@@ -405,7 +403,7 @@ def _step(trace: Trace, i: int) -> str:
     return f"<li><strong>{html.escape(step.actor)}</strong>: <code>{html.escape(story.call(step))}</code>{told}</li>"
 
 
-def _promises(rows: list[tuple[Answer, list[Result | None]]]) -> str:
+def _promises(rows: list[tuple[Answer, list[RecordedResult | None]]]) -> str:
     if not rows:
         return ""
     head = "".join(f'<th scope="col"><code>{html.escape(p.name)}</code></th>' for p in PROMISES)
@@ -413,7 +411,7 @@ def _promises(rows: list[tuple[Answer, list[Result | None]]]) -> str:
     for answer, cells in rows:
         inner = ""
         for found in cells:
-            key = "missing" if found is None else "holds" if found.status in SURE else "violated"
+            key = "missing" if found is None else "holds" if found.status in ESTABLISHED else "violated"
             inner += f"<td>{tag(key, cell(answer, found))}</td>"
         lines.append(f'<tr><th scope="row">{html.escape(answer.reading.name)}</th>{inner}</tr>')
     notes = "".join(f"<li><code>{html.escape(p.name)}</code>: {html.escape(matters(p.doc))}</li>" for p in PROMISES)

@@ -21,17 +21,17 @@ TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
 
 
 @pytest.fixture(scope="module")
-def ran() -> list[evidence.Result]:
+def ran() -> list[evidence.GateRun]:
     """The first check of each model: all of them take six minutes, most of it to compile."""
     return evidence.results(first_only=True)
 
 
-def test_the_gate_is_met(ran: list[evidence.Result]) -> None:
+def test_the_gate_is_met(ran: list[evidence.GateRun]) -> None:
     for result in ran:
         assert evidence.gate.judge(result.check, result.verdict) == [], result.check.name
 
 
-def test_what_is_published_is_what_the_checks_give(ran: list[evidence.Result]) -> None:
+def test_what_is_published_is_what_the_checks_give(ran: list[evidence.GateRun]) -> None:
     """Rows of the tables, traces and stories, of the checks that were run."""
     table = evidence.verdict_rows(ran)
     for page in (ROOT / "README.md", ROOT / "models" / "README.md"):
@@ -64,7 +64,7 @@ def test_nothing_that_is_generated_is_stale() -> None:
     assert stale == [], "run `python -m reassure.checkers.publish`"
 
 
-def test_the_engines_agree_on_what_is_published(ran: list[evidence.Result]) -> None:
+def test_the_engines_agree_on_what_is_published(ran: list[evidence.GateRun]) -> None:
     """The runs of the table were native; the small ones again with plain Python."""
     for result in ran:
         if result.verdict.stats.generated < 10_000:
@@ -75,7 +75,7 @@ def test_the_engines_agree_on_what_is_published(ran: list[evidence.Result]) -> N
             assert plain.stats.generated == result.verdict.stats.generated
 
 
-def test_the_ledger_says_what_the_gate_finds(ran: list[evidence.Result]) -> None:
+def test_the_ledger_says_what_the_gate_finds(ran: list[evidence.GateRun]) -> None:
     """Where a claim needs the same run: a verdict that changed without its record."""
     records = ledger.read().records
     compared = 0

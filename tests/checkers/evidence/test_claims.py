@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from reassure.checkers.base.model_loader import function
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence import ledger
+from reassure.checkers.evidence import command, ledger, refresh, subjects, verdicts
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
@@ -131,31 +133,26 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 NUMBERS = {"K": 14, "B": 10, "I": 6, "T": 7, "R": 7, "X": 3}
 """How many claims there are, by document."""
-COMPLETE = True
-"""Whether every document has its claims, every model of the table is there, and every reading an expectation."""
-STILL_OPEN = {"X2"}
-"""Claims that the files which are here lack, as long as not everything is here."""
 
 
 @pytest.fixture(scope="module")
-def found() -> list[ledger.Entry]:
-    return ledger.entries(claims.read(), ledger.read())
+def found() -> list[verdicts.Entry]:
+    return verdicts.entries(claims.read(), ledger.read())
 
 
-def test_every_claim_is_there(found: list[ledger.Entry]) -> None:
-    letters = NUMBERS if COMPLETE else {p.stem: NUMBERS[p.stem] for p in claims.files()}
-    wanted = {f"{letter}{n}" for letter, most in letters.items() for n in range(1, most + 1)}
-    assert {e.claim.id for e in found} - wanted == set()
-    assert wanted - {e.claim.id for e in found} <= (set() if COMPLETE else STILL_OPEN)
+def test_every_claim_is_there(found: list[verdicts.Entry]) -> None:
+    assert {e.claim.id for e in found} == {
+        f"{letter}{n}" for letter, most in NUMBERS.items() for n in range(1, most + 1)
+    }
 
 
-def test_the_ledger_is_fresh_and_says_what_is_expected(found: list[ledger.Entry]) -> None:
+def test_the_ledger_is_fresh_and_says_what_is_expected(found: list[verdicts.Entry]) -> None:
     """Fails when a model, a claim or a verdict has changed without its record: `reassure claims --refresh`."""
     wrong = []
     for entry in found:
         for answer in entry.answers:
             where = f"{entry.claim.id}, {answer.reading.name}"
-            if answer.stale and (COMPLETE or not answer.stale.endswith(" yet")):
+            if answer.stale:
                 wrong.append(f"{where}: {answer.stale}")
             if answer.differs:
                 wrong.append(f"{where}: {answer.verdict}, expected {answer.reading.expect}")
@@ -164,14 +161,14 @@ def test_the_ledger_is_fresh_and_says_what_is_expected(found: list[ledger.Entry]
     assert wrong == []
 
 
-def test_only_liveness_is_not_checked(found: list[ledger.Entry]) -> None:
+def test_only_liveness_is_not_checked(found: list[verdicts.Entry]) -> None:
     for entry in found:
         for answer in entry.answers:
             assert answer.verdict != "open", entry.claim.id
             assert answer.verdict != "not-checked" or entry.claim.liveness, entry.claim.id
 
 
-def test_functions_still_say_what_the_ledger_says(found: list[ledger.Entry]) -> None:
+def test_functions_still_say_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
     """They are quick enough to be asked each time."""
     by_cases = [a for e in found for a in e.answers if a.reading.function is not None and a.record is not None]
     assert by_cases
@@ -186,12 +183,12 @@ def test_functions_still_say_what_the_ledger_says(found: list[ledger.Entry]) -> 
         )
 
 
-def test_a_small_run_still_says_what_the_ledger_says(found: list[ledger.Entry]) -> None:
+def test_a_small_run_still_says_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
     """The engines may change without a model's text doing so."""
-    records = {a.work: a.record for e in found for a in e.answers if a.record is not None and a.work.method == "check"}
+    records = {a.run: a.record for e in found for a in e.answers if a.record is not None and a.run.method == "check"}
     wanted, record = min(records.items(), key=lambda pair: pair[1].stats["generated"])
     verdict, _ = run(
-        CheckRequest(wanted.subject, list(wanted.pairs), "reference", SearchOptions()), Progress(quiet=True)
+        CheckRequest(wanted.subject, list(wanted.settings), "reference", SearchOptions()), Progress(quiet=True)
     )
     stats = {"distinct": verdict.stats.distinct, "generated": verdict.stats.generated, "depth": verdict.stats.depth}
     assert stats == record.stats
@@ -200,7 +197,7 @@ def test_a_small_run_still_says_what_the_ledger_says(found: list[ledger.Entry]) 
     assert statuses == {name: (r.status, r.states) for name, r in record.results.items()}
 
 
-def test_every_refutation_has_its_trace(found: list[ledger.Entry]) -> None:
+def test_every_refutation_has_its_trace(found: list[verdicts.Entry]) -> None:
     """As long as the record says; that it replays, and shows what it should, tests/test_docs.py asks of all of them."""
     told = 0
     for answer in (a for e in found for a in e.answers if a.verdict == "violated" and a.reading.function is None):
@@ -212,11 +209,11 @@ def test_every_refutation_has_its_trace(found: list[ledger.Entry]) -> None:
     assert told >= 20
 
 
-def test_the_table_has_no_empty_cell(found: list[ledger.Entry]) -> None:
-    rows = ledger.table(found)
+def test_the_table_has_no_empty_cell(found: list[verdicts.Entry]) -> None:
+    rows = verdicts.table(found)
     assert len(rows) == 7
     for answer, cells in rows:
-        limited = answer.work.subject in ("batching", "batching_literal", "reassignment_classic")
+        limited = answer.run.subject in ("batching", "batching_literal", "reassignment_classic")
         names = [p.name for p in PROMISES if limited or p.name != "limits_are_kept"]
         assert list(answer.reading.properties) == names
         assert len(cells) == len(PROMISES)
@@ -228,7 +225,7 @@ def test_the_table_has_no_empty_cell(found: list[ledger.Entry]) -> None:
                 assert told == "has none"
 
 
-def test_stories_of_claims_are_not_stale(found: list[ledger.Entry]) -> None:
+def test_stories_of_claims_are_not_stale(found: list[verdicts.Entry]) -> None:
     made: dict[Path, str] = {}
     rows = evidence.traces_of_claims(found, made)
     assert len(made) == 2 * len(rows)
@@ -239,7 +236,7 @@ def test_stories_of_claims_are_not_stale(found: list[ledger.Entry]) -> None:
     assert evidence.traces_of_claims(found, dict(made)) == []
 
 
-def test_the_page_of_models_has_the_claims(found: list[ledger.Entry]) -> None:
+def test_the_page_of_models_has_the_claims(found: list[verdicts.Entry]) -> None:
     text = (Path(__file__).parents[3] / "models" / "README.md").read_text(encoding="utf-8")
     assert evidence.claims_section(found) in text, "run `python -m reassure.checkers.publish`"
 
@@ -283,10 +280,8 @@ expect = "holds"
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with claims of its own, and a ledger and traces beside them."""
     monkeypatch.setattr(claims, "FOLDER", tmp_path)
-    monkeypatch.setattr(ledger, "PATH", tmp_path / "ledger.json")
-    monkeypatch.setattr(ledger, "TRACES", tmp_path / "traces")
-    monkeypatch.setattr(ledger_page, "TRACES", tmp_path / "traces")
-    monkeypatch.setattr(ledger, "DEFAULT_ENGINE", "reference")
+    monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", tmp_path / "traces"))
+    monkeypatch.setattr(command, "refresh", partial(refresh.refresh, engine="reference"))
     (tmp_path / "K.toml").write_text(TOY, encoding="utf-8")
     return tmp_path
 
@@ -392,10 +387,10 @@ def test_an_interrupted_run_is_no_record(
 ) -> None:
     def interrupted(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
         verdict, bound = run(asked, progress)
-        verdict.stopped_because = "interrupted"
+        verdict.stopped = BY_USER
         return verdict, bound
 
-    monkeypatch.setattr(ledger, "run", interrupted)
+    monkeypatch.setattr(refresh, "run", interrupted)
     assert main(["claims", "--refresh"]) == 5
     assert "interrupted" in capsys.readouterr().err
     assert not (toys / "ledger.json").exists()
@@ -407,7 +402,7 @@ def test_a_run_that_fails_is_named(
     def failing(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
         raise Failure(Exit.MODEL, "it raises ZeroDivisionError")
 
-    monkeypatch.setattr(ledger, "run", failing)
+    monkeypatch.setattr(refresh, "run", failing)
     assert main(["claims", "--refresh", "--claim", "K1"]) == 150
     assert "check die_hard: it raises ZeroDivisionError" in capsys.readouterr().err
 
@@ -431,7 +426,8 @@ def test_a_function_that_answers_wrongly(
         return outcome
 
     (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples", "kraft.worked_examples"), encoding="utf-8")
-    monkeypatch.setattr(ledger, "function", lambda name: (call, "0" * 64))
+    for module in (refresh, subjects):
+        monkeypatch.setattr(module, "function", lambda name: (call, "0" * 64))
     assert main(["claims", "--refresh"]) == 150
     assert said in capsys.readouterr().err
 
@@ -595,7 +591,7 @@ def test_page(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "How it is reached: everybody_commits" in reader.text
 
 
-def test_the_page_of_the_project(found: list[ledger.Entry]) -> None:
+def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
     reader = read_page(ledger_page.page(found))
     for entry in found:
         assert entry.claim.id in reader.ids
@@ -605,6 +601,6 @@ def test_the_page_of_the_project(found: list[ledger.Entry]) -> None:
         assert promise.name in reader.text
 
 
-def test_every_document_has_a_title(found: list[ledger.Entry]) -> None:
+def test_every_document_has_a_title(found: list[verdicts.Entry]) -> None:
     assert {e.claim.document for e in found} <= set(ledger_page.TITLES)
     assert ledger_page.title("toys.txt") == "toys.txt"

@@ -1,0 +1,121 @@
+"""Runs what claims need and the ledger lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import function
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.trace_files import results
+from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest, run
+from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, Record, RecordedResult, read, write
+from reassure.checkers.evidence.run_spec import RunSpec
+from reassure.checkers.evidence.subjects import Subjects
+from reassure.checkers.evidence.verdicts import NOT_REACHED, REACHED, Staleness, entries
+from reassure.checkers.traces import render
+from reassure.spec import claims
+from reassure.spec.claims import Claim, Outcome
+from reassure.spec.semantics.trace import to_itf
+
+
+def refresh(chosen: list[Claim], say: Callable[[str], None], progress: Progress, engine: str = DEFAULT_ENGINE) -> None:
+    """Runs what is stale or missing for these claims, and forgets what no claim needs."""
+    everything = claims.read()
+    ledger = read()
+    subjects = Subjects()
+    needed: dict[RunSpec, set[str]] = {}
+    for reading in (r for c in everything for r in c.readings):
+        needed.setdefault(RunSpec.of(reading), set()).update(reading.properties)
+    for spec in _due(chosen, ledger):
+        if absent := subjects.of(spec).absent:
+            say(f"skipped: {spec.key} ({absent})")
+            continue
+        say(f"running: {spec.key}")
+        try:
+            record = _run(spec, sorted(needed[spec]), subjects.of(spec).sha256, progress, ledger.paths, engine)
+        except Failure as failure:
+            raise Failure(failure.code, f"{spec.key}: {failure}") from None
+        ledger.records[spec.key] = record
+        write(ledger)
+    keys = {spec.key for spec in needed}
+    ledger.records = {k: r for k, r in ledger.records.items() if k in keys}
+    named = {c.id for c in everything}
+    ledger.claims = {k: v for k, v in ledger.claims.items() if k in named} | {c.id: c.digest() for c in chosen}
+    write(ledger)
+
+
+def _due(chosen: list[Claim], ledger: Ledger) -> list[RunSpec]:
+    """What has to be run, each once, in the order of the claims."""
+    answers = [a for e in entries(chosen, ledger) for a in e.answers]
+    fresh = (None, Staleness.CLAIM_CHANGED)
+    return list(dict.fromkeys(a.run for a in answers if a.staleness not in fresh))
+
+
+def _run(spec: RunSpec, needed: list[str], sha256: str, progress: Progress, paths: LedgerPaths, engine: str) -> Record:
+    if spec.method == "enumerate":
+        return _enumerate(spec, sha256)
+    request = CheckRequest(spec.subject, list(spec.settings), engine, SearchOptions(workers=1, witness=True))
+    if spec.method == "prove":
+        request.engine, request.proof, request.options.properties = "prove:auto", ProofOptions(), needed
+    result, bound = run(request, progress)
+    if result.ended(StopReason.INTERRUPTED):
+        raise KeyboardInterrupt
+    for found in results(result):
+        if found.name in needed and found.trace is not None:
+            stem = paths.traces / spec.stem(found.name)
+            write_atomically(stem.with_name(stem.name + ".itf.json"), to_itf(found.trace, bound))
+            write_atomically(stem.with_name(stem.name + ".md"), render.markdown(found.trace, bound))
+    return _record(result, searched=spec.method == "check")
+
+
+def _record(result: CheckResult, searched: bool) -> Record:
+    """The record of a run. searched: exhaustively, so that a cover that was not reached cannot be."""
+    found: dict[str, RecordedResult] = {}
+    for item in results(result):
+        states = len(item.trace) if item.trace is not None else item.depth
+        if isinstance(item, PropertyResult):
+            found[item.name] = RecordedResult(item.kind, item.status, states)
+        else:
+            idle = NOT_REACHED if result.complete and searched else PropertyStatus.UNKNOWN
+            found[item.name] = RecordedResult("cover", REACHED if item.reached else idle, states)
+    s = result.stats
+    return Record(
+        sha256=result.model_sha256,
+        engine=result.engine,
+        engine_version=ENGINE_VERSION,
+        repro=result.repro,
+        config=result.config,
+        stopped_because=result.stopped_because,
+        stats={"distinct": s.distinct, "generated": s.generated, "depth": s.depth} if searched else {},
+        bounds=sorted({*s.clipped_at, *result.bounds_open}),
+        results=found,
+    )
+
+
+def _enumerate(spec: RunSpec, sha256: str) -> Record:
+    call, _ = function(spec.subject)
+    try:
+        outcome = call()
+    except Exception as error:
+        raise Failure(Exit.MODEL, f"{spec.subject} raises {type(error).__name__}: {error}") from error
+    if not isinstance(outcome, Outcome) or outcome.cases < 1:
+        raise Failure(Exit.MODEL, f"{spec.subject} went through no cases: it returned {outcome!r}")
+    if outcome.holds == bool(outcome.counterexample):
+        raise Failure(Exit.MODEL, f"{spec.subject}: a counterexample goes with what does not hold: {outcome!r}")
+    name = spec.subject.partition(":")[2]
+    status = PropertyStatus.HOLDS if outcome.holds else PropertyStatus.VIOLATED
+    return Record(
+        sha256=sha256,
+        engine="enumeration",
+        engine_version=ENGINE_VERSION,
+        repro=f"reassure claims --refresh ({spec.subject})",
+        cases=outcome.cases,
+        covered=outcome.bounds,
+        counterexample=outcome.counterexample or "",
+        results={name: RecordedResult("cases", status)},
+    )

@@ -1,0 +1,36 @@
+"""What has to be run so that a reading of a claim is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reassure.checkers.base.trace_files import trace_stem
+from reassure.spec.claims import Reading
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A model under a configuration by a method (`check`, `prove`), or a function that goes through cases."""
+
+    method: str
+    subject: str
+    """The model's name; with `enumerate`, the function's."""
+    settings: tuple[str, ...] = ()
+    """KEY=VALUE, sorted by key."""
+
+    @staticmethod
+    def of(reading: Reading) -> RunSpec:
+        """What decides a reading."""
+        if reading.function is not None:
+            return RunSpec(reading.method, reading.function)
+        pairs = [f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in sorted(reading.set.items())]
+        return RunSpec(reading.method, str(reading.model), tuple(pairs))
+
+    @property
+    def key(self) -> str:
+        """Its record's name in the ledger."""
+        return " ".join([self.method, self.subject, *self.settings])
+
+    def stem(self, name: str) -> str:
+        """The name of a trace's files."""
+        return trace_stem(self.subject, self.settings, name, self.method)

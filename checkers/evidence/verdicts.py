@@ -1,0 +1,262 @@
+"""What the ledger says of each reading of a claim, how well it is founded, and how the claim stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from functools import cache
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.result import ENGINE_VERSION, PropertyStatus
+from reassure.checkers.evidence.ledger import PATHS, Ledger, LedgerPaths, Record, RecordedResult
+from reassure.checkers.evidence.run_spec import RunSpec
+from reassure.checkers.evidence.subjects import Subjects
+from reassure.spec.claims import Claim, Reading
+from reassure.spec.kafka.shared_properties import PROMISES
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, from_itf, read_itf
+
+TABLE = "X3"
+"""The claim whose readings are the rows of the table of shared promises."""
+REACHED = "reached"
+NOT_REACHED = "not_reached"
+ESTABLISHED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED, REACHED})
+"""Statuses, of properties and covers, that make a reading hold."""
+
+
+class ReadingVerdict(StrEnum):
+    """What is known of a reading."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    NOT_CHECKED = "not-checked"
+    """It needs an engine for liveness."""
+    UNDECIDED = "open"
+    MISSING = "missing"
+    """It was not run."""
+
+    @property
+    def words(self) -> str:
+        """As a person reads it."""
+        return {"not-checked": "not checked", "open": "undecided", "missing": "not run"}.get(self.value, self.value)
+
+
+class Standing(StrEnum):
+    """How a claim stands, all its readings taken together."""
+
+    PROVED = "proved"
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    AMBIGUOUS = "ambiguous"
+    NOT_CHECKED = "not-checked"
+    UNDECIDED = "open"
+    MISSING = "missing"
+
+    @property
+    def words(self) -> str:
+        """As a person reads it."""
+        return {
+            "ambiguous": "ambiguous: readings differ",
+            "not-checked": "not checked: liveness",
+            "open": "undecided",
+            "missing": "not run",
+        }.get(self.value, self.value)
+
+
+class Staleness(Enum):
+    """Why a verdict is not to be relied upon, or why there is none."""
+
+    ABSENT = "{absent}"
+    """What is to be run is not there."""
+    NEVER_RUN = "never run"
+    PARTLY_RUN = "run before, but not for all of this"
+    TEXT_CHANGED = "the text of {subject} has changed"
+    ENGINES_CHANGED = "found by version {version} of the engines"
+    TRACE_MISSING = "its trace is missing, or of another text"
+    CLAIM_CHANGED = "the claim has changed"
+    """The verdict stands; whoever wrote the claim has to look at it again."""
+
+
+@dataclass
+class Answer:
+    """What the ledger says about one reading."""
+
+    reading: Reading
+    run: RunSpec
+    record: Record | None
+    verdict: ReadingVerdict
+    results: dict[str, RecordedResult] = field(default_factory=dict)
+    staleness: Staleness | None = None
+    absent: str = ""
+    """Of `Staleness.ABSENT`: what is not there."""
+    paths: LedgerPaths = PATHS
+
+    @property
+    def stale(self) -> str:
+        """Why the verdict is not to be relied upon, in words; "" if it is."""
+        if self.staleness is None:
+            return ""
+        version = self.record.engine_version if self.record is not None else ""
+        return self.staleness.value.format(subject=self.run.subject, absent=self.absent, version=version)
+
+    @property
+    def decided(self) -> bool:
+        """Whether a run has given a verdict."""
+        return self.verdict in (ReadingVerdict.HOLDS, ReadingVerdict.VIOLATED, ReadingVerdict.UNDECIDED)
+
+    @property
+    def differs(self) -> bool:
+        """Not the verdict that the claim expects."""
+        return self.decided and self.reading.expect not in (None, self.verdict)
+
+    @property
+    def unstated(self) -> bool:
+        """There is a verdict, and the claim does not say that it is expected."""
+        return self.decided and self.reading.expect is None
+
+    @property
+    def violated(self) -> dict[str, RecordedResult]:
+        """The properties that are violated."""
+        return {n: r for n, r in self.results.items() if r.status == PropertyStatus.VIOLATED}
+
+    @property
+    def shown(self) -> dict[str, RecordedResult]:
+        """Results that have a trace: of what is refuted the counterexamples, else how a search reaches covers."""
+        if self.run.method == "enumerate":
+            return {}
+        if self.violated or self.run.method != "check":
+            return self.violated
+        return {n: r for n, r in self.results.items() if r.status == REACHED}
+
+    @property
+    def traces(self) -> dict[str, Path]:
+        """Where the traces are, by property."""
+        return {name: self.paths.traces / f"{self.run.stem(name)}.itf.json" for name in self.shown}
+
+    def strength(self) -> str:
+        """How well the verdict is founded."""
+        r = self.record
+        if r is None:
+            return self.stale
+        if self.verdict is ReadingVerdict.VIOLATED:
+            return f"refuted: {r.counterexample or self._refutations()}"
+        if self.verdict is ReadingVerdict.NOT_CHECKED:
+            return "not checked: liveness"
+        if self.verdict is ReadingVerdict.UNDECIDED:
+            return f"undecided: {r.stopped_because}"
+        if self.run.method == "enumerate":
+            return f"verified: {r.cases:,} cases, {r.covered}"
+        within = f", as long as no step leaves the bounds of {', '.join(r.bounds)}" if r.bounds else ""
+        if self.run.method == "prove":
+            return f"proved, however many steps are taken{within}"
+        return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}"
+
+    def _refutations(self) -> str:
+        violated = [f"{name}, trace of {result.states} states" for name, result in self.violated.items()]
+        unreached = [f"nothing reaches {n}" for n, r in self.results.items() if r.status == NOT_REACHED]
+        return "; ".join(violated + unreached)
+
+
+@dataclass
+class Entry:
+    """A claim with an answer for each reading."""
+
+    claim: Claim
+    answers: list[Answer]
+
+    @property
+    def standing(self) -> Standing:
+        verdicts = {a.verdict for a in self.answers}
+        for verdict in (ReadingVerdict.MISSING, ReadingVerdict.UNDECIDED, ReadingVerdict.NOT_CHECKED):
+            if verdict in verdicts:
+                return Standing(verdict.value)
+        if verdicts == {ReadingVerdict.HOLDS}:
+            proved = any(a.run.method == "prove" for a in self.answers)
+            return Standing.PROVED if proved else Standing.VERIFIED
+        return Standing.REFUTED if verdicts == {ReadingVerdict.VIOLATED} else Standing.AMBIGUOUS
+
+
+def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
+    """Every claim with what the ledger says; `Failure` for claims that nothing could ever decide."""
+    subjects = Subjects()
+    wrong = [text for c in chosen for r in c.readings for text in subjects.wrong(c, r)]
+    if wrong:
+        raise Failure(Exit.USAGE, "\n".join(wrong))
+    found = []
+    for claim in chosen:
+        changed = ledger.claims.get(claim.id) not in (None, claim.digest())
+        found.append(Entry(claim, [_answer(r, ledger, subjects, changed) for r in claim.readings]))
+    return found
+
+
+def _answer(reading: Reading, ledger: Ledger, subjects: Subjects, changed: bool) -> Answer:
+    run = RunSpec.of(reading)
+    now = subjects.of(run)
+    record = ledger.records.get(run.key)
+    if now.absent:
+        why, absent = Staleness.ABSENT, now.absent
+        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why, absent=absent, paths=ledger.paths)
+    if record is None or any(name not in record.results for name in reading.properties):
+        why = Staleness.NEVER_RUN if record is None else Staleness.PARTLY_RUN
+        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why, paths=ledger.paths)
+    found = {name: record.results[name] for name in reading.properties or tuple(record.results)}
+    answer = Answer(reading, run, record, _verdict(found.values()), found, paths=ledger.paths)
+    if record.sha256 != now.sha256:
+        answer.staleness = Staleness.TEXT_CHANGED
+    elif record.engine_version != ENGINE_VERSION:
+        answer.staleness = Staleness.ENGINES_CHANGED
+    elif any(_digest_of(path) != record.sha256 for path in answer.traces.values()):
+        answer.staleness = Staleness.TRACE_MISSING
+    elif changed:
+        answer.staleness = Staleness.CLAIM_CHANGED
+    return answer
+
+
+def _digest_of(path: Path) -> str:
+    """Which text a trace is of."""
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["#meta"]["model_sha256"])
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+def _verdict(found: Iterable[RecordedResult]) -> ReadingVerdict:
+    statuses = {f.status for f in found}
+    if statuses & {PropertyStatus.VIOLATED, NOT_REACHED}:
+        return ReadingVerdict.VIOLATED
+    if statuses & {PropertyStatus.UNKNOWN, PropertyStatus.HOLDS_TO_DEPTH}:
+        return ReadingVerdict.UNDECIDED
+    return ReadingVerdict.HOLDS if statuses <= ESTABLISHED else ReadingVerdict.NOT_CHECKED
+
+
+def exit_code(found: list[Entry]) -> Exit:
+    """15 where something is stale, missing or without an expectation; 17 where a verdict is another than expected."""
+    codes = [Exit.OK]
+    for answer in (a for e in found for a in e.answers):
+        if answer.staleness is not None or answer.unstated:
+            codes.append(Exit.EXPECTATION)
+        if answer.differs:
+            codes.append(Exit.DRIFT)
+    return worst(codes)
+
+
+def trace_of(answer: Answer, name: str) -> tuple[Trace, BoundModel]:
+    """The trace of a property, with the model that it is of."""
+    bound = _bound(answer.run)
+    return from_itf(read_itf(answer.traces[name]), bound), bound
+
+
+@cache
+def _bound(run: RunSpec) -> BoundModel:
+    model = load(run.subject)
+    return bind(model, settings(model, list(run.settings)))[0]
+
+
+def table(found: list[Entry]) -> list[tuple[Answer, list[RecordedResult | None]]]:
+    """Protocols by promises: a row for each reading of the claim `TABLE`, a column for each shared promise."""
+    rows = [a for e in found if e.claim.id == TABLE for a in e.answers]
+    return [(a, [a.results.get(p.name) for p in PROMISES]) for a in rows]
