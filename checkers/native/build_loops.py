@@ -8,7 +8,6 @@ empty, and no guard that is written below it stands before it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -71,31 +70,13 @@ def parameter_codes(params: tuple[Parameter, ...]) -> list[Code]:
     return found
 
 
-def conjuncts(checks: tuple[Check, ...], as_written: bool) -> list[Check]:
-    """Guards split at `and`, in order. as_written: only where the source has an `and` too."""
+def conjuncts(checks: tuple[Check, ...]) -> list[Check]:
+    """Guards split at `and`, in order."""
     found: list[Check] = []
     for check in checks:
         parts = check.condition.args if check.kind == "require" and check.condition.op == "and" else ()
-        if as_written and len(parts) != len(written(check.text)):
-            parts = ()
-        for i, condition in enumerate(parts):
-            found.append(replace(check, condition=condition, part=(i, len(parts))))
-        if not parts:
-            found.append(check)
+        found += [replace(check, condition=condition) for condition in parts] or [check]
     return found
-
-
-def written(text: str) -> list[str]:
-    """The conjuncts of a guard as they stand in the source."""
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        return [text]
-    if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name) and node.func.id == "require":
-        node = node.args[0]
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        return [ast.unparse(value) for value in node.values]
-    return [ast.unparse(node)]
 
 
 @dataclass
@@ -106,12 +87,9 @@ class Numbers:
     paths: tuple[str, ...]
     """Of the leaves of a state."""
     step_claims: tuple[str, ...]
-    switches: bool = False
-    """Whether each guard can be turned off."""
     parameters: bool = False
     """Whether successors come with the parameters of their step."""
     clips: list[tuple[str, bool]] = field(default_factory=list)
-    guards: list[tuple[str, Check]] = field(default_factory=list)
 
     def clip(self, path: str, declared: bool) -> int:
         """The number of a bound."""
@@ -195,11 +173,8 @@ class ActionBuilder:
     def build(self, fields: tuple[Field, ...]) -> ActionLoops:
         """The loop form. fields: where the parameters are stored."""
         outcome = self.outcome
-        left = conjuncts(outcome.checks, as_written=self.numbers.switches)
         pending = {p.name for p in outcome.params}
-        if not self.numbers.switches:
-            left = self._absorb(left)
-        left = self._test(left, pending)
+        left = self._test(self._absorb(conjuncts(outcome.checks)), pending)
         for p in outcome.params:
             self._choose(p)
             pending.discard(p.name)
@@ -232,11 +207,7 @@ class ActionBuilder:
             if blocked or condition.params & pending:
                 later.append(check)
             elif check.kind == "require":
-                switch = None
-                if self.numbers.switches:
-                    self.numbers.guards.append((self.outcome.name, check))
-                    switch = len(self.numbers.guards)
-                self.nest.add(Guard(condition, switch), condition)
+                self.nest.add(Guard(condition), condition)
             else:
                 self.nest.add(Error(condition, check.text), condition)
         return later

@@ -32,12 +32,12 @@ def shape_of(model: ModelKernel) -> KernelShape:
     )
 
 
-def compiled(lowered: LoweredModel, layout: Layout, switches: bool = False, parameters: bool = False) -> CompiledKernel:
+def compiled(lowered: LoweredModel, layout: Layout, parameters: bool = False) -> CompiledKernel:
     """The kernel of a model, its machine code taken from disk if it is there.
 
-    switches: each guard can be left out (`tally.SWITCH`). parameters: successors come with the parameters of their
+    parameters: successors come with the parameters of their
     step. Raises `LanguageError` for a model with more actions or claims than a kernel has room for.
     """
     if len(lowered.actions) > MAX_TAG:
         raise LanguageError(f"{len(lowered.actions)} actions: the compiled engines take at most {MAX_TAG}")
-    return CompiledKernel(model_kernel(lowered, layout, switches, parameters))
+    return CompiledKernel(model_kernel(lowered, layout, parameters))

@@ -102,9 +102,6 @@ class LoopEmitter:
     @_emit.register
     def _(self, statement: Guard) -> None:
         f, condition = self.f, self.values.value(statement.condition)
-        if statement.switch is not None:
-            off = f.compare("eq", self.values.switched_off(), str(statement.switch))
-            condition = f.op(f"or i1 {condition}, {off}")
         passed = f.fresh()
         f.branch(condition, passed, self.next_value)
         f.start(passed)

@@ -1,6 +1,7 @@
 """Which guards bear load: each conjunct of each `require` is left out in turn, and all reachable states searched again.
 
-One kernel has a switch for each guard, so that a model is compiled once. A guard without which no step is added, in any
+A guard is a place in the text: in a helper that several actions call it is left out of all of them at once. The model
+is lowered with a switch for each guard, so that it is compiled once. A guard without which no step is added, in any
 reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. What has no property
 against it although it does forbid something may be the sign of a property that nobody has written.
 """
@@ -8,7 +9,7 @@ against it although it does forbid something may be the sign of a property that 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +20,17 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.native.build_loops import written
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
+from reassure.checkers.native.results import explain
 from reassure.checkers.native.search import OutOfMemory, RaisedAt, Search
 from reassure.checkers.native.tally import CLIPS_TOTAL, GENERATED, SWITCH
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import LoweredModel
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.frontend.lowering import LoweredModel, lower_model
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 from reassure.spec.semantics.trace import Trace
 
 MOST = 20
@@ -43,6 +45,7 @@ class Guard:
     """
 
     action: str
+    """What comes by it: names of actions and initial functions."""
     text: str
     file: str
     line: int
@@ -65,6 +68,7 @@ class Ran:
     clipped: int
     ended: str
     search: Search | None = None
+    raised: RaisedAt | None = None
 
 
 class Guards:
@@ -76,21 +80,29 @@ class Guards:
         self.bound, self.options, self.say = bound, options, say
         self.digest = digest
         self.layout = state_layout(bound)
-        self.kernel = compiled(lowered, self.layout, switches=True)
-        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
-        self.starts = [tuple(int(w) for w in row) for row in np.array(starts, np.uint64)]
+        switched = lower_model(bound, switches=True).only(options.wants)
+        self.kernel = compiled(switched, self.layout)
+        self.guards = switched.guards
+        self.sure = {(c.file, c.line, c.column, c.part) for c in _checks(lowered) if makes_sure(c.condition)}
+        self.starts = self.starts_of(bound)
         self.claims = {p.name for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)}
         if bound.model.deadlock and options.wants("deadlock"):
             self.claims.add("deadlock")
         self.began = time.monotonic()
 
-    def run(self, switch: int, limit: int | None, known: set[str]) -> Ran:
+    def starts_of(self, bound: BoundModel) -> list[tuple[int, ...]]:
+        """The initial states, packed and in order."""
+        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+        return [tuple(int(w) for w in row) for row in np.array(starts, np.uint64)]
+
+    def run(self, switch: int, limit: int | None, known: set[str], starts: list[tuple[int, ...]] | None = None) -> Ran:
         """Searches with a guard off (0: none), to the first level with a property fallen that is not `known`."""
         search = Search(self.kernel, max(1, self.options.workers), self.options.memory)
         for worker in search.workers:
             worker.tally[SWITCH] = switch
-        search.seed(self.starts)
+        search.seed(self.starts if starts is None else starts)
         ended = ""
+        raised: RaisedAt | None = None
 
         def stop(left: int) -> None:
             budget = self.options.budget
@@ -104,13 +116,13 @@ class Guards:
             for _ in search.levels(stop):
                 if set(self._fallen(search)) - known:
                     break
-        except RaisedAt:
-            ended = "raises"
+        except RaisedAt as error:
+            ended, raised = "raises", error
         except OutOfMemory as error:
             ended = str(error)
         tally = search.tally
         generated, clipped = int(tally[GENERATED]), int(tally[CLIPS_TOTAL])
-        return Ran(generated, search.distinct, self._fallen(search), clipped, ended, search)
+        return Ran(generated, search.distinct, self._fallen(search), clipped, ended, search, raised)
 
     def _fallen(self, search: Search) -> dict[str, int]:
         """Properties that fell, with the states of their shortest traces."""
@@ -126,22 +138,31 @@ class Guards:
         Search(self.kernel, 1).warm_up()
 
     def listed(self) -> list[Guard]:
-        """Every guard, in the kernel's order, with its own part of the `require` it is from."""
-        found = []
-        for action, check in self.kernel.model.guards:
-            number, count = check.part
-            parts = written(check.text)
-            text = parts[number] if count == len(parts) else check.text
-            found.append(Guard(action, text, Path(check.file).name, check.line))
-        return found
+        """Every guard of the text, in the order in which the actions come by them."""
+        return [Guard(", ".join(g.reached_by), g.text, Path(g.file).name, g.line) for g in self.guards]
+
+    def without(self, number: int) -> Unguarded:
+        """The model in plain Python without a guard. Raises `LookupError` where its text cannot be found."""
+        g = self.guards[number]
+        return Unguarded(self.bound, g.file, g.line, g.column, g.part)
 
     def judge(self, guard: Guard, number: int, base: Ran) -> None:
         """Leaves a guard out, and says what comes of it."""
-        _, check = self.kernel.model.guards[number]
-        if check.text.startswith("some(") or makes_sure(check.condition):
+        g = self.guards[number]
+        if g.text.startswith("some(") or (g.file, g.line, g.column, g.part) in self.sure:
             guard.verdict, guard.note = "raises", "without it there may be no value to act on"
             return
-        ran = self.run(number + 1, max(1_000_000, MOST * base.distinct), set(base.fallen))
+        starts = self.starts
+        if any(i.name in g.reached_by for i in self.bound.model.initials):
+            try:
+                starts = self.starts_of(self.without(number))
+            except LookupError as error:
+                guard.note = str(error)
+                return
+            except ModelError as error:
+                guard.verdict, guard.note = "raises", str(error)
+                return
+        ran = self.run(number + 1, max(1_000_000, MOST * base.distinct), set(base.fallen), starts)
         new = {name: level for name, level in ran.fallen.items() if name not in base.fallen}
         if new:
             first = min(new.values())
@@ -165,9 +186,8 @@ class Guards:
 
     def _tell(self, guard: Guard, number: int, ran: Ran) -> None:
         """The story of the first property that falls, in plain Python without the guard."""
-        _, check = self.kernel.model.guards[number]
         try:
-            without = Unguarded(self.bound, guard.action, check.file, check.line, check.part)
+            without = self.without(number)
         except LookupError as error:
             guard.note = f"no story: {error}"
             return
@@ -191,6 +211,12 @@ class Guards:
         }
 
 
+def _checks(lowered: LoweredModel) -> Iterator[Check]:
+    """The guards of every action and initial function."""
+    for declared in (*lowered.initials, *lowered.actions):
+        yield from (c for c in declared.checks if c.kind == "require")
+
+
 def makes_sure(condition: Node) -> set[Node]:
     """The optional fields that are there if the condition holds: what follows may read them."""
     if condition.op in ("var", "param") and str(condition.data[-1]).endswith("?"):
@@ -205,12 +231,19 @@ def makes_sure(condition: Node) -> set[Node]:
 def guards(
     bound: BoundModel, lowered: LoweredModel, digest: str, options: SearchOptions, progress: Progress
 ) -> tuple[list[Guard], Ran, str]:
-    """Every guard with its verdict; the search with all of them; and why it ended early, if it did."""
+    """Every guard with its verdict; the search with all of them; and why it ended early, if it did.
+
+    Raises `ModelError` if the model raises with all its guards.
+    """
     them = Guards(bound, lowered, digest, options, progress.proof)
     listed = them.listed()
     base = Ran(0, 0, {}, 0, "")
     try:
         base = them.baseline()
+        if base.raised is not None:
+            explain(bound, options, them.layout.decode(base.raised.row.reshape(-1).view(np.uint64)))
+        if base.ended:
+            return listed, base, base.ended
         for number, guard in enumerate(listed):
             progress.proof(f"guard {number + 1} of {len(listed)}: {guard.action}")
             them.judge(guard, number, base)

@@ -22,10 +22,9 @@ class Let:
 
 @dataclass(frozen=True)
 class Guard:
-    """Goes on to the next value unless the condition holds. switch: with this number, `tally[SWITCH]` turns it off."""
+    """Goes on to the next value unless the condition holds."""
 
     condition: Node
-    switch: int | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from reassure.checkers.native.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.native.loop_form import ActionLoops
 from reassure.checkers.native.print_loops import kernel_text
 from reassure.checkers.native.tally import ACTIONS_AT
-from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import Formula, LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
@@ -54,8 +53,6 @@ class ModelKernel:
     """Bounds that steps may leave, by number: path and whether it is declared."""
     actions: tuple[str, ...]
     max_successors: int
-    guards: tuple[tuple[str, Check], ...]
-    """With switches: every guard with its action; `tally[SWITCH] = i + 1` turns guard i off."""
     parameter_words: int | None
     """Words for the parameters of a step; None: successors come without."""
     parameters: tuple[tuple[Field, ...], ...]
@@ -126,10 +123,11 @@ class ModelKernel:
         return self.addresses["expand"]
 
 
-def model_kernel(model: LoweredModel, layout: Layout, switches: bool = False, parameters: bool = False) -> ModelKernel:
+def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) -> ModelKernel:
     """The kernel's own part of a lowered model.
 
-    switches: each guard can be turned off; slower. parameters: successors come with the parameters of their step.
+    parameters: successors come with the parameters of their step. A model that was lowered with switches goes without
+    guard k where `tally[SWITCH] = k + 1`.
     Raises `LanguageError` if the model has more of something than there is room for.
     """
     paths = tuple(leaf.path for leaf in model.leaves)
@@ -137,7 +135,7 @@ def model_kernel(model: LoweredModel, layout: Layout, switches: bool = False, pa
     places = [placed(parameter_codes(a.params)) for a in model.actions] if parameters else []
     fields = tuple(found for found, _ in places) or ((),) * len(model.actions)
     parameter_words = max((words for _, words in places), default=0) if parameters else None
-    numbers = Numbers(model.graph, paths, step_flags, switches, parameters)
+    numbers = Numbers(model.graph, paths, step_flags, parameters)
     loops = tuple(
         ActionBuilder(numbers, i, action, formulas).build(fields[i])
         for i, (action, formulas) in enumerate(zip(model.actions, model.steps, strict=True))
@@ -158,7 +156,7 @@ def model_kernel(model: LoweredModel, layout: Layout, switches: bool = False, pa
     parts = [DECLARATIONS, *functions, _expand(len(loops)), check, *helpers.values()]
     return ModelKernel(
         "\n".join(parts), layout, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
-        most, tuple(numbers.guards), parameter_words, fields if parameters else (), loops, claims,
+        most, parameter_words, fields if parameters else (), loops, claims,
     )  # fmt: skip
 
 

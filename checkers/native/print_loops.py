@@ -113,8 +113,7 @@ class LoopPrinter:
 
     @_print.register
     def _(self, statement: Guard) -> None:
-        unless = "" if statement.switch is None else f", unless guard {statement.switch} is off"
-        self.line(f"require {self.nodes.text(statement.condition)}{unless}")
+        self.line(f"require {self.nodes.text(statement.condition)}")
 
     @_print.register
     def _(self, statement: Error) -> None:

@@ -1,7 +1,7 @@
-"""A model with one guard of one action left out, executed by plain Python: the oracle for what `guards` finds.
+"""A model with one guard of its text left out, executed by plain Python: the oracle for what `guards` finds.
 
 The function that the guard stands in is compiled once more from its source with `True` in the guard's place, and its
-code takes the place of the function's while that action runs.
+code takes the place of the function's while an action or an initial function runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from reassure.spec.frontend.calls import conjuncts
 from reassure.spec.semantics.interpreter import BoundModel
 
 Part = tuple[int, int]
@@ -21,19 +22,16 @@ Part = tuple[int, int]
 
 
 class Unguarded(BoundModel):
-    """A bound model without a guard. Raises `LookupError` if the guard cannot be found in the source.
+    """A bound model without a guard, wherever it is met. Raises `LookupError` if it cannot be found in the source.
 
-    line: of the `require`; part: which conjunct of how many.
+    line, column: of the `require`; part: which conjunct of how many.
     """
 
-    def __init__(self, bound: BoundModel, action: str, file: str, line: int, part: Part) -> None:
-        self._action = action
-        self._function, self._code = _left_out(file, line, part)
+    def __init__(self, bound: BoundModel, file: str, line: int, column: int, part: Part) -> None:
+        self._function, self._code = _left_out(file, line, column, part)
         super().__init__(bound.model, bound.config)
 
     def _run(self, name: str, *given: Any) -> Any:
-        if name != self._action:
-            return super()._run(name, *given)
         with self._left_out():
             return super()._run(name, *given)
 
@@ -47,7 +45,7 @@ class Unguarded(BoundModel):
             self._function.__code__ = whole
 
 
-def _left_out(file: str, line: int, part: Part) -> tuple[FunctionType, CodeType]:
+def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionType, CodeType]:
     """The function that has the guard, and its code without it."""
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     place = next(
@@ -55,17 +53,15 @@ def _left_out(file: str, line: int, part: Part) -> tuple[FunctionType, CodeType]
     )
     if place is None:
         raise LookupError(f"{file}:{line} is in no function of the module")
-    call = next((c for c in ast.walk(place) if isinstance(c, ast.Call) and _is_require(c) and c.lineno == line), None)
+    calls = (c for c in ast.walk(place) if isinstance(c, ast.Call) and (c.lineno, c.col_offset) == (line, column))
+    call = next((c for c in calls if c.args), None)
     if call is None:
         raise LookupError(f"{file}:{line} has no require")
     number, count = part
-    condition = call.args[0]
-    if count == 1:
-        call.args[0] = ast.copy_location(ast.Constant(True), condition)
-    elif isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.And) and len(condition.values) == count:
-        condition.values[number] = ast.copy_location(ast.Constant(True), condition.values[number])
-    else:
+    parts = conjuncts(call.args[0])
+    if len(parts) != count:
         raise LookupError(f"{file}:{line}: the guard is not written as {count} conjuncts")
+    call.args[0] = _Replaced(parts[number]).visit(call.args[0])
     place.decorator_list = []
     function = _function(file, place.name, line)
     if function.__code__.co_freevars:
@@ -76,8 +72,15 @@ def _left_out(file: str, line: int, part: Part) -> tuple[FunctionType, CodeType]
     return function, made[place.name].__code__
 
 
-def _is_require(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "require"
+class _Replaced(ast.NodeTransformer):
+    """Puts `True` in the place of one expression."""
+
+    def __init__(self, gone: ast.expr) -> None:
+        self.gone = gone
+
+    def visit(self, node: ast.AST) -> Any:
+        """The tree without it."""
+        return ast.copy_location(ast.Constant(True), node) if node is self.gone else self.generic_visit(node)
 
 
 def _function(file: str, name: str, line: int) -> FunctionType:

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import MISSING, dataclass, field, is_dataclass
 from types import FunctionType
 from typing import Any
 
@@ -43,13 +43,15 @@ from reassure.spec.language.vocabulary import Action, Property, refuse, replace,
 
 @dataclass(frozen=True)
 class Guard:
-    """A guard of the text: one conjunct of a `require`, or a `some` or `refuse`. part: which conjunct of how many."""
+    """A guard of the text: one conjunct of a `require`, or a `some`. part: which conjunct of how many."""
 
     file: str
     line: int
     column: int
     part: tuple[int, int]
     text: str
+    reached_by: tuple[str, ...] = field(default=(), compare=False)
+    """Names of the actions and initial functions that come by it."""
 
 
 def conjuncts(test: ast.expr) -> list[ast.expr]:
@@ -62,8 +64,10 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
 class Calls(Aggregates):
     """Elaborates calls."""
 
-    guards: list[Guard] | None = None
-    """The guards of the text that can be switched off, by number; None: none can."""
+    guards: dict[Guard, list[str]] | None = None
+    """The guards of the text that can be left out, by number, with what comes by them; None: none can."""
+    declaration: str = ""
+    """The name of what is being lowered."""
 
     def _Call(self, node: ast.Call) -> Sym:
         if isinstance(node.func, ast.Attribute):
@@ -174,7 +178,7 @@ class Calls(Aggregates):
     def _refuse(self, node: ast.Call) -> Sym:
         self.arguments(node, 0, 1, "note")
         self._note(node, 0)
-        self.guard(node, self.switch(node, (0, 1), node))
+        self.guard(node, self.g.false)
         return Static(None)
 
     def switch(self, node: ast.Call, part: tuple[int, int], text: ast.expr) -> Node:
@@ -182,9 +186,10 @@ class Calls(Aggregates):
         if self.guards is None:
             return self.g.false
         found = Guard(self.frame.file, node.lineno, node.col_offset, part, ast.unparse(text))
-        if found not in self.guards:
-            self.guards.append(found)
-        return self.g.op("switch", BoolType(), (), self.guards.index(found))
+        reached_by = self.guards.setdefault(found, [])
+        if self.declaration not in reached_by:
+            reached_by.append(self.declaration)
+        return self.g.op("switch", BoolType(), (), list(self.guards).index(found))
 
     def _field_type(self, cls: type, name: str) -> Type | None:
         # A record that is only a helper's result may have fields of no finite type.

@@ -365,7 +365,7 @@ class Elaborator(Statements):
     def __init__(self, bound: BoundModel, switches: bool = False) -> None:
         super().__init__(Graph(), bound.config)
         self.bound = bound
-        self.guards = [] if switches else None
+        self.guards = {} if switches else None
         self.state = self.symbols.of_type(bound.type, self.g.var)
         self.after = self.symbols.of_type(bound.type, lambda path, kind: self.g.var(path + "'", kind))
 
@@ -389,6 +389,7 @@ class Elaborator(Statements):
 
     def outcome(self, name: str, function: FunctionType, members: MappingProxyType[str, Any] | None) -> LoweredAction:
         """Lowers an action (with `members`) or an initial function."""
+        self.declaration = name
         # Python evaluates what the parameters are drawn from before it calls the function.
         self.fresh(guards=False)
         params, values = [], {}
@@ -530,9 +531,10 @@ class Elaborator(Statements):
             return self.g.var(path, kind)
 
         self.symbols.of_type(bound.type, collect)
+        guards = tuple(dataclasses.replace(g, reached_by=tuple(by)) for g, by in (self.guards or {}).items())
         return LoweredModel(
             bound, self.g, tuple(leaves), initials, actions, states, tuple(steps), tuple(terminals),
-            frozenset(self.ordered_sorts), tuple(self.guards or ()),
+            frozenset(self.ordered_sorts), guards,
         )  # fmt: skip
 
     def _param_value(self, p: Parameter) -> Sym:

@@ -16,6 +16,7 @@ from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.files import name_traces, outputs_must_be_writable
 from reassure.checkers.cli.parser import common_options, thread_option
+from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import to_itf
 
 
@@ -37,6 +38,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     progress = Progress(quiet=args.quiet)
     try:
         found, base, early = guards(bound, lowered, sha, options, progress)
+    except ModelError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
     finally:
         progress.done()
     if not found:
@@ -46,7 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     written = {}
     for number, guard in enumerate(found):
         if args.trace_dir and guard.trace is not None:
-            path = args.trace_dir / f"{bound.model.name}--{guard.action}-{guard.line}-{number}.itf.json"
+            path = args.trace_dir / f"{bound.model.name}--{guard.action.split(',')[0]}-{guard.line}-{number}.itf.json"
             write_atomically(path, to_itf(guard.trace, bound))
             written[number] = str(path)
     name_traces(list(written.values()), console)

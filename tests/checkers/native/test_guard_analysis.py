@@ -10,7 +10,6 @@ import pytest
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.native.build_loops import written
 from tests.helpers.command import said
 
 WITHOUT = """
@@ -132,8 +131,118 @@ def test_the_story_is_plain_python_without_the_guard(tmp_path: Path, capsys: pyt
     assert (code, "isr_never_empty is violated at its end" in out) == (0, True)
 
 
-def test_written() -> None:
-    assert written("require(a and (b or c))") == ["a", "b or c"]
-    assert written("a and b") == ["a", "b"]
-    assert written("require(f(x))") == ["f(x)"]
-    assert written("unfinished(") == ["unfinished("]
+SMALL = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure.spec import *
+
+@dataclass(frozen=True)
+class Config:
+    flag: bool = True
+
+@dataclass(frozen=True)
+class State:
+    x: bool = False
+    y: bool = False
+    n: Annotated[int, Range(0, 3)] = 0
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+{text}
+
+@invariant
+def small(s: State) -> bool:
+    return s.n < 2
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+def guards_of(folder: Path, text: str) -> tuple[int, dict[tuple[str, str], tuple[str, tuple[str, ...]]]]:
+    from reassure.checkers.cli.main import main
+
+    (folder / "small.py").write_text(SMALL.format(text=text))
+    code = main(["guards", str(folder / "small.py"), f"--json={folder}/g.json", "--quiet"])
+    found = json.loads((folder / "g.json").read_text()).get("guards", []) if (folder / "g.json").exists() else []
+    return code, {(g["action"], g["text"]): (g["verdict"], tuple(g["falls"])) for g in found}
+
+
+def test_nested_conjuncts(tmp_path: Path) -> None:
+    """Each is a guard of its own, a constant of the configuration too."""
+    text = """
+@action(who="a")
+def flip(s: State) -> State:
+    require(s.n == 0)
+    return replace(s, x=not s.x)
+
+@action(who="a")
+def up(s: State, c: Config) -> State:
+    require((s.x and s.y) and c.flag)
+    return replace(s, n=2)
+"""
+    assert guards_of(tmp_path, text) == (0, {
+        ("flip", "s.n == 0"): ("redundant", ()),
+        ("up", "s.x"): ("redundant", ()),
+        ("up", "s.y"): ("load-bearing", ("small",)),
+        ("up", "c.flag"): ("redundant", ()),
+    })  # fmt: skip
+
+
+def test_a_guard_of_a_helper_is_one_guard(tmp_path: Path) -> None:
+    """Called twice on the way, or by two actions, it is left out everywhere at once."""
+    text = """
+def low(s: State) -> int:
+    require(s.n < 1)
+    return s.n
+
+@action(who="a")
+def up(s: State) -> State:
+    return replace(s, n=min(low(s) + low(s) + 1, 3))
+
+@action(who="a")
+def other(s: State) -> State:
+    return replace(s, x=True, n=low(s))
+"""
+    assert guards_of(tmp_path, text) == (0, {("up, other", "s.n < 1"): ("load-bearing", ("small",))})
+
+
+def test_a_guard_of_an_initial_state(tmp_path: Path) -> None:
+    text = """
+@initial
+def more(n: Annotated[int, Range(0, 3)]) -> State:
+    require(n < 2)
+    return State(n=n)
+
+@action(who="a")
+def stay(s: State) -> State:
+    return s
+"""
+    assert guards_of(tmp_path, text) == (0, {("more", "n < 2"): ("load-bearing", ("small",))})
+
+
+def test_a_guard_before_an_error(tmp_path: Path) -> None:
+    """Without the guard Python raises, though the kernel knows the error as one behind it."""
+    text = """
+@action(who="a")
+def pick(s: State) -> State:
+    require(s.x)
+    return replace(s, n=0 if max(k for k in (0, 1) if s.x) == 1 else 1)
+
+@action(who="a")
+def flip(s: State) -> State:
+    return replace(s, x=not s.x)
+"""
+    assert guards_of(tmp_path, text) == (0, {("pick", "s.x"): ("raises", ())})
+
+
+def test_a_model_that_raises_with_all_its_guards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """
+@action(who="a")
+def pick(s: State) -> State:
+    require(not s.x)
+    return replace(s, n=max(k for k in (0, 1) if s.x))
+"""
+    assert guards_of(tmp_path, text)[0] == 150
+    assert "pick() raised ValueError" in capsys.readouterr().err
