@@ -173,7 +173,7 @@ def settled(c: Config) -> Cluster:
 # -- the administrator ----------------------------------------------------------------------------------
 
 
-@action(who="admin", tags=["move", "create"])
+@action(who="admin", tags=["create"])
 def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
     """A reassignment is asked for. With fewer replicas than MinISR now, a warning is logged and nothing else."""
     require(not s.moving and s.asked < c.admin_requests)
@@ -192,7 +192,7 @@ def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
     )
 
 
-@action(who="admin", tags=["move", "change"])
+@action(who="admin", tags=["change"])
 def change(s: Cluster, c: Config, target: Brokers) -> Cluster:
     """Another target while the reassignment goes on. Going back to the original assignment is one, too."""
     require(s.moving and s.stage == Stage.IDLE and s.asked < c.admin_requests)
@@ -255,21 +255,21 @@ def offline(s: Cluster) -> Cluster:
     return replace(s, isr=isr, leader=leader, stage=Stage.OFFLINE)
 
 
-@action(who="controller", fair="weak", tags=["move", "drop"])
+@action(who="controller", fair="weak", tags=["drop"])
 def take_offline(s: Cluster) -> Cluster:
     """The first transition, after the ISR may have changed since `drop` was computed."""
     require(s.stage == Stage.DECIDED)
     return offline(s)
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak")
 def start_deletion(s: Cluster) -> Cluster:
     """-> ReplicaDeletionStarted: their logs are deleted, if need be when they are back."""
     require(s.stage == Stage.OFFLINE)
     return replace(s, stage=Stage.DELETING, whole=s.whole - s.dropping)
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak")
 def update_assigned(s: Cluster, c: Config) -> Cluster:
     """-> ReplicaDeletionSuccessful -> NonExistentReplica; then assigned replicas are updated, with what is wanted."""
     require(s.stage == Stage.DELETING)
@@ -285,7 +285,7 @@ def fail_over(s: Cluster, c: Config) -> Cluster:
     return replace(s, stage=Stage.DUE, dropping=NOBODY, disturbed=s.disturbed + 1)
 
 
-@action(who="controller", fair="weak", tags=["move", "complete"])
+@action(who="controller", fair="weak", tags=["complete"])
 def complete(s: Cluster, successor: Broker) -> Cluster:
     """Everything wanted is in sync: the reassignment ends as it always has."""
     leader = some(s.leader)

@@ -9,7 +9,7 @@ from reassure.models.kip236_intermediate.drop_set import Cluster, Config, comput
 from reassure.spec.kafka.partition import Brokers
 
 
-@action(who="controller", fair="weak", tags=["move", "drop"])
+@action(who="controller", fair="weak", tags=["drop"])
 def compute_drop(s: Cluster, c: Config, kept: Brokers) -> Cluster:
     """All assigned replicas but the first `top` of `existing` are to be dropped."""
     return computed(s, c, kept, s.top)

@@ -13,13 +13,13 @@ from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config
 from reassure.spec.kafka.shared_properties import Part
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak")
 def collect(s: Cluster, c: Config) -> Cluster:
     """1. A batch of partitions begins its next step."""
     return collecting(s, c, as_in_the_example, collected)
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak")
 def wait(s: Cluster, c: Config, part: Part) -> Cluster:
     """2. Until the step is not identical to what is there, and somebody is in sync."""
     return waiting(s, c, part, as_in_the_example)

@@ -82,6 +82,10 @@ def old(c: Config) -> Brokers:
     return first(c.replicas, c)
 
 
+def in_sync_at_start(c: Config) -> Brokers:
+    return first(c.initial_isr, c)
+
+
 def target(c: Config) -> Brokers:
     return every(Broker, c) - old(c)
 
@@ -91,7 +95,13 @@ def waiting(s: Cluster) -> Brokers:
 
 
 def moving(s: Cluster, c: Config) -> bool:
-    return s.assigned != target(c)
+    """What the controller goes by: a batch is under way, or there is something left to add."""
+    return s.batch != NOBODY or not target(c) <= s.assigned
+
+
+def copied(s: Cluster, c: Config) -> Brokers:
+    """Ghost: who holds everything, in sync or not. Of the old replicas only those that were in sync at the start."""
+    return frozenset(b for b in s.assigned if s.behind[b] == 0 and (b in target(c) or b in in_sync_at_start(c)))
 
 
 def duties(s: Cluster, c: Config) -> Duties:
@@ -102,7 +112,7 @@ def duties(s: Cluster, c: Config) -> Duties:
         min_isr=c.min_isr,
         wanted=target(c),
         moving=moving(s, c),
-        whole=s.isr,
+        whole=copied(s, c),
         loss_allowed=False,
         leaving=NOBODY,
         load=len(waiting(s)),
@@ -121,12 +131,11 @@ def duties(s: Cluster, c: Config) -> Duties:
 @initial
 def reassignment_begins(c: Config) -> Cluster:
     """The partition on the first brokers, led by broker 1, who is in sync, the others as configured."""
-    in_sync = frozenset(b for b in old(c) if sum(1 for x in old(c) if x < b) < c.initial_isr)
     nothing = fill(Broker, c, 0)
-    return Cluster(old(c), in_sync, Broker(1), NOBODY, nothing, nothing, 0)
+    return Cluster(old(c), in_sync_at_start(c), Broker(1), NOBODY, nothing, nothing, 0)
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak")
 def start_batch(s: Cluster, c: Config) -> Cluster:
     """The next new replicas are added: as many as a batch has, or as MinISR lacks."""
     missing = target(c) - s.assigned
@@ -180,7 +189,7 @@ def next_window(s: Cluster, c: Config) -> Cluster:
     return replace(s, behind=behind, received=fill(Broker, c, 0))
 
 
-@action(who="controller", fair="weak", tags=["move"])
+@action(who="controller", fair="weak")
 def end_batch(s: Cluster, c: Config, dropped: Brokers, successor: Broker) -> Cluster:
     """All of the batch is in sync: as many old replicas go, those first that are not in sync."""
     require(s.batch != NOBODY and s.batch <= s.isr)

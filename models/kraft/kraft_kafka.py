@@ -61,7 +61,9 @@ def start(s: Cluster, c: Config, target: Brokers) -> Cluster:
     p = s.partition
     require(not reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != members(p))
-    return written(replace(s, asked=s.asked + 1), changed(s, c, asked(p, tuple(sorted(target))), NOBODY))
+    listed = tuple(sorted(target))
+    told = replace(s, asked=s.asked + 1, original=p.replicas, wanted=listed)
+    return written(told, changed(s, c, asked(p, listed), NOBODY))
 
 
 @action(who="admin", tags=["retarget"])
@@ -70,7 +72,8 @@ def retarget(s: Cluster, c: Config, target: Brokers) -> Cluster:
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != target_of(p))
-    return written(replace(s, asked=s.asked + 1), changed(s, c, asked(p, tuple(sorted(target))), NOBODY))
+    listed = tuple(sorted(target))
+    return written(replace(s, asked=s.asked + 1, wanted=listed), changed(s, c, asked(p, listed), NOBODY))
 
 
 @action(who="admin", tags=["cancel"])
@@ -81,7 +84,7 @@ def cancel(s: Cluster, c: Config) -> Cluster:
     answered = replace(s, asked=s.asked + 1)
     if reverted(p).unclean and not s.unclean:
         return answered
-    return written(answered, changed(s, c, cancelled(p, mode(s)), NOBODY))
+    return written(replace(answered, wanted=s.original), changed(s, c, cancelled(p, mode(s)), NOBODY))
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)

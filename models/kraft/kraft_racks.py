@@ -91,14 +91,14 @@ def any_rack_may_be_lost(s: Cluster, c: Config) -> bool:
     return survives_any_rack(s.partition.isr, c)
 
 
-@step_property(tags=["start", "retarget", "cancel", "complete"])
+@step_property
 def reassignment_keeps_racks_apart(before: Cluster, after: Cluster, c: Config) -> bool:
     """X1, whatever has failed. Otherwise a reassignment itself puts everything in sync into one rack."""
     b, a = before.partition, after.partition
     return not moved(b, a) or before.unclean or not survives_any_rack(b.isr, c) or survives_any_rack(a.isr, c)
 
 
-@step_property(tags=["start", "retarget", "cancel", "complete"])
+@step_property
 def reassignment_keeps_whole_copies_apart(before: Cluster, after: Cluster, c: Config) -> bool:
     """X1, counting whoever has everything, in sync or not. Otherwise one rack may take the data itself with it."""
     b, a = before.partition, after.partition

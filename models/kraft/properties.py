@@ -1,9 +1,9 @@
 """What `kraft` promises beyond the shared properties: about requests, brokers and logs."""
 
-from reassure import invariant, step_property
-from reassure.models.kraft.protocol import alter_partition, current
+from reassure import Action, invariant, step_property
+from reassure.models.kraft.protocol import alter_partition, cancel, current, retarget, start
 from reassure.models.kraft.state import AlterPartition, Cluster, Unclean
-from reassure.spec.kafka.partition import NOBODY, Watched, enough, members, moved
+from reassure.spec.kafka.partition import NOBODY, Watched, ended, enough, members, moved
 
 
 @invariant
@@ -27,6 +27,19 @@ def stale_request_changes_nothing(before: Cluster, after: Cluster, request: Alte
     return current(before, request) or after.partition == before.partition
 
 
+@step_property
+def only_the_administrator_asks(before: Cluster, after: Cluster, action: Action) -> bool:
+    """K15. Otherwise what was asked for depends on what the controller does, and cannot be held against it."""
+    same = before.asked == after.asked and before.wanted == after.wanted and before.original == after.original
+    return same or action in (start, retarget, cancel)
+
+
+@step_property
+def ends_at_a_request_or_a_new_isr(before: Cluster, after: Cluster, action: Action) -> bool:
+    """K15, where the document says when it can complete. Otherwise nobody knows which event to wait for."""
+    return not ended(before.partition, after.partition) or action in (start, retarget, cancel, alter_partition)
+
+
 @step_property(tags=["cancel"])
 def cancel_restores_what_was_before(before: Cluster, after: Cluster) -> bool:
     """K9, K14. Otherwise brokers of an abandoned plan stay replicas for good, also after a change of the target."""
@@ -41,7 +54,7 @@ def cancel_restores_the_order(before: Cluster, after: Cluster) -> bool:
     return after.partition == before.partition or after.partition.replicas == before.original
 
 
-@step_property(tags=["start", "retarget", "cancel", "complete"], when=lambda c: c.unclean != Unclean.OFF)
+@step_property(when=lambda c: c.unclean != Unclean.OFF)
 def reassignment_keeps_min_isr_even_if_unclean(before: Watched, after: Watched) -> bool:
     """K7 to the letter. K9 contradicts it: where unclean election is allowed, a cancellation is carried out anyway."""
     if not moved(before.partition, after.partition):
@@ -49,10 +62,11 @@ def reassignment_keeps_min_isr_even_if_unclean(before: Watched, after: Watched) 
     return not enough(before.partition.isr, before) or enough(after.partition.isr, after)
 
 
-@step_property(tags=["start", "retarget", "cancel", "complete"], when=lambda c: c.unclean != Unclean.OFF)
+@step_property(when=lambda c: c.unclean != Unclean.OFF)
 def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> bool:
     """K8 to the letter. K9 contradicts it: the originals may all be down when a cancellation is carried out anyway."""
-    return before.partition.leader is None or after.partition.leader is not None
+    lost = before.partition.leader is not None and after.partition.leader is None
+    return not lost or not moved(before.partition, after.partition)
 
 
 @step_property(tags=["cancel"], when=lambda c: c.unclean != Unclean.OFF)

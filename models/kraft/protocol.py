@@ -20,10 +20,9 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, me
 def decided(s: Cluster, p: Partition) -> Cluster:
     """The partition becomes `p`: removed replicas delete their log, and a new leader starts from this metadata."""
     complete = s.complete & members(p)
-    original = s.original if reassigning(p) else p.replicas
     if p.leader == s.partition.leader:
-        return replace(s, partition=p, complete=complete, original=original)
-    return replace(s, partition=p, complete=complete, original=original, leader_isr=p.isr, proposed=NOBODY)
+        return replace(s, partition=p, complete=complete)
+    return replace(s, partition=p, complete=complete, leader_isr=p.isr, proposed=NOBODY)
 
 
 def decided_uncleanly(s: Cluster, p: Partition, leader: Broker) -> Cluster:
@@ -45,7 +44,7 @@ def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> C
     p = s.partition
     require(not reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != members(p))
-    asked = replace(s, asked=s.asked + 1)
+    asked = replace(s, asked=s.asked + 1, original=p.replicas, wanted=tuple(sorted(target)))
     grown = retargeted(p, target)
     if completes(grown, p.isr, c.min_isr):
         require(may_lead(p, p.isr - grown.removing, s.unfenced, successor))
@@ -64,7 +63,7 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != target_of(p) and target != members(p) - p.adding)
-    asked = replace(s, asked=s.asked + 1)
+    asked = replace(s, asked=s.asked + 1, wanted=tuple(sorted(target)))
     changed = retargeted(p, target)
     isr = p.isr & members(changed)
     require(isr == p.isr or len(isr) >= c.min_isr)
@@ -101,12 +100,13 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
         p, replicas=without(p.replicas, p.adding), isr=isr, elr=elr, adding=NOBODY, removing=NOBODY, leader=successor
     )
     after = recorded(p, reverted, new_reign=True)
+    agreed = replace(asked, wanted=s.original)
     if isr == NOBODY and originals & s.unfenced != NOBODY:
         leader = some(successor)
         require(leader in originals & s.unfenced)
-        return decided_uncleanly(asked, after, leader)
+        return decided_uncleanly(agreed, after, leader)
     require(may_lead(p, isr, s.unfenced, successor))
-    return decided(asked, after)
+    return decided(agreed, after)
 
 
 # -- followers and the leader ---------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from reassure.spec.kafka.partition import (
     Watched,
     first,
     reassigning,
-    target_of,
 )
 from reassure.spec.kafka.shared_properties import Copies, Duties, Part
 
@@ -103,7 +102,9 @@ class Cluster:
     Logs have no gaps, so this is also what a leader sees as a fetch offset at the high watermark: who may join the ISR.
     """
     original: Replicas
-    """Ghost: the replicas before the reassignment that is going on, or now."""
+    """Ghost, kept by the administrator's steps alone: the replicas when the last reassignment was started."""
+    wanted: Replicas
+    """Ghost, kept by the administrator's steps alone: what was asked for last; after a cancellation, `original`."""
     asked: Annotated[int, Range(0, "admin_requests")]
     """Requests that the administrator has made."""
     disturbed: Annotated[int, Range(0, "disturbances")]
@@ -111,7 +112,7 @@ class Cluster:
 
 
 def watched(s: Cluster, c: Config) -> Watched:
-    return Watched(s.partition, c.min_isr, s.unclean)
+    return Watched(s.partition, c.min_isr, s.unclean, s.asked, frozenset(s.wanted))
 
 
 def duties(s: Cluster, c: Config) -> Duties:
@@ -121,7 +122,7 @@ def duties(s: Cluster, c: Config) -> Duties:
         isr=p.isr,
         leader=p.leader,
         min_isr=c.min_isr,
-        wanted=target_of(p) if reassigning(p) else frozenset(s.original),
+        wanted=frozenset(s.wanted),
         moving=reassigning(p),
         whole=s.complete,
         loss_allowed=s.unclean,
@@ -166,6 +167,7 @@ def settled(c: Config, unclean: bool) -> Cluster:
         proposed=NOBODY,
         complete=isr,
         original=replicas,
+        wanted=replicas,
         asked=0,
         disturbed=0,
     )

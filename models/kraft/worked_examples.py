@@ -144,7 +144,7 @@ def begun(model: Model, example: Example) -> tuple[BoundModel, Cluster]:
         leader_epoch=line.leader_epoch,
         partition_epoch=line.partition_epoch,
     )
-    return bound, replace(initial, partition=p, leader_isr=isr, complete=isr, original=replicas)
+    return bound, replace(initial, partition=p, leader_isr=isr, complete=isr, original=replicas, wanted=replicas)
 
 
 def takes(bound: BoundModel, s: Cluster, name: str, told: dict[str, int | tuple[int, ...]], first: bool) -> Cluster:

@@ -19,5 +19,8 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-BREAKS = {"completion_needs_everything_added": 5}
+BREAKS = {
+    "completion_needs_everything_added": 5,
+    "only_completion_or_cancellation_ends_it": 5,
+}
 """The properties that fall, and the number of states in the shortest trace of each."""

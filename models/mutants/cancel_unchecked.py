@@ -25,7 +25,7 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
         removing=NOBODY,
         leader=successor,
     )
-    return decided(replace(s, asked=s.asked + 1), recorded(p, reverted, new_reign=True))
+    return decided(replace(s, asked=s.asked + 1, wanted=s.original), recorded(p, reverted, new_reign=True))
 
 
 MODEL = kraft.MODEL.replacing(cancel)

@@ -14,7 +14,7 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
     require(target != NOBODY and target != target_of(p) and target != members(p) - p.adding)
-    asked = replace(s, asked=s.asked + 1)
+    asked = replace(s, asked=s.asked + 1, wanted=tuple(sorted(target)))
     changed = retargeted(p, target)
     isr = p.isr & members(changed)
     if completes(changed, isr, c.min_isr):

@@ -47,6 +47,14 @@ class Watched:
     min_isr: Annotated[int, Range(0, 64)]
     unclean: bool
     """Whether the topic allows unclean leader election."""
+    requests: Annotated[int, Range(0, 64)]
+    """Ghost: how many requests the administrator has made, refused ones included."""
+    wanted: Brokers
+    """Ghost: what the administrator asked for last, as far as it was not refused.
+
+    After a cancellation: what was there before. Kept by the administrator's steps alone, so that it says whether the
+    controller does what it was asked to.
+    """
 
 
 def first(count: int, c: object) -> Brokers:
@@ -73,15 +81,40 @@ def target_of(p: Partition) -> Brokers:
     return members(p) - p.removing
 
 
-def reached(b: Partition, a: Partition) -> bool:
-    """From `b` to `a` a reassignment was completed: nothing is pending any more, and something was, or has changed."""
-    return not reassigning(a) and (reassigning(b) or members(a) != members(b))
-
-
 def enough(isr: Brokers, w: Watched) -> bool:
     return len(isr) >= w.min_isr
+
+
+# -- what a step does to a reassignment, by its effect, whatever the action is called ------------------------
 
 
 def moved(b: Partition, a: Partition) -> bool:
     """Between `b` and `a` a reassignment was started, changed, completed or cancelled."""
     return members(a) != members(b) or a.adding != b.adding or a.removing != b.removing
+
+
+def requested(before: Watched, after: Watched) -> bool:
+    """The step is a request of the administrator."""
+    return after.requests != before.requests
+
+
+def started(b: Partition, a: Partition) -> bool:
+    """A reassignment is pending that was not before."""
+    return reassigning(a) and not reassigning(b)
+
+
+def ended(b: Partition, a: Partition) -> bool:
+    """A reassignment was pending, or was done in this very step, and none is pending any more."""
+    return not reassigning(a) and (reassigning(b) or members(a) != members(b))
+
+
+def given_up(before: Watched, after: Watched) -> bool:
+    """A request took the partition back to what it was on before: a cancellation, whatever it is called."""
+    b, a = before.partition, after.partition
+    back = reassigning(b) and not reassigning(a) and members(a) == members(b) - b.adding
+    return back and requested(before, after)
+
+
+def completed(before: Watched, after: Watched) -> bool:
+    """A reassignment ended in another way than by being given up."""
+    return ended(before.partition, after.partition) and not given_up(before, after)

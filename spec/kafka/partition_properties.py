@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from reassure.spec.kafka.partition import (
     NOBODY,
-    Brokers,
     Watched,
+    completed,
+    ended,
     enough,
+    given_up,
     members,
     moved,
-    reached,
     reassigning,
+    requested,
+    started,
     target_of,
 )
 from reassure.spec.language.vocabulary import cover, invariant, leads_to, step_property
@@ -105,105 +108,121 @@ def new_leader_has_a_new_epoch(before: Watched, after: Watched) -> bool:
 # -- starting ---------------------------------------------------------------------------------------------
 
 
-@step_property(tags=["start"])
+@step_property
 def growth_keeps_leader_and_isr(before: Watched, after: Watched) -> bool:
     """K1. Otherwise asking for a reassignment disturbs clients before anything has been copied."""
     b, a = before.partition, after.partition
-    if not reassigning(a):
+    if not started(b, a):
         return True
     return a.isr == b.isr and a.leader == b.leader and a.leader_epoch == b.leader_epoch
 
 
-@step_property(tags=["start"])
-def growth_is_the_union(before: Watched, after: Watched, target: Brokers) -> bool:
+@step_property
+def growth_is_the_union(before: Watched, after: Watched) -> bool:
     """K1. Otherwise a copy is dropped before its successor is in sync, or one is never made."""
-    b, a = before.partition, after.partition
-    if not reassigning(a):
+    b, a, target = before.partition, after.partition, after.wanted
+    if not started(b, a):
         return True
     return members(a) == members(b) | target and a.adding == target - members(b) and a.removing == members(b) - target
 
 
-@step_property(tags=["start"])
-def pure_removal_commits_if_enough_is_left(before: Watched, after: Watched, target: Brokers) -> bool:
+@step_property
+def pure_removal_commits_if_enough_is_left(before: Watched, after: Watched) -> bool:
     """K5. Otherwise lowering the replication factor either hangs for nothing or costs durability.
 
     Both directions: done at once if the final replica set and ISR reach MinISR, pending if not.
     """
-    b, a = before.partition, after.partition
-    if not target <= members(b):
+    b, a, target = before.partition, after.partition, after.wanted
+    if reassigning(b) or not requested(before, after) or not target < members(b):
         return True
     return reassigning(a) != (len(target) >= before.min_isr and enough(b.isr & target, before))
+
+
+# -- going on ---------------------------------------------------------------------------------------------
+
+
+@invariant
+def leads_where_it_was_asked_to(w: Watched) -> bool:
+    """K3, K9, K14. Otherwise a partition moves to other brokers than were asked for last, or stays on them."""
+    return target_of(w.partition) == w.wanted
+
+
+@step_property
+def pending_applies_nothing(before: Watched, after: Watched) -> bool:
+    """K2. Otherwise a reassignment that could not complete has taken replicas away all the same.
+
+    Without a request, what is pending afterwards is what was pending before: nobody else starts or changes one.
+    """
+    b, a = before.partition, after.partition
+    if not reassigning(a) or requested(before, after):
+        return True
+    return a.replicas == b.replicas and a.adding == b.adding and a.removing == b.removing
+
+
+@step_property
+def only_completion_or_cancellation_ends_it(before: Watched, after: Watched) -> bool:
+    """K15. Otherwise a broker that fails, or an election, gives up a reassignment that somebody waits for.
+
+    Without a request it ends at its target, with everything added in sync. Whether MinISR is reached as well is
+    `completion_needs_min_isr`.
+    """
+    b, a = before.partition, after.partition
+    if requested(before, after) or not ended(b, a):
+        return True
+    return members(a) == target_of(b) and b.adding - b.removing <= a.isr
 
 
 # -- completing -------------------------------------------------------------------------------------------
 
 
-@step_property(tags=["start", "retarget", "complete"])
+@step_property
 def completion_needs_min_isr(before: Watched, after: Watched) -> bool:
     """K2a. Otherwise the end of a reassignment leaves a partition that refuses acks=all producers.
 
     So a target smaller than MinISR never completes, however long one waits (K11).
     """
-    return not reached(before.partition, after.partition) or enough(after.partition.isr, after)
+    return not completed(before, after) or enough(after.partition.isr, after)
 
 
-@step_property(tags=["start", "retarget", "complete"])
+@step_property
 def completion_needs_everything_added(before: Watched, after: Watched) -> bool:
     """K2b. Otherwise old copies are deleted while a new one is still empty."""
     b, a = before.partition, after.partition
-    return not reached(b, a) or members(a) - (members(b) - b.adding) <= a.isr
+    return not completed(before, after) or members(a) - (members(b) - b.adding) <= a.isr
 
 
-@step_property(tags=["complete"])
-def pending_applies_nothing(before: Watched, after: Watched) -> bool:
-    """K2. Otherwise a reassignment that could not complete has taken replicas away all the same."""
-    b, a = before.partition, after.partition
-    if not reassigning(a):
-        return True
-    return a.replicas == b.replicas and a.adding == b.adding and a.removing == b.removing
-
-
-@step_property(tags=["start", "retarget"])
-def completion_is_of_the_target_asked_for(before: Watched, after: Watched, target: Brokers) -> bool:
+@step_property
+def completion_is_of_the_target_asked_for(before: Watched, after: Watched) -> bool:
     """K3, K5. Otherwise the partition does not end on the brokers that were asked for."""
-    b, a = before.partition, after.partition
-    return not reached(b, a) or members(a) == target
+    return not completed(before, after) or members(after.partition) == after.wanted
 
 
-@step_property(tags=["complete"])
-def completion_ends_at_the_target(before: Watched, after: Watched) -> bool:
-    """K3. Otherwise the partition does not end on the brokers that were asked for."""
-    b, a = before.partition, after.partition
-    return not reached(b, a) or members(a) == target_of(b)
-
-
-@step_property(tags=["start", "retarget", "complete"])
+@step_property
 def completion_trims_isr_and_elr(before: Watched, after: Watched) -> bool:
     """K3. Otherwise a broker that deletes its copy counts as in sync, or eligible, and what only it had is lost."""
-    b, a = before.partition, after.partition
-    return not reached(b, a) or a.isr | a.elr <= members(a)
+    a = after.partition
+    return not completed(before, after) or a.isr | a.elr <= members(a)
 
 
-@step_property(tags=["start", "retarget", "complete"])
+@step_property
 def completion_moves_leader_only_if_removed(before: Watched, after: Watched) -> bool:
     """K3. Otherwise clients reconnect for nothing."""
     b, a = before.partition, after.partition
-    if not reached(b, a) or b.leader is None or b.leader not in a.replicas:
+    if not completed(before, after) or b.leader is None or b.leader not in a.replicas:
         return True
     return a.leader == b.leader
 
 
-@step_property(tags=["start", "retarget", "complete"])
+@step_property
 def completion_raises_leader_epoch(before: Watched, after: Watched) -> bool:
     """K3, also when the leader stays. Otherwise fetches by removed followers still count in the old epoch."""
-    b, a = before.partition, after.partition
-    return not reached(b, a) or a.leader_epoch == b.leader_epoch + 1
+    return not completed(before, after) or after.partition.leader_epoch == before.partition.leader_epoch + 1
 
 
 # -- any step of a reassignment ---------------------------------------------------------------------------
 
 
-@step_property(tags=["start", "retarget", "cancel", "complete"])
+@step_property
 def reassignment_keeps_min_isr(before: Watched, after: Watched) -> bool:
     """K7 where unclean election is off. Otherwise an administrator's request stops acks=all producers."""
     if before.unclean or not moved(before.partition, after.partition):
@@ -211,17 +230,12 @@ def reassignment_keeps_min_isr(before: Watched, after: Watched) -> bool:
     return not enough(before.partition.isr, before) or enough(after.partition.isr, after)
 
 
-@step_property(tags=["start", "retarget", "cancel", "complete"])
+@step_property
 def leader_has_a_successor(before: Watched, after: Watched) -> bool:
     """K8 where unclean election is off. Otherwise a reassignment takes a partition offline that was being served."""
-    return before.unclean or before.partition.leader is None or after.partition.leader is not None
-
-
-@step_property(tags=["start", "retarget", "complete"])
-def successor_is_in_new_isr(before: Watched, after: Watched) -> bool:
-    """K8. Otherwise a reassignment hands the partition to a broker that lacks records."""
-    b, a = before.partition, after.partition
-    return a.leader == b.leader or a.leader is None or a.leader in a.isr
+    if before.unclean or not moved(before.partition, after.partition):
+        return True
+    return before.partition.leader is None or after.partition.leader is not None
 
 
 # -- cancelling and retargeting ---------------------------------------------------------------------------
@@ -234,11 +248,11 @@ def cancel_restores_the_originals(before: Watched, after: Watched) -> bool:
     return a == b or (members(a) == members(b) - b.adding and not reassigning(a))
 
 
-@step_property(tags=["cancel"])
+@step_property
 def cancel_below_min_isr_is_refused(before: Watched, after: Watched) -> bool:
     """K9. Otherwise giving up a reassignment costs the durability that it was to keep."""
-    b, a = before.partition, after.partition
-    return before.unclean or enough(b.isr - b.adding, before) or a == b
+    b = before.partition
+    return not given_up(before, after) or before.unclean or enough(b.isr - b.adding, before)
 
 
 @step_property(tags=["cancel"])
@@ -248,12 +262,18 @@ def cancel_is_carried_out_otherwise(before: Watched, after: Watched) -> bool:
     return not (before.unclean or enough(b.isr - b.adding, before)) or not reassigning(a)
 
 
-@step_property(tags=["retarget"])
-def retarget_replaces_the_target(before: Watched, after: Watched, target: Brokers) -> bool:
+@step_property
+def cancel_trims_the_elr(before: Watched, after: Watched) -> bool:
+    """K9, K12. Otherwise a broker that deletes its copy stays eligible, and is elected when it is added again."""
+    return not given_up(before, after) or after.partition.elr <= members(after.partition)
+
+
+@step_property
+def retarget_replaces_the_target(before: Watched, after: Watched) -> bool:
     """K14. Otherwise brokers that neither the old nor the new assignment wants keep copying, or stay for good."""
-    b, a = before.partition, after.partition
+    b, a, target = before.partition, after.partition, after.wanted
     originals = members(b) - b.adding
-    if a == b or (not reassigning(a) and members(a) == target):
+    if not reassigning(b) or not reassigning(a) or not requested(before, after) or before.wanted == target:
         return True
     return members(a) == originals | target and a.adding == target - originals and a.removing == originals - target
 
@@ -292,7 +312,7 @@ def reassignment_started(before: Watched, after: Watched) -> bool:
 
 @cover(tags=["start"])
 def pure_removal_done_at_once(before: Watched, after: Watched) -> bool:
-    return reached(before.partition, after.partition)
+    return ended(before.partition, after.partition)
 
 
 @cover(tags=["start"])
@@ -368,18 +388,19 @@ PROMISES = (
     pure_removal_commits_if_enough_is_left,
     completion_needs_min_isr,
     completion_needs_everything_added,
+    leads_where_it_was_asked_to,
     pending_applies_nothing,
+    only_completion_or_cancellation_ends_it,
     completion_is_of_the_target_asked_for,
-    completion_ends_at_the_target,
     completion_trims_isr_and_elr,
     completion_moves_leader_only_if_removed,
     completion_raises_leader_epoch,
     reassignment_keeps_min_isr,
     leader_has_a_successor,
-    successor_is_in_new_isr,
     cancel_restores_the_originals,
     cancel_below_min_isr_is_refused,
     cancel_is_carried_out_otherwise,
+    cancel_trims_the_elr,
     retarget_replaces_the_target,
     reassignment_ends_or_can_be_cancelled,
     reassignment_ends,

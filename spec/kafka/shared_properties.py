@@ -4,8 +4,8 @@ Far fewer facts than `Partition` keeps: an assignment, an in-sync set, a leader,
 So protocols with a coordination store, with a controller's memory or with a metadata log all map onto it (a model's
 `views`), and one table compares them. What a protocol promises beyond this stays with its model.
 
-A model tags the steps that its reassignment takes of its own accord with "move" (or with one of kraft's tags). Crashes,
-fencing, lag and a leader's own shrinking of the ISR are fate, and no protocol is to blame for them.
+A step is the reassignment's own if it has the effect of one, whatever it is called (`moved`). Crashes, fencing, lag and
+a leader's own shrinking of the ISR are fate, and no protocol is to blame for them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Replicas
 from reassure.spec.language.types import Range
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import cover, invariant, step_property
-
-MOVES = ("move", "start", "retarget", "cancel", "complete")
-"""Tags of the steps that a reassignment takes of its own accord."""
 
 
 class Part(Id, size="partitions", first=0):
@@ -36,7 +33,10 @@ class Copies:
     leader: Broker | None
     min_isr: Annotated[int, Range(0, 64)]
     wanted: Brokers
-    """What the administrator asked for last (after a cancellation: what was there before)."""
+    """Ghost: what the administrator asked for last (after a cancellation: what was there before).
+
+    Kept by the administrator's steps alone.
+    """
     moving: bool
     """Whether the reassignment goes on."""
     whole: Brokers
@@ -83,7 +83,7 @@ def keeps_min_isr(b: Copies, a: Copies) -> bool:
     return not moved(b, a) or b.loss_allowed or len(b.isr) < b.min_isr or len(a.isr) >= b.min_isr
 
 
-@step_property(tags=MOVES)
+@step_property
 def own_steps_keep_min_isr(before: Duties, after: Duties) -> bool:
     """B4, I3, K7. Otherwise moving a partition stops its acks=all producers."""
     return all(keeps_min_isr(before.parts[x], after.parts[x]) for x in before.all)
@@ -93,7 +93,7 @@ def keeps_leader(b: Copies, a: Copies) -> bool:
     return not moved(b, a) or b.loss_allowed or b.leader is None or a.leader is not None
 
 
-@step_property(tags=MOVES)
+@step_property
 def own_steps_keep_a_leader(before: Duties, after: Duties) -> bool:
     """I2, K8. Otherwise moving a partition takes it offline."""
     return all(keeps_leader(before.parts[x], after.parts[x]) for x in before.all)
@@ -103,7 +103,7 @@ def keeps_a_copy(b: Copies, a: Copies) -> bool:
     return not moved(b, a) or b.loss_allowed or in_sync_copies(b) == NOBODY or in_sync_copies(a) != NOBODY
 
 
-@step_property(tags=MOVES)
+@step_property
 def own_steps_keep_an_in_sync_copy(before: Duties, after: Duties) -> bool:
     """B4, B9. Otherwise moving a partition deletes the last in-sync copy of what was committed."""
     return all(keeps_a_copy(before.parts[x], after.parts[x]) for x in before.all)
@@ -113,7 +113,7 @@ def ends_as_wanted(b: Copies, a: Copies) -> bool:
     return not b.moving or a.moving or frozenset(a.replicas) == a.wanted
 
 
-@step_property(tags=MOVES)
+@step_property
 def moves_end_as_wanted(before: Duties, after: Duties) -> bool:
     """B7, K3, K9. Otherwise a partition ends on other brokers than were asked for."""
     return all(ends_as_wanted(before.parts[x], after.parts[x]) for x in before.all)
@@ -142,7 +142,7 @@ def limits_are_kept(d: Duties) -> bool:
     )
 
 
-@cover(tags=MOVES)
+@cover
 def a_move_ends(before: Duties, after: Duties) -> bool:
     """Lest the promises hold for want of anything that moves."""
     return any(before.parts[x].moving and not after.parts[x].moving for x in before.all)

@@ -12,6 +12,8 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 
 TWO_REQUESTS = {
+    "cancel_keeps_what_is_in_sync",
+    "retarget_ignored",
     "cancel_unchecked",
     "epoch_unchecked",
     "isr_not_trimmed",

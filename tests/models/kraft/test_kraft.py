@@ -48,7 +48,7 @@ class Story:
         )
         start = next(s for _, _, s in self.bound.initial_states())
         assert isinstance(start, Cluster)
-        self.s = replace(start, partition=p, leader_isr=p.isr, complete=p.isr, original=p.replicas)
+        self.s = replace(start, partition=p, leader_isr=p.isr, complete=p.isr, original=p.replicas, wanted=p.replicas)
 
     def take(self, name: str, **params: Any) -> Partition:
         self.s = self.bound.take(self.s, name, params)
