@@ -135,6 +135,7 @@ def duties(s: Cluster, c: Config) -> Duties:
         whole=s.whole,
         loss_allowed=False,
         leaving=s.dropping,
+        down=every(Broker, c) - s.alive,
         load=len(s.assigned - s.original - s.isr),
         limit=64,
     )

@@ -144,7 +144,7 @@ def collected_from_steps(asked: frozenset[Part], leading: frozenset[Part], limit
 # -- what batching promises; of the limits one by one (the shared promise has them all) --------------------
 
 
-@step_property(tags=["move"])
+@step_property
 def never_fewer_copies_than_asked_for(before: Cluster, after: Cluster, c: Config) -> bool:
     """B7. Otherwise brokers that are asked for and offline cost a partition copies that it had."""
     return all(

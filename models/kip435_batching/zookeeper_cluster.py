@@ -195,6 +195,7 @@ def copies(s: Cluster, c: Config, part: Part) -> Copies:
         whole=logs.whole,
         loss_allowed=False,
         leaving=m.dropping,
+        down=every(Broker, c) - s.alive,
         load=len(logs.fresh),
         limit=logs.allowed,
     )

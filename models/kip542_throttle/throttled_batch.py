@@ -115,6 +115,7 @@ def duties(s: Cluster, c: Config) -> Duties:
         whole=copied(s, c),
         loss_allowed=False,
         leaving=NOBODY,
+        down=NOBODY,
         load=len(waiting(s)),
         limit=max(c.batch, c.min_isr - c.initial_isr),
     )

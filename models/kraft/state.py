@@ -127,6 +127,7 @@ def duties(s: Cluster, c: Config) -> Duties:
         whole=s.complete,
         loss_allowed=s.unclean,
         leaving=NOBODY,
+        down=every(Broker, c) - s.unfenced,
         load=len(p.adding - p.isr),
         limit=64,
     )

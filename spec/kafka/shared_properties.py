@@ -45,6 +45,8 @@ class Copies:
     """Whether the administrator allowed unclean leader election: then availability and durability are not promised."""
     leaving: Brokers
     """Who the reassignment deposes, or takes out of the ISR, in steps of their own; NOBODY if it never does so."""
+    down: Brokers
+    """Brokers that are not running: what they lose is not the reassignment's doing."""
     load: Annotated[int, Range(0, 64)]
     """How many replicas are being added at this moment."""
     limit: Annotated[int, Range(0, 64)]
@@ -75,8 +77,9 @@ def in_sync_copies(p: Copies) -> Brokers:
 def moved(b: Copies, a: Copies) -> bool:
     """The step is the reassignment's, also where one step is an ISR change by the leader and a completion."""
     changed = b.replicas != a.replicas or b.wanted != a.wanted or b.moving != a.moving
-    deposed = b.leader is not None and b.leader in b.leaving and a.leader != b.leader
-    return changed or deposed or (b.isr - a.isr) & b.leaving != NOBODY
+    pushed = b.leaving - a.down
+    deposed = b.leader is not None and b.leader in pushed and a.leader != b.leader
+    return changed or deposed or (b.isr - a.isr) & pushed != NOBODY
 
 
 def keeps_min_isr(b: Copies, a: Copies) -> bool:

@@ -19,6 +19,7 @@ SETTLED = Copies(
     whole=b(1, 2),
     loss_allowed=False,
     leaving=NOBODY,
+    down=NOBODY,
     load=0,
     limit=1,
 )
@@ -40,6 +41,9 @@ STEPS = [
     # A leader's own shrinking is fate; being forced out is not.
     ("own_steps_keep_min_isr", MOVING, replace(MOVING, isr=b(1)), True),
     ("own_steps_keep_min_isr", replace(MOVING, leaving=b(2)), replace(MOVING, isr=b(1)), False),
+    ("own_steps_keep_min_isr", replace(MOVING, leaving=b(2)), replace(MOVING, isr=b(1), down=b(2)), True),
+    ("own_steps_keep_a_leader", replace(MOVING, leaving=b(1)), replace(MOVING, leader=None, down=b(1)), True),
+    ("own_steps_keep_a_leader", replace(MOVING, leaving=b(1)), replace(MOVING, leader=None), False),
     ("own_steps_keep_a_leader", CAUGHT_UP, DONE, True),
     ("own_steps_keep_a_leader", CAUGHT_UP, replace(DONE, leader=None), False),
     ("own_steps_keep_a_leader", replace(CAUGHT_UP, leader=None), replace(DONE, leader=None), True),

@@ -372,7 +372,7 @@ def test_whole(name: str, pairs: tuple[str, ...], counts: tuple[int, int, int], 
 
 # -- every repair, left out ---------------------------------------------------------------------------------------
 
-CONTROLLER: dict[str, Any] = {"who": "controller", "fair": "weak", "tags": ["move"]}
+CONTROLLER: dict[str, Any] = {"who": "controller", "fair": "weak"}
 Flaw = Callable[[], Model]
 
 
@@ -386,7 +386,7 @@ def nothing_awaited() -> Model:
 
 
 def dropping_unjudged() -> Model:
-    @action(who="controller", fair="weak", tags=["move", "stop"])
+    @action(who="controller", fair="weak", tags=["stop"])
     def stop(s: Cluster, part: Part) -> Cluster:
         m = s.memory[part]
         told = replace(s.logs[part], told=frozenset(m.goal))
@@ -489,7 +489,7 @@ def led_once() -> Model:
 
 
 def leader_not_told() -> Model:
-    @action(who="controller", fair="weak", tags=["move", "stop"])
+    @action(who="controller", fair="weak", tags=["stop"])
     def stop(s: Cluster, c: Config, part: Part) -> Cluster:
         m = s.memory[part]
         require(batching.enough_without(s.stored[part], m, c))
@@ -500,7 +500,7 @@ def leader_not_told() -> Model:
 
 
 def done_after_one_step() -> Model:
-    @action(who="controller", fair="weak", tags=["move", "finish"])
+    @action(who="controller", fair="weak", tags=["finish"])
     def finish(s: Cluster, part: Part) -> Cluster:
         require(reassignment_classic.stands_at(s, part, Next.FINISH))
         done = Memory(Next.IDLE, s.memory[part].goal, (), NOBODY, False)
@@ -511,7 +511,7 @@ def done_after_one_step() -> Model:
 
 
 def order_is_nothing() -> Model:
-    @action(who="controller", fair="weak", tags=["move", "finish"])
+    @action(who="controller", fair="weak", tags=["finish"])
     def finish(s: Cluster, part: Part) -> Cluster:
         require(reassignment_classic.stands_at(s, part, Next.FINISH))
         p, m = s.stored[part], s.memory[part]
