@@ -8,6 +8,7 @@ which bounds they leave open, and looks at reachable states.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ import z3
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.result import ENGINE_VERSION
-from reassure.checkers.symbolic.lemma_templates import Lemma
-from reassure.checkers.symbolic.pdr import free
+from reassure.checkers.symbolic.proof_result import Claims, Invariant
+from reassure.checkers.symbolic.smt_terms import parts
+from reassure.checkers.symbolic.solver import constants, satisfiable
 from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
 from reassure.spec.frontend.lowering import LoweredModel
 
 SCHEMA = 1
@@ -40,12 +43,12 @@ class Certificate:
 
     @classmethod
     def of(
-        cls, machine: Machine, sha: str, config: dict[str, Any], proved: list[str], lemmas: list[Lemma]
+        cls, machine: Machine, sha: str, config: dict[str, Any], proved: list[str], lemmas: list[Invariant]
     ) -> Certificate:
         made = []
         for lemma in lemmas:
             solver = z3.Solver()
-            solver.add(machine.terms(0)(lemma.node))
+            solver.add(lemma.condition)
             made.append({"text": lemma.text, "smt": solver.to_smt2().replace("(check-sat)\n", "")})
         return cls(machine.model.bound.model.name, sha, config, proved, made)
 
@@ -77,80 +80,61 @@ def read(path: Path) -> Certificate:
     return found
 
 
-def lemmas_of(certificate: Certificate, machine: Machine) -> list[z3.BoolRef]:
+def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
     """The lemmas over copy 0, read from their scripts; they may speak of the state's fields and nothing else."""
-    known = {str(c): c.sort() for term in machine.state(0).values() for c in _parts(term)}
+    known = {str(c): c.sort() for term in machine.state(0).values() for c in parts(term)}
     found = []
-    for lemma in certificate.lemmas:
+    for number, lemma in enumerate(certificate.lemmas):
         try:
             parsed = z3.And(*z3.parse_smt2_string(lemma["smt"]))
         except z3.Z3Exception as error:
             raise CertificateError(f"lemma {lemma['text']!r} cannot be read: {error}") from None
-        for c in free(parsed):
+        for c in constants(parsed):
             if str(c) not in known or not known[str(c)].eq(c.sort()):
                 raise CertificateError(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
-        found.append(parsed)
+        alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
+        found.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
     return found
 
 
-def _parts(term: Any) -> list[Any]:
-    return [*term.items, term.length] if hasattr(term, "items") else [term]
+def verify(
+    certificate: Certificate,
+    lowered: LoweredModel,
+    seconds: Callable[[], float | None] = lambda: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[str]:
+    """What is wrong with it: nothing, if it proves its properties.
 
-
-def verify(certificate: Certificate, lowered: LoweredModel) -> list[str]:
-    """What is wrong with it: nothing, if it proves its properties."""
+    seconds: how many a query may take. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
+    """
     machine = Machine(lowered)
-    now = lemmas_of(certificate, machine)
-    moves = [
-        (a, b)
-        for path, term in machine.state(0).items()
-        for a, b in zip(_parts(term), _parts(machine.state(1)[path]), strict=True)
+    lemmas, claims = lemmas_of(certificate, machine), Claims.of(lowered, certificate.properties)
+    unknown = sorted(set(certificate.properties) - set(claims.names()))
+    obligations = [
+        *inductive(machine, lemmas),
+        *implied(machine, lemmas, claims),
+        *never_raises(machine, lemmas, claims),
     ]
-    after = [z3.substitute(lemma, *moves) for lemma in now]
-    wrong: list[str] = []
-
-    def ask(question: str, facts: list[z3.BoolRef], claims: dict[str, z3.BoolRef]) -> None:
-        solver = z3.Solver()
-        solver.add(*facts)
-        answer = solver.check(z3.Not(z3.And(*claims.values())))
-        if answer == z3.unknown:
-            wrong.append(f"{question}: Z3 gave no answer")
-        elif answer == z3.sat:
-            model = solver.model()
-            names = [n for n, c in claims.items() if z3.is_false(model.eval(c, model_completion=True))]
-            wrong.append(f"{question}: not {'; not '.join(names)}")
-
-    texts = [lemma["text"] for lemma in certificate.lemmas]
-    whole = [machine.well_formed(0), *now]
-    ask("initial states", [machine.initial()], dict(zip(texts, now, strict=True)))
-    for step in machine.steps(0):
-        ask(f"after {step.name}", [*whole, step.taken], dict(zip(texts, after, strict=True)))
-    claimed = set(certificate.properties)
-    states = {f.name: machine.holds(f, 0) for f in lowered.states if f.name in claimed}
-    ask("properties", whole, states)
-    known = set(states)
-    for step, formulas in zip(machine.steps(0), lowered.steps, strict=True):
-        about = {f.name: machine.holds(f, 0) for f in formulas if f.name in claimed}
-        known |= set(about)
-        ask(f"steps of {step.name}", [*whole, step.taken], about)
-        ask(f"{step.name} raises nowhere", whole, {"so": z3.Not(step.error)})
-    terms = machine.terms(0)
-    for f in [f for f in lowered.states if f.name in claimed]:
-        ask(f"{f.name} raises nowhere", whole, {"so": z3.And(*(terms(c.condition) for c in f.checks))})
-    wrong += [f"{name} is no property of the model" for name in sorted(claimed - known)]
-    return wrong
+    return [*refuted(obligations, seconds(), say), *(f"{name} is no property of the model" for name in unknown)]
 
 
 def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
     """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
     machine = Machine(lowered)
-    now, found = lemmas_of(certificate, machine), dict[str, bool]()
-    for step, outcome in zip(machine.steps(0), lowered.actions, strict=True):
-        for path, condition, declared in outcome.clips:
-            solver = z3.Solver()
-            solver.add(machine.well_formed(0), *now, step.enabled)
-            if solver.check(machine.terms(0)(condition)) != z3.unsat:
-                found[path] = declared and found.get(path, True)
+    lemmas, found = lemmas_of(certificate, machine), dict[str, bool]()
+    declared = _declared(lowered)
+    for path in declared:
+        if refuted(within_bounds(machine, lemmas, except_for=set(declared) - {path})):
+            found[path] = declared[path]
+    return found
+
+
+def _declared(lowered: LoweredModel) -> dict[str, bool]:
+    """The bounds that steps might leave, and whether each is a declared one wherever it is left."""
+    found: dict[str, bool] = {}
+    for outcome in lowered.actions:
+        for path, _, declared in outcome.clips:
+            found[path] = declared and found.get(path, True)
     return found
 
 
@@ -172,14 +156,11 @@ def told(certificate: Certificate, looked_at: int, left: dict[str, bool]) -> lis
 def refuted_by(certificate: Certificate, lowered: LoweredModel, states: list[Any]) -> list[str]:
     """Lemmas that some of these reachable states violate: then something is wrong with this program."""
     machine = Machine(lowered)
-    now = lemmas_of(certificate, machine)
+    lemmas = z3.And(*(lemma.condition for lemma in lemmas_of(certificate, machine)))
     found = []
     for state in states:
         solver = z3.Solver()
         solver.add(machine.equals(0, state))
-        answer = solver.check(z3.Not(z3.And(*now)))
-        if answer == z3.sat:
+        if satisfiable(solver, z3.Not(lemmas)):
             found.append(f"a reachable state violates the lemmas: {state}")
-        elif answer == z3.unknown:
-            found.append(f"Z3 gave no answer to whether a reachable state satisfies the lemmas: {state}")
     return found

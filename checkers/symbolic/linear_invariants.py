@@ -19,9 +19,9 @@ import z3
 
 from reassure.checkers.native.edge_list import edge_list
 from reassure.checkers.native.kernel import Rows
-from reassure.checkers.symbolic.houdini import Scout
 from reassure.checkers.symbolic.lemma_templates import Fields, Lemma, Part
 from reassure.checkers.symbolic.sample_evaluator import Unsupported
+from reassure.checkers.symbolic.scout import Scout
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import IntType, SetType
 

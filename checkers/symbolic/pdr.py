@@ -1,4 +1,7 @@
-"""Property-directed reachability by Z3's Spacer, over the bit-vectors of a machine."""
+"""Property-directed reachability by Z3's Spacer, over the bit-vectors of a transition system.
+
+Spacer's word is not taken for a proof: what counts is the invariant that it gives, checked like any other.
+"""
 
 from __future__ import annotations
 
@@ -6,55 +9,107 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.symbolic.lemma_templates import Lemma
-from reassure.checkers.symbolic.smt_terms import Seq
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.symbolic.proof_result import Invariant, ProofResult
+from reassure.checkers.symbolic.smt_terms import parts
+from reassure.checkers.symbolic.solver import constants, unanswered
 from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.symbolic.verification import inductive, refuted
 from reassure.spec.frontend.lowering import Formula
 
+PROVED_BY = "by property-directed reachability"
+ELIMINATION = 10_000
+"""Milliseconds for the elimination of quantifiers from an answer."""
 
-def spacer(machine: Machine, claims: list[Formula], known: list[Lemma], seconds: float | None) -> tuple[Any, str]:
-    """Whether a state that violates a claim is reachable: sat, unsat, or unknown; and what Spacer says to it.
 
-    known: what holds in every reachable state; it narrows the states that steps are taken from.
+def pdr(machine: Machine, claim: Formula, known: list[Invariant], seconds: float | None) -> ProofResult:
+    """A proof of a claim over states by an inductive invariant.
+
+    known: what holds in every reachable state; it narrows the states that steps are taken from. The status is VIOLATED,
+    without a counterexample, if Spacer says that there is one.
     """
+    engine, reached = _engine(machine, known, seconds)
+    bad = z3.And(reached, z3.Not(machine.holds(claim, 0)))
+    try:
+        answer = engine.query(z3.Exists(constants(bad), bad))
+    except z3.Z3Exception as error:
+        raise unanswered(str(error)) from None
+    if answer == z3.sat:
+        return ProofResult(PropertyStatus.VIOLATED, "Spacer: it can be violated")
+    if answer == z3.unknown:
+        reason = engine.reason_unknown()
+        if (ended := unanswered(reason)).stop == BY_USER:
+            raise ended
+        return ProofResult(PropertyStatus.UNKNOWN, f"Spacer gave no answer ({reason})")
+    condition = _invariant(engine.get_answer(), reached)
+    if condition is None:
+        return ProofResult(PropertyStatus.UNKNOWN, "Spacer gave no invariant that can be read")
+    found = Invariant(f"an invariant of Spacer for {claim.name}", z3.And(condition, machine.holds(claim, 0)))
+    if refuted(inductive(machine, [*known, found]), seconds):
+        return ProofResult(PropertyStatus.UNKNOWN, "Spacer's invariant did not pass its check")
+    return ProofResult(PropertyStatus.PROVED, PROVED_BY, lemmas=(found,))
+
+
+def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> tuple[z3.Fixedpoint, z3.BoolRef]:
+    """The steps as rules, and `reached` of copy 0."""
     engine = z3.Fixedpoint()
     engine.set(engine="spacer")
     if seconds is not None:
         engine.set(timeout=max(1, int(1000 * seconds)))
-    before, after = _constants(machine, 0), _constants(machine, 1)
+    before, after = ([part for term in machine.state(k).values() for part in parts(term)] for k in (0, 1))
     reached = z3.Function("reached", *(c.sort() for c in before), z3.BoolSort())
     engine.register_relation(reached)
 
     def rule(head: z3.BoolRef, *body: z3.BoolRef) -> None:
         formula = z3.Implies(z3.And(*body), head)
-        engine.add_rule(z3.ForAll(free(formula), formula))
+        engine.add_rule(z3.ForAll(constants(formula), formula))
 
     rule(reached(*before), machine.initial())
-    terms = machine.terms(0)
-    given = [machine.well_formed(0), *(terms(lemma.node) for lemma in known)]
+    given = [machine.well_formed(0), *(i.condition for i in known)]
     for step in machine.steps(0):
         rule(reached(*after), reached(*before), *given, step.taken)
-    bad = z3.And(reached(*before), z3.Or(*(z3.Not(machine.holds(f, 0)) for f in claims)))
-    answer = engine.query(z3.Exists(free(bad), bad))
-    return answer, engine.reason_unknown() if answer == z3.unknown else ""
+    return engine, reached(*before)
 
 
-def _constants(machine: Machine, k: int) -> list[Any]:
-    found: list[Any] = []
-    for term in machine.state(k).values():
-        found += [*term.items, term.length] if isinstance(term, Seq) else [term]
-    return found
+def _invariant(answer: Any, reached: z3.BoolRef) -> z3.BoolRef | None:
+    """What Spacer says of the reached states, over copy 0; None if its answer has another form than the documented:
+    `reached(x, y) == condition` for all x and y, or `reached == condition` if a state has no parts."""
+    for part in answer.children() if z3.is_and(answer) else [answer]:
+        body = part.body() if z3.is_quantifier(part) else part
+        if not (z3.is_eq(body) and body.arg(0).decl().eq(reached.decl())):
+            continue
+        head, condition = body.children()
+        variables = head.children()
+        if not all(z3.is_var(v) for v in variables):
+            return None
+        given = dict(zip((z3.get_var_index(v) for v in variables), reached.children(), strict=True))
+        if set(given) != set(range(len(variables))):
+            return None
+        return _without_quantifiers(z3.substitute_vars(condition, *(given[i] for i in range(len(given)))))
+    return None
 
 
-def free(formula: z3.ExprRef) -> list[z3.ExprRef]:
-    """The constants of a formula."""
-    seen, found, todo = set(), [], [formula]
+def _without_quantifiers(condition: z3.BoolRef) -> z3.BoolRef | None:
+    """The condition with its quantifiers eliminated; None if they cannot be."""
+    if not _quantified(condition):
+        return condition
+    try:
+        found = z3.TryFor(z3.Tactic("qe"), ELIMINATION)(condition).as_expr()
+    except z3.Z3Exception as error:
+        if (ended := unanswered(str(error))).stop == BY_USER:
+            raise ended from None
+        return None
+    return None if _quantified(found) else found
+
+
+def _quantified(condition: z3.ExprRef) -> bool:
+    seen, todo = set[int](), [condition]
     while todo:
         e = todo.pop()
-        if e.get_id() in seen:
-            continue
-        seen.add(e.get_id())
-        if z3.is_const(e) and e.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found.append(e)
-        todo += e.children()
-    return found
+        if z3.is_quantifier(e):
+            return True
+        if e.get_id() not in seen:
+            seen.add(e.get_id())
+            todo += e.children()
+    return False

@@ -2,7 +2,7 @@
 
 A bool is a Bool; an id or enum member an unsigned bit-vector of its index; an int a signed one, wide enough for the
 interval of its node, so that nothing wraps; a set a bit-vector, a bit for each member; a sequence a row of items with a
-length, zero beyond it. What an operation leaves undefined (the lowest member of nothing) is some value.
+length, zero beyond it. What an operation leaves undefined (the lowest member of nothing) is the value of index 0.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ class Seq:
 
 Term = Any
 """z3.BoolRef, z3.BitVecRef or Seq."""
+
+
+def parts(term: Term) -> list[z3.ExprRef]:
+    """The Z3 terms that a term consists of."""
+    return [*term.items, term.length] if isinstance(term, Seq) else [term]
 
 
 def width_of(kind: Type) -> int:
@@ -204,12 +209,12 @@ class Terms:
         raise AssertionError(f"no term for {op}")
 
     def _first(self, choices: list[tuple[z3.BoolRef, int]], kind: Type) -> Term:
-        """The index of the first condition that holds."""
+        """The index of the first condition that holds; 0 if none does."""
         if isinstance(kind, BoolType):
             return z3.And(*(z3.Not(c) for c, i in choices[:1] if not i), *(c for c, i in choices if i))
         w = width_of(kind)
-        found = z3.BitVecVal(choices[-1][1], w)
-        for condition, i in reversed(choices[:-1]):
+        found = z3.BitVecVal(0, w)
+        for condition, i in reversed(choices):
             found = z3.If(condition, z3.BitVecVal(i, w), found)
         return found
 
@@ -219,7 +224,7 @@ class Terms:
             return resized(z3.ZeroExt(2, self.made[args[0]]), width_of(node.type)) + 1
         if op == "record":
             slot, w = self.made[args[0]], width_of(node.type)
-            return z3.Extract(w - 1, 0, resized(slot, max(w, slot.size())) - 1)
+            return z3.Extract(w - 1, 0, resized(z3.If(slot == 0, slot, slot - 1), max(w, slot.size())))
         if op == "pack":
             assert isinstance(node.type, RecordType)
             return packed([self.made[a] for a in args], node.type)
@@ -241,11 +246,8 @@ class Terms:
         if op == "seq_len":
             return resized(seq.length, width_of(node.type))
         if op == "seq_get":
-            at = made[1]
-            if not seq.items:  # its index is checked: this is never read
-                return _from_index(z3.BitVecVal(0, max(1, bits_of(node.type))), node.type)
-            found = seq.items[-1]
-            for i in range(len(seq.items) - 2, -1, -1):
+            at, found = made[1], z3.BitVecVal(0, max(1, bits_of(node.type)))
+            for i in range(len(seq.items)):
                 found = z3.If(at == i, seq.items[i], found) if fits(i, at, signed=True) else found
             return _from_index(found, node.type)
         if op == "seq_set":
@@ -364,8 +366,8 @@ def _kept(choices: list[tuple[z3.BoolRef, z3.BitVecRef]], node: Node) -> Seq:
 
 
 def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
-    """A record as one number, from its scalars: as `layout.pack_record`. One zero bit if it has no fields."""
-    parts = [stored(code, leaves) for code in codes(kind)]
+    """A record as one number, from its scalars: as `layout.pack_record`. One zero bit if there is nothing to pack."""
+    parts = [stored(code, leaves) for code in codes(kind) if code.bits]
     if not parts:
         return z3.BitVecVal(0, 1)
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
@@ -375,10 +377,12 @@ def unpacked(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
     """A scalar of a packed record: the inverse of `packed`."""
     top = word.size()
     for code in codes(kind):
-        part = z3.Extract(top - 1, top - code.bits, word)
+        wanted = leaf == code.leaf or (code.optional and leaf == code.leaf + 1)
+        if wanted and not code.bits:  # a sequence that has no room for an item
+            return constant((), code.type)
+        if wanted:
+            return taken_apart(code, z3.Extract(top - 1, top - code.bits, word), leaf)
         top -= code.bits
-        if leaf == code.leaf or (code.optional and leaf == code.leaf + 1):
-            return taken_apart(code, part, leaf)
     raise AssertionError("no such leaf")
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.encoding.state_layout import Layout, coded, layout_of
-from reassure.checkers.symbolic.smt_terms import Term, Terms, fresh, same, value
+from reassure.checkers.encoding.state_layout import Layout, coded, layout_of, scalars
+from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms, fresh, parts, same, value
 from reassure.checkers.symbolic.type_invariant import well_formed
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import Formula, LoweredAction, LoweredModel, Parameter
+from reassure.spec.language.types import BoolType, IntType, SeqType
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,6 @@ class Machine:
 
     def equals(self, k: int, state: Any) -> z3.BoolRef:
         """Copy k is this Python state."""
-        from reassure.checkers.encoding.state_layout import scalars
-        from reassure.checkers.symbolic.smt_terms import Seq
-        from reassure.spec.language.types import BoolType, IntType, SeqType
-
         found = []
         for (path, term), number in zip(self.state(k).items(), scalars(state, self.model.bound.type), strict=True):
             kind = self.kinds[path]
@@ -161,12 +158,21 @@ class Machine:
             made = self.model.graph.member(p.leaves[0], p.drawn)
             yield terms(made)
 
+    def moved(self, condition: z3.BoolRef, k: int) -> z3.BoolRef:
+        """A condition over copy 0, of copy k."""
+        pairs = [
+            pair
+            for path, term in self.state(0).items()
+            for pair in zip(parts(term), parts(self.state(k)[path]), strict=True)
+        ]
+        return z3.substitute(condition, *pairs) if k and pairs else condition
+
     # -- claims -----------------------------------------------------------------------------------------
 
     def holds(self, formula: Formula, k: int) -> z3.BoolRef:
         """A claim over states, of copy k."""
         return self.terms(k)(formula.condition)
 
-    def raises(self, formulas: list[Formula], k: int) -> z3.BoolRef:
-        """Evaluating one of them on copy k raises."""
-        return z3.Or(*(z3.Not(self.terms(k)(c.condition)) for f in formulas for c in f.checks))
+    def defined(self, formula: Formula, k: int) -> z3.BoolRef:
+        """Evaluating a claim on copy k does not raise."""
+        return z3.And(*(self.terms(k)(check.condition) for check in formula.checks))

@@ -31,10 +31,16 @@ class Pair:
     node: Node | None = None
 
 @dataclass(frozen=True)
+class Wider:
+    number: Annotated[int, Range(-3, 0)] | None = None
+    nodes: frozenset[Node] | None = None
+
+@dataclass(frozen=True)
 class Message:
     at: Annotated[int, Range(-3, 1)]
     pair: Pair | None = None
     path: Annotated[tuple[Node, ...], MaxLen(2)] = ()
+    none: Annotated[tuple[Node, ...], MaxLen(0)] = ()
     to: frozenset[Node] | None = None
     by: Map[Colour, Annotated[int, Range(-1, 0)] | None] = Map({Colour.RED: None, Colour.GREEN: None})
 
@@ -119,9 +125,9 @@ CONSTRUCTS = {
     "map_of_records": "return replace(s, pairs=s.pairs.put(Node(2), replace(s.pairs[Node(2)], low=-2)))",
     "map_of_records_by_key": "pair = some(s.pair)\n    node = some(pair.node)\n    return replace(s, pairs=s.pairs.put(node, pair))",
     "send": "return replace(s, sent=s.sent | {Message(-3)})",
-    "send_nested": "return replace(s, sent=s.sent | {Message(s.x, s.pair, (), s.nodes)})",
+    "send_nested": "return replace(s, sent=s.sent | {Message(s.x, s.pair, (), (), s.nodes)})",
     "send_path": "path = some(s.path)\n    return replace(s, sent=frozenset({Message(0, None, path)}))",
-    "send_map": "by = Map({k: s.low for k in every(Colour, c)})\n    return replace(s, sent=s.sent | {Message(1, None, (), None, by)})",
+    "send_map": "by = Map({k: s.low for k in every(Colour, c)})\n    return replace(s, sent=s.sent | {Message(1, None, (), (), None, by)})",
     "receive | m: Message | m=lambda s: s.sent": "return replace(s, sent=s.sent - {m}, y=m.at, pair=m.pair, nodes=m.to, path=m.path)",
     "receive_some | m: Message | m=lambda s: s.sent": "require(m.pair is not None and m.pair.low == -2)\n    return replace(s, low=m.by[Colour.RED])",
     "messages_sum": "return replace(s, y=sum(m.at for m in s.sent))",
@@ -133,6 +139,10 @@ CONSTRUCTS = {
     "empty_record": "require(s.nothing == Nothing())\n    return replace(s, nothing=Nothing(), y=0)",
     "by_number | n: Annotated[int, Range(-3, -1)]": "require(n > s.x)\n    return replace(s, y=s.y + n)",
     "by_optional_number | n: Annotated[int, Range(-2, -1)] | None": "return replace(s, colours=s.colours.put(Colour.RED, n))",
+    "by_optional_number_of_another_range | n: Annotated[int, Range(-5, 0)] | None": "require(s.low is None)\n    return replace(s, low=n)",
+    "optional_number_of_another_range": "return replace(s, low=s.colours[Colour.RED])",
+    "optional_record_with_another_range": "return replace(s, colours=s.colours.put(Colour.RED, s.low))",
+    "by_record_of_optionals | m: Wider": "return replace(s, low=m.number, nodes=m.nodes)",
     "by_optional_set | nodes: frozenset[Node] | None": "return replace(s, nodes=nodes)",
     "by_optional_set_unread | nodes: frozenset[Node] | None": "require(nodes is None or s.y in (0, 1, 2))\n    return replace(s, y=1 if nodes is None else len(nodes))",
     "by_optional_record | pair: Pair | None": "return replace(s, pair=pair)",

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
     from reassure.checkers.symbolic import certificate
-    from reassure.checkers.symbolic.houdini import Scout
+    from reassure.checkers.symbolic.scout import Scout
 
     try:
         found = certificate.read(args.certificate)

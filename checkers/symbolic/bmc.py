@@ -1,0 +1,77 @@
+"""Bounded model checking: the shortest violations of runs of up to so many states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import z3
+
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.symbolic.proof_result import Claims, Obligation, ProofResult
+from reassure.checkers.symbolic.solver import finite_domain_solver, satisfiable
+from reassure.checkers.symbolic.transition_system import Machine
+from reassure.spec.frontend.lowering import Formula
+
+
+def bounded_search(
+    machine: Machine, claims: Claims, depth: int, say: Callable[[str], None], left: Callable[[], float | None]
+) -> Iterator[tuple[str, ProofResult]]:
+    """Violations by runs of up to `depth` states, by claim; and proofs, if no run has as many. Others are left out.
+
+    say: is told what it is at, and may raise to end it. left: the seconds left, None for no limit.
+    """
+    solver = finite_domain_solver()
+    solver.add(machine.initial())
+
+    def run_with(condition: z3.BoolRef, states: int) -> ProofResult | None:
+        if not satisfiable(solver, condition, seconds=left()):
+            return None
+        model = solver.model()
+        run = tuple(machine.decoded(k, model) for k in range(states))
+        return ProofResult(PropertyStatus.VIOLATED, counterexample=run)
+
+    for k in range(depth):
+        say(f"bounded search, {k + 1} states")
+        for name, f in claims.states.items():
+            if found := run_with(z3.Not(machine.holds(f, k)), k + 1):
+                claims = claims.without([name])
+                yield name, found
+        if k + 1 == depth or not claims.names():
+            return
+        solver.add(machine.step(k))
+        if not satisfiable(solver, seconds=left()):
+            for name in claims.names():
+                obligations = (run_ends(machine, k + 1), *unviolated(machine, claims, name, k + 1))
+                yield name, ProofResult(PropertyStatus.PROVED, f"no run has more than {k + 1} states", (), obligations)
+            return
+        for name, where in claims.steps.items():
+            if found := run_with(z3.Not(keeps(machine, where, k)), k + 2):
+                claims = claims.without([name])
+                yield name, found
+
+
+def keeps(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.BoolRef:
+    """No step from copy k to copy k+1 violates a step property. where: the actions that it is about."""
+    return z3.And(*(z3.Implies(machine.steps(k)[n].taken, machine.holds(f, k)) for n, f in where))
+
+
+def run_ends(machine: Machine, states: int) -> Obligation:
+    """No run has more than so many states."""
+    steps = (machine.step(k) for k in range(states))
+    return Obligation(
+        f"no run has more than {states} states", (machine.initial(), *steps), {"a longer one": z3.BoolVal(False)}
+    )
+
+
+def unviolated(machine: Machine, claims: Claims, name: str, states: int) -> list[Obligation]:
+    """No run of up to so many states violates a claim; for a claim over steps, no step of such a run."""
+    found, run = [], [machine.initial()]
+    for k in range(states):
+        if name in claims.states:
+            holds = machine.holds(claims.states[name], k)
+            found.append(Obligation(f"{name} in the state number {k + 1} of a run", tuple(run), {name: holds}))
+        run.append(machine.step(k))
+        if name in claims.steps and k + 1 < states:
+            holds = keeps(machine, claims.steps[name], k)
+            found.append(Obligation(f"{name} in the step number {k + 1} of a run", tuple(run), {name: holds}))
+    return found

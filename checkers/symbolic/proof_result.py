@@ -1,0 +1,83 @@
+"""What a method of proof returns, and the claims that it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import z3
+
+from reassure.checkers.base.result import PropertyStatus
+from reassure.spec.frontend.lowering import Formula, LoweredModel
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A condition over copy 0 of the state, and how to say it."""
+
+    text: str
+    condition: z3.BoolRef
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One part of a proof that stands by itself: in every model of the facts, the conclusions (by name) are true."""
+
+    name: str
+    facts: tuple[z3.BoolRef, ...]
+    conclusions: dict[str, z3.BoolRef]
+
+
+@dataclass(frozen=True)
+class ProofResult:
+    """The answer to one claim.
+
+    lemmas: invariants that the proof adds, inductive together with those known before. obligations: what the proof
+    rests on beside invariants. counterexample: states of a run, the last (of a step property: the last step) in
+    violation. counterexample_to_induction: states, perhaps not reachable, all but the last of which satisfy everything.
+    """
+
+    status: PropertyStatus
+    note: str = ""
+    lemmas: tuple[Invariant, ...] = ()
+    obligations: tuple[Obligation, ...] = ()
+    counterexample: tuple[Any, ...] = ()
+    counterexample_to_induction: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Claims over states, by name; and over steps, each with the numbers of the actions that it is about."""
+
+    states: dict[str, Formula] = field(default_factory=dict)
+    steps: dict[str, list[tuple[int, Formula]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lowered: LoweredModel, names: Iterable[str]) -> Claims:
+        """The claims of a model that have these names."""
+        wanted = set(names)
+        steps: dict[str, list[tuple[int, Formula]]] = {}
+        for number, formulas in enumerate(lowered.steps):
+            for f in formulas:
+                if f.name in wanted:
+                    steps.setdefault(f.name, []).append((number, f))
+        return cls({f.name: f for f in lowered.states if f.name in wanted}, steps)
+
+    def names(self) -> list[str]:
+        return [*self.states, *self.steps]
+
+    def without(self, decided: Iterable[str]) -> Claims:
+        """Those that are not in `decided`."""
+        gone = set(decided)
+        return Claims(
+            {n: f for n, f in self.states.items() if n not in gone},
+            {n: f for n, f in self.steps.items() if n not in gone},
+        )
+
+
+def restricted(lowered: LoweredModel, wants: Callable[[str], bool]) -> LoweredModel:
+    """The model with no other claims than those asked for, so that the others cannot raise."""
+    states = tuple(f for f in lowered.states if wants(f.name))
+    steps = tuple(tuple(f for f in formulas if wants(f.name)) for formulas in lowered.steps)
+    return replace(lowered, states=states, steps=steps)

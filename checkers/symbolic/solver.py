@@ -1,0 +1,55 @@
+"""Z3 as the provers use it: solvers with a seed and a time limit, and answers that are yes or no.
+
+An answer that Z3 does not give is an exception, never a value: `unknown` cannot be taken for either.
+"""
+
+from __future__ import annotations
+
+import z3
+
+from reassure.checkers.base.stop import BY_USER, Interrupted, StopReason
+
+
+def seed_z3(seed: int) -> None:
+    """Sets the random seed of every solver made from now on. It is a setting of the process, not of one solver."""
+    for name in ("sat.random_seed", "smt.random_seed"):
+        z3.set_param(name, seed)
+
+
+def finite_domain_solver() -> z3.Solver:
+    """A solver for bools and bit-vectors that keeps what it has learned between queries."""
+    return z3.SolverFor("QF_FD")
+
+
+def satisfiable(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: float | None = None) -> bool:
+    """Whether what a solver holds and the assumptions have a model.
+
+    seconds: the time that it may take. Raises `Interrupted` if Z3 gives no answer.
+    """
+    if seconds is not None:
+        solver.set(timeout=max(1, int(1000 * seconds)))
+    answer = solver.check(*assumptions)
+    if answer == z3.unknown:
+        raise unanswered(solver.reason_unknown())
+    return bool(answer == z3.sat)
+
+
+def unanswered(reason: str) -> Interrupted:
+    """What ends a proof that Z3 gives no answer to. Z3 catches Ctrl-C itself, and tells of it by its reason alone."""
+    if "keyboard" in reason or reason in ("canceled", "interrupted"):
+        return Interrupted(BY_USER.reason, BY_USER.text)
+    return Interrupted(StopReason.SOLVER, f"Z3 gave no answer: {reason}")
+
+
+def constants(formula: z3.ExprRef) -> list[z3.ExprRef]:
+    """The uninterpreted constants of a formula, each once."""
+    seen, found, todo = set(), [], [formula]
+    while todo:
+        e = todo.pop()
+        if e.get_id() in seen:
+            continue
+        seen.add(e.get_id())
+        if z3.is_const(e) and e.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found.append(e)
+        todo += e.children()
+    return found
