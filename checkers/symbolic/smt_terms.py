@@ -367,7 +367,7 @@ def _kept(choices: list[tuple[z3.BoolRef, z3.BitVecRef]], node: Node) -> Seq:
 
 def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
     """A record as one number, from its scalars: as `layout.pack_record`. One zero bit if there is nothing to pack."""
-    parts = [stored(code, leaves) for code in codes(kind) if code.bits]
+    parts = [stored(code, leaves) for code in codes(kind)]
     if not parts:
         return z3.BitVecVal(0, 1)
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
@@ -378,8 +378,6 @@ def unpacked(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
     top = word.size()
     for code in codes(kind):
         wanted = leaf == code.leaf or (code.optional and leaf == code.leaf + 1)
-        if wanted and not code.bits:  # a sequence that has no room for an item
-            return constant((), code.type)
         if wanted:
             return taken_apart(code, z3.Extract(top - 1, top - code.bits, word), leaf)
         top -= code.bits

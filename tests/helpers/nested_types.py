@@ -40,7 +40,6 @@ class Message:
     at: Annotated[int, Range(-3, 1)]
     pair: Pair | None = None
     path: Annotated[tuple[Node, ...], MaxLen(2)] = ()
-    none: Annotated[tuple[Node, ...], MaxLen(0)] = ()
     to: frozenset[Node] | None = None
     by: Map[Colour, Annotated[int, Range(-1, 0)] | None] = Map({Colour.RED: None, Colour.GREEN: None})
 
@@ -125,9 +124,9 @@ CONSTRUCTS = {
     "map_of_records": "return replace(s, pairs=s.pairs.put(Node(2), replace(s.pairs[Node(2)], low=-2)))",
     "map_of_records_by_key": "pair = some(s.pair)\n    node = some(pair.node)\n    return replace(s, pairs=s.pairs.put(node, pair))",
     "send": "return replace(s, sent=s.sent | {Message(-3)})",
-    "send_nested": "return replace(s, sent=s.sent | {Message(s.x, s.pair, (), (), s.nodes)})",
+    "send_nested": "return replace(s, sent=s.sent | {Message(s.x, s.pair, (), s.nodes)})",
     "send_path": "path = some(s.path)\n    return replace(s, sent=frozenset({Message(0, None, path)}))",
-    "send_map": "by = Map({k: s.low for k in every(Colour, c)})\n    return replace(s, sent=s.sent | {Message(1, None, (), (), None, by)})",
+    "send_map": "by = Map({k: s.low for k in every(Colour, c)})\n    return replace(s, sent=s.sent | {Message(1, None, (), None, by)})",
     "receive | m: Message | m=lambda s: s.sent": "return replace(s, sent=s.sent - {m}, y=m.at, pair=m.pair, nodes=m.to, path=m.path)",
     "receive_some | m: Message | m=lambda s: s.sent": "require(m.pair is not None and m.pair.low == -2)\n    return replace(s, low=m.by[Colour.RED])",
     "messages_sum": "return replace(s, y=sum(m.at for m in s.sent))",
