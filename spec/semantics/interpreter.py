@@ -311,15 +311,15 @@ class _Claim:
         return _truth(self.name, self.state_function, state)
 
     def on_step(self, before: Any, step: Step) -> bool:
-        after = step.after
-        if self.view is not None:
-            before, after = self.view(before), self.view(after)
         arguments = dict(self.fixed)
         for name in self.from_params:
             arguments[name] = step.params[name]
         if self.wants_action:
             arguments[self.wants_action] = step.action
-        return _truth(self.name, lambda _: self.function(before=before, after=after, **arguments), before)
+        view = self.view or (lambda state: state)
+        return _truth(
+            self.name, lambda _: self.function(before=view(before), after=view(step.after), **arguments), before
+        )
 
 
 def hints_of(function: Any) -> dict[str, Any]:

@@ -309,3 +309,22 @@ def down(s: Counting) -> Counting:
     base = "BASE = Model.of(__name__, state=State, config=Config)\n"
     path.write_text(PRELUDE + base + text + "MODEL = BASE.adding(up, down, state=Counting)\n")
     assert both(str(path))["complete"]
+
+
+@pytest.mark.parametrize("claim", ["s: Seen", "before: Seen, after: Seen"])
+def test_a_view_that_raises(claim: str, tmp_path: Path) -> None:
+    """Every claim over it does, whatever it reads."""
+    text = f"""
+@dataclass(frozen=True)
+class Seen:
+    highest: Node
+
+def seen(s: State) -> Seen:
+    return Seen(max(s.alive))
+
+@{"step_property" if "after" in claim else "invariant"}
+def claim({claim}) -> bool:
+    return True
+"""
+    code, why = both(written(tmp_path, text, ", views=(seen,)"))
+    assert code is Exit.MODEL and "claim raised ValueError" in why
