@@ -33,13 +33,11 @@ from reassure.checkers.native.loop_form import (
     Statement,
     StepError,
 )  # fmt: skip
+from reassure.checkers.native.model_code import ACTION_BITS, STEP_BITS
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import BoolType, Type, bits_of
 
-STEP_BITS = 47
-"""Claims over steps in one word behind a successor: the lower 16 bits are the action's, the sign stays free."""
-STEP_CLAIMS_AT = 16
 PARAMETERS = ("ptr noalias %row", "ptr noalias %out", "i64 %n", "ptr noalias %tally", "i64 %where")
 
 
@@ -171,7 +169,7 @@ class LoopEmitter:
         words[0] = str(self.loops.number)
         for number, hit in claims:
             word, bit = divmod(number, STEP_BITS)
-            words[word] = f.either(words[word], f.left(self.values.number(hit), STEP_CLAIMS_AT + bit))
+            words[word] = f.either(words[word], f.left(self.values.number(hit), ACTION_BITS + bit))
         return words
 
     def _parameter_words(self, leaves: tuple[Node, ...]) -> list[str]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reassure.checkers.encoding.state_layout import Field, Layout, layout_of, placed
-from reassure.checkers.native import llvm
 from reassure.checkers.native.build_loops import ActionBuilder, Numbers, parameter_codes
-from reassure.checkers.native.emit_loops import PARAMETERS, STEP_BITS, LoopEmitter, count, note_error, step_words
+from reassure.checkers.native.emit_loops import PARAMETERS, LoopEmitter, count, note_error, step_words
 from reassure.checkers.native.emit_nodes import NodeEmitter
 from reassure.checkers.native.ir_text import DECLARATIONS, FunctionText
+from reassure.checkers.native.kernel import model_functions
 from reassure.checkers.native.loop_form import ActionLoops
+from reassure.checkers.native.model_code import DEADLOCK, STATE_CLAIMS, STEP_BITS, TERMINAL, TERMINAL_RAISES
 from reassure.checkers.native.print_loops import kernel_text
 from reassure.checkers.native.tally import ACTIONS_AT
 from reassure.spec.frontend.ir import Node
@@ -27,19 +28,10 @@ from reassure.spec.language.vocabulary import LanguageError
 
 Flag = tuple[int, int]
 """Word and bit: word 0 is of the claims over states, the others of those over steps."""
-STATE_CLAIMS = 60
-"""Claims over states that one word holds."""
-TERMINAL_RAISES_AT = 60
-"""Bit of `@check`: plain Python raises where it is asked whether the state is terminal."""
-TERMINAL_AT = 61
-"""Bit of `@check`: the state is terminal."""
-DEAD: Flag = (0, 62)
+DEAD: Flag = (0, DEADLOCK)
 """A state with nothing enabled that is not terminal."""
 MOST_SUCCESSORS = 1 << 26
 """Successors of one state for which there is room."""
-NAMES = ("check", "expand")
-LEVEL = 3
-"""Of optimisation: for `kraft` it costs a tenth of a second more than level 1, and its search is a tenth faster."""
 
 
 @dataclass
@@ -112,7 +104,7 @@ class ModelKernel:
     @cached_property
     def addresses(self) -> dict[str, int]:
         """Of the compiled functions, by name."""
-        return llvm.compiled_functions(llvm.digest(self.ir), lambda: self.ir, NAMES, LEVEL)
+        return model_functions(self.ir)
 
     @property
     def check_address(self) -> int:
@@ -198,8 +190,8 @@ def _check(
         hits.append((formula.name, hit))
         result = f.either(result, f.left(values.number(hit), bit))
     ended, raises = _terminal(model)
-    result = f.either(result, f.left(values.number(ended), TERMINAL_AT))
-    result = f.either(result, f.left(values.number(raises), TERMINAL_RAISES_AT))
+    result = f.either(result, f.left(values.number(ended), TERMINAL))
+    result = f.either(result, f.left(values.number(raises), TERMINAL_RAISES))
     f.do(f"ret i64 {result}")
     return (*hits, ("terminal", ended)), f.text()
 

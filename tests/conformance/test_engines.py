@@ -312,3 +312,49 @@ MODEL = BASE.adding(move, state=More)
     native, _ = checked(str(made.__file__), [], "native")
     assert plain.stats.distinct == 12
     assert everything(native) == everything(plain)
+
+
+MANY_ACTIONS = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Model, Range, action, initial, replace, require, terminal
+
+@dataclass(frozen=True)
+class Config: ...
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, {count})] = 0
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+@terminal
+def ended(s: State, c: Config) -> bool:
+    return s.n == {count}
+"""
+
+
+def many_actions(folder: Path, count: int) -> str:
+    """A model of so many actions, the last of which can be taken in the state that the one before leads to, and so on."""
+    path = folder / f"actions_{count}.py"
+    steps = (
+        f'@action(who="nobody")\ndef step_{k}(s: State, c: Config) -> State:\n'
+        f"    require(s.n == {k})\n    return replace(s, n={k + 1})\n"
+        for k in range(count)
+    )
+    end = "\nMODEL = Model.of(__name__, state=State, config=Config)\n"
+    path.write_text(MANY_ACTIONS.format(count=count) + "\n".join(steps) + end)
+    return str(path)
+
+
+def test_as_many_actions_as_tags(tmp_path: Path) -> None:
+    """With 126 actions each state is counted for the action that reached it; with one more the model is refused."""
+    native, _ = checked(many_actions(tmp_path, 126), [], "native")
+    assert {name: (a.taken, a.new) for name, a in native.actions.items()} == {f"step_{k}": (1, 1) for k in range(126)}
+    with pytest.raises(Failure, match="127 actions: the compiled engines take at most 126") as refused:
+        checked(many_actions(tmp_path, 127), [], "native")
+    assert refused.value.code is Exit.MODEL
+    reference, _ = checked(many_actions(tmp_path, 127), [], "reference")
+    assert reference.stats.distinct == 128

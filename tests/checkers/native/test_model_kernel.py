@@ -11,13 +11,8 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import LayoutError, layout_of
-from reassure.checkers.native.model_kernel import (
-    TERMINAL_AT,
-    TERMINAL_RAISES_AT,
-    ModelKernel,
-    kernel_listing,
-    model_kernel,
-)
+from reassure.checkers.native.model_code import TERMINAL, TERMINAL_RAISES
+from reassure.checkers.native.model_kernel import ModelKernel, kernel_listing, model_kernel
 from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import LanguageError
@@ -149,7 +144,7 @@ def test_terminal_raises_only_where_it_is_asked(tmp_path: Path) -> None:
 
     def bits(**changes: Any) -> tuple[bool, bool]:
         found = driver.check(starting(bound, **changes))
-        return bool(found >> TERMINAL_AT & 1), bool(found >> TERMINAL_RAISES_AT & 1)
+        return bool(found >> TERMINAL & 1), bool(found >> TERMINAL_RAISES & 1)
 
     assert bits(alive=frozenset()) == (False, True)
     assert bits(alive=frozenset(), number=-1) == (True, False)  # the first one holds: the second is not asked
