@@ -76,7 +76,7 @@ class Prover:
     def scout(self) -> Scout:
         if self._scout is None:
             self.say("compiling")
-            self._scout = Scout(self.bound, self.lowered, self.digest)
+            self._scout = Scout(self.bound, self.lowered)
         return self._scout
 
     # -- methods --------------------------------------------------------------------------------------

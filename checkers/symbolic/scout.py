@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.encoding.state_layout import Layout, state_layout
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.kernel import Rows
 from reassure.checkers.native.probe import Probe
@@ -33,7 +33,7 @@ FEW = 300
 class Scout:
     """Reachable states of a model, by search and walks with its kernel."""
 
-    def __init__(self, bound: BoundModel, lowered: LoweredModel, digest: str) -> None:
+    def __init__(self, bound: BoundModel, lowered: LoweredModel) -> None:
         self.bound, self.model = bound, lowered
         self.layout: Layout = state_layout(bound)
         self.paths = [leaf.path for leaf in lowered.leaves]
@@ -103,7 +103,7 @@ def _drawn(kind: Type, count: int, rng: np.random.Generator) -> Any:
         packed = np.zeros(count, np.int64)
         for i in range(kind.length):
             packed |= np.where(length > i, rng.integers(0, kind.item.count, count) << (i * k), 0)
-        return packed | length << 56
+        return packed | length << SEQ_LENGTH_AT
     if isinstance(kind, IntType):
         drawn = rng.integers(kind.low, kind.high, count, endpoint=True)
         return np.where(rng.random(count) < 0.7, drawn, min(max(kind.low, 0), kind.high))

@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.encoding.state_layout import Code, codes
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, codes
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
@@ -86,7 +86,7 @@ def value(term: Term, kind: Type, model: z3.ModelRef) -> int:
     if isinstance(kind, SeqType):
         k = bits_of(kind.item)
         packed = sum(number(item) << (i * k) for i, item in enumerate(term.items))
-        return packed | number(term.length, signed=True) << 56
+        return packed | number(term.length, signed=True) << SEQ_LENGTH_AT
     if isinstance(kind, IntType):
         return number(term, signed=True) - kind.low
     return number(term)

@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.encoding.state_layout import Layout, coded, layout_of, scalars
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, coded, layout_of, scalars
 from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms, fresh, parts, same, value
 from reassure.checkers.symbolic.type_invariant import well_formed
 from reassure.spec.frontend.ir import Node
@@ -91,7 +91,7 @@ class Machine:
             if isinstance(kind, SeqType):
                 assert isinstance(term, Seq)
                 bits = term.items[0].size() if term.items else 0
-                found.append(term.length == (number >> 56))
+                found.append(term.length == (number >> SEQ_LENGTH_AT))
                 found += [item == (number >> (i * bits)) % (1 << bits) for i, item in enumerate(term.items)]
             elif isinstance(kind, BoolType):
                 found.append(term == bool(number))

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
         wrong = certificate.verify(found, lowered)
         left = certificate.open_bounds(found, lowered) if not wrong else {}
-        scout = Scout(bound, lowered, sha)
+        scout = Scout(bound, lowered)
         rows = scout.some(scout.reachable(), 200)
         wrong += certificate.refuted_by(found, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
     except certificate.CertificateError as error:

@@ -137,6 +137,10 @@ MODELS = {
         small("a: frozenset[Node] | None = None", "return replace(s, a=a, k=0 if a is None else len(a))", "s.k < 2", "a: frozenset[Node] | None"),
         False,
     ),
+    "optional_record_parameter": (
+        small("p: Pair | None = None", "require(s.p is None)\n    return replace(s, p=p)", "s.p is None or some(s.p).low == 0", "p: Pair | None"),
+        False,
+    ),
     "messages": (
         small(
             "sent: Annotated[frozenset[Pair], MaxSize(2)] = frozenset()",
