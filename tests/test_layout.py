@@ -20,7 +20,6 @@ BEING_SPLIT = {
     "spec/frontend/expressions.py",
     "spec/frontend/lowering.py",
     "spec/frontend/symbolic_values.py",
-    "spec/language/types.py",
 }
 
 FLOORS: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,8 @@ from reassure import models
 from reassure.checkers.base.digest import digest_of_modules
 from reassure.checkers.base.import_file import import_file
 from reassure.spec.frontend.lowering import LoweredModel, lower_model
-from reassure.spec.language.types import IntType, resolve
+from reassure.spec.language.annotations import resolve
+from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, hints_of, make_config
 

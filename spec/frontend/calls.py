@@ -28,16 +28,8 @@ from reassure.spec.frontend.symbolic_values import (
     describe,
 )
 from reassure.spec.language import values
-from reassure.spec.language.types import (
-    BoolType,
-    DomainError,
-    EnumType,
-    IdType,
-    IntType,
-    Type,
-    own_method,
-    resolve,
-)
+from reassure.spec.language.annotations import own_method, resolve
+from reassure.spec.language.types import BoolType, DomainError, EnumType, IdType, IntType, Type
 from reassure.spec.language.vocabulary import Action, Property, refuse, replace, require, some
 
 

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from reassure.spec.frontend.ir import BOOL, Graph, Node, scalar
+from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import (
     RECORD_BITS,
     BagType,
@@ -29,8 +30,6 @@ from reassure.spec.language.types import (
     bits_of,
     key_name,
     limits,
-    record_type,
-    resolve,
 )
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import Action, Initial, Model, Property, Terminal

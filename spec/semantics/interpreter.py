@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from reassure.spec.language.types import DomainError, Misfit, RecordType, Type, record_type, resolve
+from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
 from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
 
 Params = dict[str, Any]

@@ -337,7 +337,7 @@ def ended(s: State, c: Config) -> bool:
 
 
 def many_actions(folder: Path, count: int) -> str:
-    """A model of so many actions, the last of which can be taken in the state that the one before leads to, and so on."""
+    """A model of so many actions; each can be taken in the state that the one before leads to."""
     path = folder / f"actions_{count}.py"
     steps = (
         f'@action(who="nobody")\ndef step_{k}(s: State, c: Config) -> State:\n'

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.encoding.state_layout import codes, layout_of, pack_record, unpack_record
-from reassure.spec.language.types import BagType, DomainError, RecordType, resolve
+from reassure.spec.language.annotations import resolve
+from reassure.spec.language.types import BagType, DomainError, RecordType
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, decode, encode

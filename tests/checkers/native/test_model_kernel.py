@@ -211,7 +211,7 @@ def test_wide_fields_stand_behind_the_tag(bits: int, tmp_path: Path) -> None:
         b: bool = True
         c: Annotated[int, Range(0, (1 << {bits}) - 1)] = 4
     """
-    from reassure.spec.language.types import record_type
+    from reassure.spec.language.annotations import record_type
     from tests.helpers.model_text import module
 
     made = module(text, tmp_path)

@@ -1,0 +1,212 @@
+"""From an annotation to the type that it means under a configuration; what means none is refused."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Annotated, Any
+
+from reassure.spec.language.types import (
+    FIELD,
+    RECORD_BITS,
+    SEQUENCE_BITS,
+    SET_MEMBERS,
+    BagType,
+    BoolType,
+    DomainError,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    MaxLen,
+    MaxSize,
+    Misfit,
+    OptionType,
+    Range,
+    RecordType,
+    SeqType,
+    SetType,
+    Size,
+    Type,
+    bits_of,
+    bits_of_slot,
+    key_name,
+    limits,
+)
+from reassure.spec.language.values import Id, Map, members
+
+
+def _number(size: Size, config: object) -> int:
+    if isinstance(size, int):
+        return size
+    try:
+        value = getattr(config, size)
+    except AttributeError:
+        raise DomainError(f"the configuration has no field {size!r}, which sizes a type") from None
+    if not isinstance(value, int):
+        raise DomainError(f"configuration field {size!r} sizes a type but holds {value!r}")
+    return value
+
+
+def resolve(annotation: Any, config: object) -> Type:
+    """The finite type that `annotation` means under `config`.
+
+    Raises `DomainError` with what to write instead when it is not one (DESIGN section 1, "Types are
+    finite and declared").
+    """
+    notes: tuple[Any, ...] = ()
+    if typing.get_origin(annotation) is Annotated:
+        annotation, *rest = typing.get_args(annotation)
+        notes = tuple(rest)
+    if annotation is bool:
+        return BoolType()
+    if annotation is int:
+        for note in notes:
+            if isinstance(note, Range):
+                low, high = _number(note.low, config), _number(note.high, config)
+                if low > high:
+                    raise DomainError(f"empty range {low}..{high}")
+                if low < -FIELD or high >= FIELD:
+                    raise DomainError(f"the range {low}..{high} is too wide: it is to be within -2^61..2^61-1")
+                return IntType(low, high, note.declared)
+        raise DomainError("an int needs bounds: Annotated[int, Range(low, high)]")
+    if isinstance(annotation, type) and issubclass(annotation, Id):
+        size = _number(annotation.size, config)
+        if size < 1:
+            raise DomainError(f"sort {annotation.__name__} has size {size}; it needs at least one member")
+        return IdType(annotation, size)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        if not len(annotation):
+            raise DomainError(f"{annotation.__name__} has no member")
+        return EnumType(annotation)
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        inner = [a for a in args if a is not type(None)]
+        if len(inner) != 1 or len(args) != 2:
+            raise DomainError(f"{annotation} is not finite; only `T | None` is allowed")
+        return OptionType(resolve(Annotated[(inner[0], *notes)] if notes else inner[0], config))
+    if origin is frozenset:
+        return _resolve_set(args[0], notes, config)
+    if origin is tuple:
+        if len(args) != 2 or args[1] is not Ellipsis:
+            raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
+        for note in notes:
+            if isinstance(note, MaxLen):
+                item = resolve(args[0], config)
+                if not isinstance(item, IdType | EnumType | BoolType):
+                    raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}")
+                return SeqType(item, _sequence_length(item, _number(note.length, config)), note.declared)
+        raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
+    if origin is Map:
+        key = resolve(args[0], config)
+        if not isinstance(key, IdType | EnumType | BoolType):
+            raise DomainError(f"a Map's keys are an Id sort, an Enum or bool, not {key}")
+        return MapType(key, resolve(args[1], config))
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return record_type(annotation, config)
+    plain = origin or annotation
+    name = str(annotation) if origin or not isinstance(plain, type) else plain.__name__
+    remedy = f": {REMEDIES[plain]}" if plain in REMEDIES else ""
+    raise DomainError(f"{name} is not a finite type{remedy}")
+
+
+REMEDIES: dict[Any, str] = {
+    list: "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+    set: "a set is frozenset[T]",
+    dict: "a map is Map[K, T]",
+    str: "names are an Enum or an Id sort",
+    float: "a number is Annotated[int, Range(low, high)]",
+}
+
+
+def _sequence_length(item: Type, length: int) -> int:
+    if length < 1:
+        raise DomainError(f"MaxLen({length}) leaves no room for an item; it is at least 1")
+    if length * bits_of(item) > SEQUENCE_BITS:
+        raise DomainError(f"MaxLen({length}) of {item}: at most {SEQUENCE_BITS // bits_of(item)} items of it fit")
+    return length
+
+
+def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
+    kind = resolve(item, config)
+    if isinstance(kind, RecordType):
+        for note in notes:
+            if isinstance(note, MaxSize):
+                size = _number(note.size, config)
+                if size < 1:
+                    raise DomainError(f"MaxSize({size}) leaves no room for a member; it is at least 1")
+                if bits_of(kind) > RECORD_BITS:
+                    what = f"{kind} takes {bits_of(kind)} bits; a record in a set has at most {RECORD_BITS}"
+                    raise DomainError(f"{what}: narrow its fields")
+                return BagType(kind, size, note.declared)
+        raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
+    if not isinstance(kind, IdType | EnumType | BoolType):
+        raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}")
+    if kind.count > SET_MEMBERS:
+        raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")
+    return SetType(kind)
+
+
+OWN = ("__new__", "__init__", "__post_init__", "__eq__", "__ne__", "__hash__", "__getattr__", "__getattribute__")
+"""What would make, compare or read a record in another way than engines do."""
+
+
+def own_method(cls: type) -> str | None:
+    """A method of a dataclass by which a record would be more than its fields."""
+    for name in OWN:
+        code = getattr(getattr(cls, name, None), "__code__", None)
+        if code is not None and code.co_filename != "<string>":  # a dataclass's own come from no file
+            return name
+    return None
+
+
+def record_type(cls: type, config: object) -> RecordType:
+    """The type of a frozen dataclass; `DomainError` if it is not frozen or a field is not finite."""
+    if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise DomainError(f"{cls.__name__} must be a frozen dataclass: @dataclass(frozen=True)")
+    try:
+        hints = typing.get_type_hints(cls, include_extras=True)
+    except Exception as error:
+        raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
+    resolved = []
+    for f in fields(cls):
+        if not f.compare or not f.init:
+            raise DomainError(f"{cls.__name__}.{f.name}: every field takes part in a state's identity")
+        try:
+            resolved.append((f.name, resolve(hints[f.name], config)))
+        except DomainError as error:
+            raise DomainError(f"{cls.__name__}.{f.name}: {error}") from None
+    method = own_method(cls)
+    if method is not None:
+        raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")
+    return RecordType(cls, tuple(resolved))
+
+
+__all__ = [
+    "BagType",
+    "BoolType",
+    "DomainError",
+    "EnumType",
+    "IdType",
+    "IntType",
+    "MapType",
+    "MaxLen",
+    "MaxSize",
+    "Misfit",
+    "OptionType",
+    "Range",
+    "RecordType",
+    "SeqType",
+    "SetType",
+    "Type",
+    "bits_of",
+    "bits_of_slot",
+    "key_name",
+    "limits",
+    "members",
+    "own_method",
+    "record_type",
+    "resolve",
+]
