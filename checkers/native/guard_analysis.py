@@ -71,6 +71,14 @@ class Ran:
     raised: RaisedAt | None = None
 
 
+@dataclass
+class Starts:
+    """The initial states: how many were made, clipped ones included, and the different ones, packed and in order."""
+
+    made: int
+    rows: list[tuple[int, ...]]
+
+
 class Guards:
     """The searches of one model."""
 
@@ -90,17 +98,18 @@ class Guards:
             self.claims.add("deadlock")
         self.began = time.monotonic()
 
-    def starts_of(self, bound: BoundModel) -> list[tuple[int, ...]]:
-        """The initial states, packed and in order."""
-        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
-        return [tuple(int(w) for w in row) for row in np.array(starts, np.uint64)]
+    def starts_of(self, bound: BoundModel) -> Starts:
+        """The initial states."""
+        made = [s for _, _, s in bound.initial_states()]
+        rows = sorted({self.layout.encode(s) for s in made if not isinstance(s, Clipped)})
+        return Starts(len(made), [tuple(int(w) for w in row) for row in np.array(rows, np.uint64)])
 
-    def run(self, switch: int, limit: int | None, known: set[str], starts: list[tuple[int, ...]] | None = None) -> Ran:
+    def run(self, switch: int, limit: int | None, known: set[str], starts: Starts) -> Ran:
         """Searches with a guard off (0: none), to the first level with a property fallen that is not `known`."""
         search = Search(self.kernel, max(1, self.options.workers), self.options.memory)
         for worker in search.workers:
             worker.tally[SWITCH] = switch
-        search.seed(self.starts if starts is None else starts)
+        search.seed(starts.rows)
         ended = ""
         raised: RaisedAt | None = None
 
@@ -131,7 +140,7 @@ class Guards:
     def baseline(self) -> Ran:
         """The search with every guard, to its end."""
         self.run_compiled()
-        return self.run(0, None, self.claims)
+        return self.run(0, None, self.claims, self.starts)
 
     def run_compiled(self) -> None:
         self.say("compiling")
@@ -173,7 +182,9 @@ class Guards:
             guard.verdict, guard.note = "raises", "without it the action is not defined: Python raises"
         elif ran.ended:
             guard.note = ran.ended
-        elif (ran.generated, ran.distinct, ran.clipped) == (base.generated, base.distinct, base.clipped):
+        elif (ran.generated, ran.distinct, ran.clipped, starts.made) == (
+            base.generated, base.distinct, base.clipped, self.starts.made
+        ):  # fmt: skip
             guard.verdict, guard.note = "redundant", "it forbids nothing in any reachable state"
         else:
             guard.verdict = "not needed"

@@ -222,6 +222,21 @@ def stay(s: State) -> State:
     assert guards_of(tmp_path, text) == (0, {("more", "n < 2"): ("load-bearing", ("small",))})
 
 
+def test_a_guard_that_forbids_what_another_allows(tmp_path: Path) -> None:
+    """An initial function that gives no new state without its guard: not needed, but it forbids something."""
+    text = """
+@initial
+def more() -> State:
+    require(1 > 2)
+    return State()
+
+@action(who="a")
+def stay(s: State) -> State:
+    return s
+"""
+    assert guards_of(tmp_path, text) == (0, {("more", "1 > 2"): ("not needed", ())})
+
+
 def test_a_guard_before_an_error(tmp_path: Path) -> None:
     """Without the guard Python raises, though the kernel knows the error as one behind it."""
     text = """
