@@ -1,0 +1,89 @@
+"""`python -m tests.fuzz --minutes 60 --seed 1`: random models until the time is over; exit code 1 if engines differ.
+
+The seeds are counted up from the first. Each kind of difference is shrunk once, and written to the folder of --out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.fuzz.generate import Source, generate
+from tests.fuzz.shrink import shrunk
+from tests.fuzz.worker import Worker
+
+CHECKS = ("terms", "replay", "native", "prove", "guards")
+EVERY = {"terms": 1, "replay": 1, "native": 1, "prove": 8, "guards": 4}
+"""One of how many models each check is made on: compiling and proving take longest."""
+LANGUAGE = "reassure"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the first of the run; runs of different seeds share no model"
+    )
+    parser.add_argument("--only", default=",".join(CHECKS), help=f"of {', '.join(CHECKS)}")
+    parser.add_argument("--model", type=int, help="one model by its number, and nothing else")
+    parser.add_argument("--shrink", type=float, default=60, help="seconds to shrink a difference")
+    parser.add_argument("--each", type=int, default=1, help="how many models of each kind of difference are shrunk")
+    parser.add_argument("--every", help="as native=1,prove=4: one of how many models a check is made on")
+    parser.add_argument("--out", type=Path, help="folder for the models that differ")
+    given = parser.parse_args()
+    every = EVERY | {k: int(n) for k, _, n in (pair.partition("=") for pair in (given.every or "").split(",") if pair)}
+    only = [c for c in CHECKS if c in given.only.split(",")]
+    end = time.monotonic() + 60 * given.minutes
+    worker = Worker()
+    seen: Counter[tuple[str, str]] = Counter()
+    took: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    models = refused = 0
+    number = given.model if given.model is not None else given.seed * 1_000_000
+    while time.monotonic() < end:
+        checks = [c for c in only if given.model is not None or number % every[c] == 0]
+        source = generate(number, LANGUAGE)
+        answer = worker.judge(source, number, checks)
+        models += 1
+        refused += bool(answer.refused)
+        took.update(dict(answer.took))
+        made.update(c for c, _ in answer.took)
+        for check, kind, detail in answer.differences:
+            seen[check, kind] += 1
+            if seen[check, kind] <= given.each:
+                small = _small(worker, source, number, check, kind, given.shrink)
+                _tell(number, check, kind, detail, small, given.out, sum(seen.values()))
+        if given.model is not None:
+            print(source, answer, sep="\n")
+            break
+        number += 1
+    worker.stop()
+    print(f"{models} models, {refused} refused; " + ", ".join(f"{c}: {made[c]} in {took[c]:.0f} s" for c in made))
+    for (check, kind), count in seen.most_common():
+        print(f"{count:6} {check}: {kind}")
+    return 1 if seen else 0
+
+
+def _small(worker: Worker, source: Source, seed: int, check: str, kind: str, seconds: float) -> Source:
+    checks = [check] if check in CHECKS else list(CHECKS) if check == "process" else []
+
+    def judge(candidate: Source) -> bool:
+        answer = worker.judge(candidate, seed, checks)
+        return any((c, k) == (check, kind) for c, k, _ in answer.differences)
+
+    return shrunk(source, judge, seconds)
+
+
+def _tell(number: int, check: str, kind: str, detail: str, small: Source, out: Path | None, index: int) -> None:
+    text = f"# {check}: {kind}\n# model {number}\n# {detail[:300]!r}\n\n{small}"
+    print(f"== {check}: {kind} (model {number})\n{detail[:300]}\n{small}", flush=True)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{index:03}_{check}_{number}.py").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

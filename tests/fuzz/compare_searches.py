@@ -1,0 +1,94 @@
+"""Searches against the reference engine: the same verdicts, counts and traces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.native import engine
+from reassure.checkers.reference import search as reference
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.semantics.interpreter import ModelError
+from reassure.spec.semantics.trace import from_itf, replay, to_itf
+from tests.fuzz.subject import Difference, Subject, error_kind, new_verdict
+
+
+def everything(verdict: CheckResult) -> dict[str, Any]:
+    """All that engines must agree on."""
+    record = verdict.record({})
+    found = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}
+    found |= {k: record["stats"][k] for k in ("generated", "distinct", "depth", "clipped", "clipped_at", "frontier")}
+    found["undeclared"] = verdict.stats.undeclared
+    for p in [*verdict.properties, *verdict.covers]:
+        if p.trace is not None:
+            found[f"trace of {p.name}"] = (p.trace.states, [(s.action, s.params) for s in p.trace.steps])
+    return found
+
+
+def searched(subject: Subject, check: Callable[..., CheckResult], **options: Any) -> dict[str, Any] | str:
+    """What an engine says of the levels that were searched; of a model that raises, that it does."""
+    chosen = SearchOptions(depth=subject.depth, witness=True, **options)
+    try:
+        return everything(check(chosen))
+    except ModelError as error:
+        return f"ModelError {error}"
+
+
+def plain(subject: Subject) -> dict[str, Any] | str:
+    quiet = Progress(quiet=True)
+    return searched(subject, lambda o: reference.check(subject.bound, o, new_verdict(subject, "reference"), quiet))
+
+
+def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3)) -> Iterator[Difference]:
+    """The native engine on several numbers of threads."""
+    want = plain(subject)
+    for workers in threads:
+
+        def check(options: SearchOptions) -> CheckResult:
+            verdict = new_verdict(subject, "native")
+            return engine.check(subject.bound, subject.lowered, options, verdict, Progress(quiet=True))
+
+        try:
+            got = searched(subject, check, workers=workers)
+        except Disagreement as error:
+            yield Difference("native", "plain Python contradicts it", f"{workers} threads: {error}")
+            return
+        found = differing(want, got)
+        if found is not None:
+            yield Difference("native", found[0], f"{workers} threads: {found[1]}")
+            return
+
+
+def differing(want: dict[str, Any] | str, got: dict[str, Any] | str) -> tuple[str, str] | None:
+    """Where two answers differ, the worst first."""
+    if isinstance(want, str) or isinstance(got, str):
+        if isinstance(want, str) and isinstance(got, str):
+            return None
+        kind = (
+            f"Python raises {error_kind(want)}, it does not" if isinstance(want, str) else "it raises, Python does not"
+        )
+        return kind, f"{want if isinstance(want, str) else got}"
+    for key in ("properties", "covers", "distinct", "generated", "clipped", "clipped_at", "actions", *want):
+        if want[key] != got.get(key):
+            return f"another value of {key.split(' of ')[0]}", f"{key}: Python {want[key]}, it {got.get(key)}"
+    return None
+
+
+def replays(subject: Subject) -> Iterator[Difference]:
+    """Traces of plain Python, written and read again, are replayed."""
+    verdict = new_verdict(subject, "reference")
+    try:
+        reference.check(subject.bound, SearchOptions(depth=subject.depth, witness=True), verdict, Progress(quiet=True))
+    except ModelError:
+        return
+    for found in [*verdict.properties, *verdict.covers]:
+        if found.trace is None:
+            continue
+        again = from_itf(json.loads(to_itf(found.trace, subject.bound)), subject.bound)
+        if again.states != found.trace.states:
+            yield Difference("replay", "a trace is read as another", found.name)
+        replay(again, subject.bound)

@@ -1,0 +1,158 @@
+"""Each action and claim as Z3 terms against plain Python, state by state: reachable or not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import z3
+
+from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.language.vocabulary import Action
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+from tests.fuzz.subject import Difference, Subject, drawn, error_kind, outcomes, truth
+
+OUTCOMES = 40
+"""Outcomes of one action in one state that are asked of Z3, at most."""
+
+
+def terms(subject: Subject, count: int = 12) -> Iterator[Difference]:
+    """Each action and claim as Z3 terms against plain Python: reachable states, and drawn ones."""
+    bound, rng = subject.bound, random.Random(subject.seed)
+    machine = Machine(subject.lowered)
+    solver = z3.SolverFor("QF_FD")
+    solver.set("timeout", 5_000)
+    solver.add(machine.well_formed(0))
+    reached = subject.states
+    chosen = rng.sample(reached, min(len(reached), count // 2))
+    chosen += [drawn(bound.type, rng) for _ in range(count - len(chosen))]
+    for state in chosen:
+        solver.push()
+        solver.add(machine.equals(0, state))
+        if solver.check() == z3.unsat:
+            yield Difference("terms", "a state of the type is not well formed", f"{state}")
+            solver.pop()
+            continue
+        got = machine.decoded(0, solver.model())
+        if got != state:
+            yield Difference("terms", "a state is decoded as another", f"{state} as {got}")
+        for number, action in enumerate(bound.model.actions):
+            yield from _action_terms(bound, machine, solver, number, action, state)
+        yield from _claim_terms(bound, machine, solver, state)
+        solver.pop()
+    yield from _initial_terms(subject, machine)
+
+
+def _after(machine: Machine, solver: z3.Solver, number: int) -> set[Any] | None:
+    """Outcomes of an action from the state that the solver holds; None if there are many, or Z3 gives up."""
+    found = set()
+    solver.push()
+    solver.add(machine.steps(0)[number].taken)
+    while (answer := solver.check()) == z3.sat and len(found) <= OUTCOMES:
+        after = machine.decoded(1, solver.model())
+        if after in found:
+            solver.pop()
+            raise Disagreement(f"two codes of {after}")
+        found.add(after)
+        solver.add(z3.Not(machine.equals(1, after)))
+    solver.pop()
+    return found if answer == z3.unsat else None
+
+
+def _action_terms(
+    bound: BoundModel, machine: Machine, solver: z3.Solver, number: int, action: Action, state: Any
+) -> Iterator[Difference]:
+    want = outcomes(bound, action, state)
+    step = machine.steps(0)[number]
+    where = f"{action.name} in {state}"
+    errors = solver.check(step.error)
+    if bool(want.raised) != (errors == z3.sat) and errors != z3.unknown:
+        kind = (
+            f"Python raises {error_kind(want.raised)}, terms do not" if want.raised else "terms raise, Python does not"
+        )
+        yield Difference("terms", f"{kind}", f"{where}: {want.raised}")
+        return
+    if want.raised:
+        return
+    clipped = solver.check(step.clipped)
+    if want.clipped != (clipped == z3.sat) and clipped != z3.unknown:
+        kind = "clipped in Python, not as terms" if want.clipped else "clipped as terms, not in Python"
+        yield Difference("terms", kind, where)
+    try:
+        got = _after(machine, solver, number)
+    except Disagreement as error:
+        yield Difference("terms", "an outcome has two codes", f"{where}: {error}")
+        return
+    if got is not None and got != want.after:
+        lost, more = want.after - got, got - want.after
+        kind = "other outcomes" if lost and more else "an outcome is lost" if lost else "an outcome too many"
+        yield Difference("terms", kind, f"{where}: Python has {show(lost)}, terms have {show(more)}")
+
+
+def show(values: set[Any]) -> str:
+    return ", ".join(repr(v) for v in list(values)[:2]) or "nothing more"
+
+
+def _claim_terms(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> Iterator[Difference]:
+    for formula in [*machine.model.states, *machine.model.terminals]:
+        claim = formula.claim
+        if claim is not None and claim.kind == "leads_to":
+            continue
+        want = truth(lambda c=claim: bound.is_terminal(state) if c is None else bound.holds(c, state))
+        if claim is None and len(bound.model.terminals) != 1:
+            continue
+        where = f"{formula.name} in {state}"
+        raises = solver.check(z3.Not(machine.defined(formula, 0)))
+        if (want is None) != (raises == z3.sat) and raises != z3.unknown:
+            kind = "a claim raises in Python, not as terms" if want is None else "a claim raises as terms alone"
+            yield Difference("terms", kind, where)
+        elif want is not None:
+            if solver.check(machine.holds(formula, 0) == z3.BoolVal(not want)) == z3.sat:
+                yield Difference("terms", "a claim has another truth", f"{where}: {want} in Python")
+    for number, action in enumerate(bound.model.actions):
+        formulas = machine.model.steps[number]
+        if not formulas:
+            continue
+        try:
+            steps = [s for s in bound.steps(state) if s.action is action and not isinstance(s.after, Clipped)]
+        except ModelError:
+            return
+        for formula in formulas:
+            by_after: dict[Any, set[bool | None]] = {}
+            for step in steps[:8]:
+                by_after.setdefault(step.after, set())
+            for step in steps:
+                if step.after in by_after:
+                    value = truth(lambda f=formula, s=step: bound.holds_on(f.claim, state, s))
+                    by_after[step.after].add(value)
+            for after, values in by_after.items():
+                if None in values:
+                    continue
+                fixed = z3.And(machine.steps(0)[number].taken, machine.equals(1, after))
+                for value in (True, False):
+                    answer = solver.check(fixed, machine.holds(formula, 0) == z3.BoolVal(value))
+                    if answer != z3.unknown and (answer == z3.sat) != (value in values):
+                        where = f"{formula.name} from {state} to {after}: {values} in Python"
+                        yield Difference("terms", "a step claim has another truth", where)
+
+
+def _initial_terms(subject: Subject, machine: Machine) -> Iterator[Difference]:
+    try:
+        want = {s for _, _, s in subject.bound.initial_states() if not isinstance(s, Clipped)}
+    except ModelError:
+        return
+    solver = z3.SolverFor("QF_FD")
+    solver.set("timeout", 5_000)
+    solver.add(machine.initial())
+    found: set[Any] = set()
+    while (answer := solver.check()) == z3.sat and len(found) <= len(want):
+        state = machine.decoded(0, solver.model())
+        if state in found:
+            yield Difference("terms", "an initial state has two codes", f"{state}")
+            return
+        found.add(state)
+        solver.add(z3.Not(machine.equals(0, state)))
+    if answer != z3.unknown and found != want:
+        yield Difference("terms", "other initial states", f"Python {show(want - found)}, terms {show(found - want)}")

@@ -1,0 +1,124 @@
+"""Which constructs and types a model's text shows: so that the generator cannot silently stop producing one."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from tests.fuzz.generate import Source
+
+
+def constructs(source: Source) -> Counter[str]:
+    """How often each construct occurs in a model."""
+    found: Counter[str] = Counter()
+    for text in source.files.values():
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            found.update(_of(node))
+    if len(source.files) > 1:
+        found["replacing"] += 1
+    return found
+
+
+def _of(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.BoolOp | ast.BinOp | ast.UnaryOp | ast.AugAssign):
+        name = type(node.op).__name__
+        return [f"{name}=" if isinstance(node, ast.AugAssign) else name]
+    if isinstance(node, ast.Compare):
+        return [*(type(op).__name__ for op in node.ops), *(["chained"] if len(node.ops) > 1 else [])]
+    if isinstance(node, ast.Call):
+        return _call(node)
+    if isinstance(node, ast.GeneratorExp | ast.SetComp):
+        several = ["two loops"] if len(node.generators) > 1 else []
+        return [type(node).__name__, *several, *(["filter"] if node.generators[0].ifs else [])]
+    if isinstance(node, ast.Subscript):
+        return ["slice" if isinstance(node.slice, ast.Slice) else "subscript"]
+    if isinstance(node, ast.Assign):
+        return ["two at once" if isinstance(node.targets[0], ast.Tuple) else "assignment"]
+    if isinstance(node, ast.If):
+        ends = isinstance(node.body[-1], ast.Return)
+        return ["if", *(["else"] if node.orelse else []), *(["early return"] if ends else [])]
+    if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
+        return _annotation(node.annotation, "field" if isinstance(node, ast.AnnAssign) else "parameter")
+    if isinstance(node, ast.FunctionDef):
+        return [f"@{ast.unparse(d).split('(')[0]}" for d in node.decorator_list]
+    if isinstance(node, ast.ClassDef):
+        empty = isinstance(node.body[0], ast.Pass) and not node.bases
+        return ["empty record"] if empty else []
+    return [type(node).__name__] if isinstance(node, ast.IfExp | ast.Lambda | ast.Set) else []
+
+
+def _call(node: ast.Call) -> list[str]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    found = ["helper" if name[:1] == "h" and name[1:].isdigit() else "record" if name in RECORDS else name]
+    found += [
+        f"{name} {k.arg}="
+        for k in node.keywords
+        if k.arg in ("default", "state", "views", "deadlock", "on", "tags", "when", "fair")
+    ]
+    if name[:1] == "h" and node.keywords:
+        found.append("helper by name")
+    if any(k.arg == "rule" for k in node.keywords):
+        found.append("a function given")
+    if name == "action" and any(isinstance(k.value, ast.Lambda) for k in node.keywords):
+        found.append("drawn parameter")
+    return found
+
+
+NAMED = ("default", "state", "views", "deadlock", "on", "tags", "when", "fair")
+RECORDS = ("P", "Q", "R", "State", "Wide", "View")
+
+
+def _annotation(node: ast.expr, place: str) -> list[str]:
+    text = ast.unparse(node)
+    found = []
+    if "Range(-" in text:
+        found.append("negative range")
+    if "declared=True" in text:
+        found.append("declared bound")
+    if isinstance(node, ast.BinOp):
+        inner = ast.unparse(node.left)
+        kind = "record" if inner in RECORDS else inner.split("[")[0]
+        if inner.startswith("Annotated["):
+            kind = inner[len("Annotated[") :].split("[")[0].split(",")[0]
+        found.append(f"{place}: {kind} | None")
+    for word in ("MaxSize", "MaxLen", "frozenset", "Map"):
+        if word in text:
+            found.append(f"{place}: {word}")
+    if text in RECORDS:
+        found.append(f"{place}: record")
+    if text == "bool":
+        found.append(f"{place}: bool")
+    return found
+
+
+REQUIRED = frozenset(
+    " ".join(word.split())
+    for word in """
+    @action, @cover, @initial, @invariant, @leads_to, @step_property, @terminal, Add, Add=, And, BitAnd, BitAnd=,
+    BitOr, BitOr=, BitXor, Eq, FloorDiv, GeneratorExp, Gt, GtE, IfExp, In, Is, IsNot, Lambda, Lt, LtE, Map, Mod,
+    Mult, Not, NotEq, NotIn, Or, Set, SetComp, Sub, Sub=, USub, a function given, abs, action fair=, action tags=,
+    adding, adding state=, all, any, assignment, chained, declared bound, drawn parameter, early return, else,
+    empty record, every, field: Map, field: Map | None, field: MaxLen, field: MaxSize, field: bool, field:
+    frozenset | None, field: int | None, field: record, field: record | None, field: tuple | None, fill, filter,
+    frozenset, helper, helper by name, if, invariant when=, len, max, max default=, min, min default=, negative
+    range, next, of deadlock=, of views=, parameter: Map, parameter: MaxLen, parameter: MaxSize, parameter:
+    frozenset | None, parameter: int | None, parameter: record | None, put, range, record, refuse, replace,
+    replacing, require, slice, some, sorted, step_property on=, step_property tags=, subscript, sum, tuple, two at
+    once, two loops
+    """.replace("\n", " ").split(",")
+)
+"""What the models of the fixed set show together."""
+
+
+def chosen(texts: dict[int, Source]) -> list[int]:
+    """Numbers of models that together show everything required, few of them: each adds the most that is missing."""
+    shown = {number: REQUIRED & set(constructs(source)) for number, source in texts.items()}
+    missing, found = set(REQUIRED), list[int]()
+    while missing:
+        best = max(shown, key=lambda number: len(shown[number] & missing))
+        if not shown[best] & missing:
+            raise LookupError(f"no model shows {', '.join(sorted(missing))}")
+        found.append(best)
+        missing -= shown[best]
+    return found

@@ -1,0 +1,433 @@
+"""A random model as text, the same for the same seed: sorts, records, state, helpers, actions, claims, variants."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+from dataclasses import dataclass, field
+
+from tests.fuzz.expressions import Helper, Scope, Taste
+from tests.fuzz.kinds import (
+    Bool,
+    Enumeration,
+    Field,
+    Int,
+    Kind,
+    MapFrom,
+    Messages,
+    Optional,
+    Record,
+    Sequence,
+    SetOf,
+    Sort,
+)
+from tests.fuzz.statements import Bodies
+
+HEADER = """\
+from __future__ import annotations
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+from {language} import *
+from {language} import Id, Map, MaxLen, MaxSize, Model, Range
+"""
+CHOICES = 48
+"""Values that the free parameters of one function have together, at most."""
+SIZES = (1, 1, 1, 2, 2, 2, 3, 3)
+"""Of message sets."""
+STARTS = 96
+"""Initial states, at most."""
+RANGES = ((0, 1), (0, 3), (0, 5), (-1, 0), (-1, 1), (-2, 2), (-3, -1), (1, 3), (-5, 3), (0, 0), (2, 7), (-4, 0))
+WIDE = ((0, 1 << 32), (-(1 << 31), 1 << 31), (0, (1 << 40) - 1), (-(1 << 20), 1 << 20))
+
+
+@dataclass
+class Source:
+    """The files of a model, by stem; the model is the last."""
+
+    files: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if len(self.files) == 1:
+            return next(iter(self.files.values()))
+        return "\n".join(f"# ---- {stem}.py\n{text}" for stem, text in self.files.items())
+
+
+class Writer(Bodies):
+    """Writes one model."""
+
+    def __init__(self, rng: random.Random, language: str) -> None:
+        taste = Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08)
+        super().__init__(rng, [], [], taste)
+        self.language = language
+        self.sorts: list[Sort] = []
+        self.enums: list[Enumeration] = []
+        self.records: list[Record] = []
+        self.state = Record("State", ())
+        self.view: Record | None = None
+        self.actions: dict[str, list[tuple[str, Kind]]] = {}
+        self.tagged: set[str] = set()
+
+    # -- types ---------------------------------------------------------------------------------------------
+
+    def declare_items(self) -> None:
+        rng = self.rng
+        for name in "ABC"[: rng.choice((1, 1, 2, 3))]:
+            size = rng.choice((1, 2, 2, 2, 3, 3, 4)) if not self.chance(0.04) else rng.choice((16, 33, 60))
+            self.sorts.append(Sort(name, size, rng.choice((0, 0, 1, 1, 5))))
+        for name in "EF"[: rng.choice((0, 1, 1, 2))]:
+            self.enums.append(Enumeration(name, ("RED", "BLUE", "GREEN", "GREY")[: rng.choice((1, 2, 2, 3, 4))]))
+        self.items = [*self.sorts, *self.enums, *([Bool()] if self.chance(0.4) else [])]
+
+    def int_kind(self) -> Int:
+        if self.taste.big and self.chance(0.4):
+            low, high = self.rng.choice(WIDE)
+        else:
+            low, high = self.rng.choice(RANGES)
+        if high == 3 and self.chance(0.4):
+            return Int(low, high, self.chance(0.3), "limit")
+        return Int(low, high, self.chance(0.25))
+
+    def any_type(self, deep: int, small: bool = False) -> Kind:
+        """A type that a field may have. small: of few values."""
+        rng = self.rng
+        item = rng.choice(self.items)
+        made = [(3, Bool()), (4, self.int_kind()), (4, item)]
+        if item.count <= 16 or not small:
+            made.append((5, SetOf(item)))
+        short = 14 if isinstance(item, Sort) and item.size > 4 else 3
+        made.append((3, Sequence(item, min(rng.choice((1, 1, 2, 2, 3)), short), self.chance(0.3))))
+        if deep:
+            inner = self.any_type(deep - 1, small)
+            if not isinstance(inner, Optional):
+                made.append((6, Optional(inner)))
+            keys = [k for k in self.items if k.count <= 4]
+            if keys:
+                made.append((4, MapFrom(rng.choice(keys), self.any_type(deep - 1, small))))
+            if self.records:
+                made.append((5, rng.choice(self.records)))
+                made.append((5, Messages(rng.choice(self.records), rng.choice(SIZES), self.chance(0.3))))
+        return rng.choices([k for _, k in made], [w for w, _ in made])[0]
+
+    def record(self, name: str, count: int, deep: int) -> Record:
+        fields, defaults = [], False
+        for i in range(count):
+            kind = self.any_type(deep, small=True)
+            defaults = defaults or self.chance(0.2)
+            fields.append(Field(f"{name.lower()}{i}", kind, self.default(kind) if defaults else None))
+            if defaults and fields[-1].default is None:
+                defaults = False
+                fields = [Field(f.name, f.kind) for f in fields]
+        return Record(name, tuple(fields))
+
+    def default(self, kind: Kind) -> str | None:
+        """A default that needs no configuration."""
+        if isinstance(kind, Int):
+            return str(self.rng.randint(kind.low, min(kind.high, kind.low + 9)))
+        saved, self.numeric_fields = self.numeric_fields, []
+        used = self.config_used
+        text = self.constant(kind)
+        self.numeric_fields = saved
+        made = None if "fill(" in text else text
+        self.config_used = used
+        return made
+
+    def declare_records(self) -> None:
+        for name in ("P", "Q", "R")[: self.rng.choice((0, 1, 1, 2, 2, 3))]:
+            self.records.append(self.record(name, self.rng.choice((0, 1, 1, 2, 2, 3)), 1))
+        fields = [Field(f"x{i}", self.any_type(2)) for i in range(self.rng.choice((1, 2, 2, 3, 3, 4, 5)))]
+        if self.chance(0.15):
+            fields[-1] = Field(fields[-1].name, fields[-1].kind, self.default(fields[-1].kind))
+        self.state = Record("State", tuple(fields))
+        self.note_sent()
+
+    def note_sent(self) -> None:
+        """Which records are within message sets."""
+        pending: list[tuple[Kind, bool]] = [(self.state, False), *((r, False) for r in self.records)]
+        while pending:
+            kind, inside = pending.pop()
+            if isinstance(kind, Messages):
+                pending.append((kind.item, True))
+            elif isinstance(kind, Optional):
+                pending.append((kind.inner, inside))
+            elif isinstance(kind, MapFrom):
+                pending.append((kind.value, inside))
+            elif isinstance(kind, Record):
+                if inside:
+                    self.sent.add(kind.name)
+                pending += [(f.kind, inside) for f in kind.fields]
+
+    # -- functions -----------------------------------------------------------------------------------------
+
+    def function(
+        self, name: str, params: list[tuple[str, Kind, str | None]], result: Kind, body: list[str], more: str = ""
+    ) -> str:
+        """The text of a function; it takes the configuration if its body reads it."""
+        annotated = [f"{n}: {'int' if isinstance(k, Int) and not more else k.text}{f' = {d}' if d else ''}"
+                     for n, k, d in params]  # fmt: skip
+        if self.config_used:
+            place = next((i for i, (_, _, d) in enumerate(params) if d), len(params))
+            annotated.insert(place, "c: Config")
+        kind = "int" if isinstance(result, Int) else result.text
+        return f"{more}def {name}({', '.join(annotated)}) -> {kind}:\n{textwrap.indent(chr(10).join(body), '    ')}\n"
+
+    def begin(self, names: dict[str, Kind], guards: bool = False) -> None:
+        self.scope = Scope(dict(names), guards=guards)
+        self.config_used = self.chance(0.1)
+
+    def kinds_at_hand(self) -> list[Kind]:
+        kinds = [f.kind for f in self.state.fields]
+        inner = [f.kind for k in kinds if isinstance(k, Record) for f in k.fields]
+        return [*kinds, *inner, *self.items, Int(), Bool(), *(SetOf(k) for k in self.items), *self.records]
+
+    def helper(self, name: str) -> str:
+        rng = self.rng
+        guards = self.chance(0.35)
+        result = rng.choice((Bool(), Bool(), Int(), rng.choice(self.kinds_at_hand())))
+        params: list[tuple[str, Kind, str | None]] = []
+        for i in range(rng.choice((0, 1, 1, 2, 3))):
+            kind = self.state if self.chance(0.3) else rng.choice(self.kinds_at_hand())
+            params.append((f"{name}{'pqr'[i]}", kind, None))
+        if params and self.chance(0.3):
+            last, kind, _ = params[-1]
+            default = self.default(kind) if kind is not self.state else None
+            params[-1] = (last, kind, default)
+        self.begin({n: k for n, k, _ in params}, guards)
+        if not params:
+            self.config_used = True
+        body = self.body(result, rng.choice((6, 14, 25)), guards)
+        text = self.function(name, params, result, body)
+        self.helpers.append(Helper(name, tuple(params), result, guards, self.config_used))
+        return text
+
+    def rule_helpers(self) -> list[str]:
+        """A helper like one there is, and a function that takes either as a parameter, with a default."""
+        plain = [h for h in self.helpers if not h.guards and h.params and all(d is None for _, _, d in h.params)]
+        if not plain:
+            return []
+        first = self.rng.choice(plain)
+        names = [f"h8{'pqr'[i]}" for i in range(len(first.params))]
+        kinds = [k for _, k, _ in first.params]
+        self.begin(dict(zip(names, kinds, strict=True)))
+        body = self.body(first.result, 10)
+        self.config_used = self.config_used or first.config
+        if self.config_used and not first.config:
+            return []
+        twin = self.function("h8", [(n, k, None) for n, k in zip(names, kinds, strict=True)], first.result, body)
+        arguments = names + (["c"] if first.config else [])
+        annotated = [f"{n}: {'int' if isinstance(k, Int) else k.text}" for n, k in zip(names, kinds, strict=True)]
+        annotated += ["c: Config"] if first.config else []
+        kind = "int" if isinstance(first.result, Int) else first.result.text
+        annotated.append(f"rule: Callable[..., {kind}] = {first.name}")
+        params = tuple((n, k, None) for n, k in zip(names, kinds, strict=True))
+        self.helpers.append(Helper("h9", params, first.result, False, first.config, (first.name, "h8")))
+        text = f"def h9({', '.join(annotated)}) -> {kind}:\n    return rule({', '.join(arguments)})\n"
+        return [twin, text]
+
+    def parameters(self) -> tuple[list[tuple[str, Kind]], list[str]]:
+        """Parameters of an action: free ones of few values together, others drawn from sets of the state."""
+        found: list[tuple[str, Kind]] = []
+        drawn: list[str] = []
+        choices = 1
+        for name in ("p", "q", "r")[: self.rng.choice((0, 1, 1, 1, 2, 2, 3))]:
+            if self.chance(0.3):
+                made = self.drawn_from()
+                if made is not None:
+                    kind, text = made
+                    found.append((name, kind))
+                    drawn.append(f"{name}={text}")
+                    continue
+            kind = self.any_type(1, small=True)
+            if choices * kind.count <= CHOICES:
+                choices *= kind.count
+                found.append((name, kind))
+        return found, drawn
+
+    def drawn_from(self) -> tuple[Kind, str] | None:
+        """A set of the state that a parameter is drawn from: its members' kind, and a lambda."""
+        self.begin({"s": self.state})
+        bags = [(p, k) for p, k in self.scope.paths() if isinstance(k, Messages)]
+        if bags and self.chance(0.6):
+            path, bag = self.rng.choice(bags)
+            assert isinstance(bag, Messages)
+            return bag.item, f"lambda s: {path}"
+        small = [k for k in self.items if k.count <= 8]
+        if not small:
+            return None
+        kind = self.rng.choice(small)
+        self.fuel = 8
+        text = self.of(SetOf(kind), 2)
+        return kind, f"lambda s{', c' if self.config_used else ''}: {text}"
+
+    def action(self, name: str, guarded: float = 0.6) -> str:
+        params, drawn = self.parameters()
+        words = ['who="w"', *drawn]
+        if self.chance(0.3):
+            words.append('tags=["t"]')
+            self.tagged.add(name)
+        if self.chance(0.1):
+            words.append(f'fair="{self.rng.choice(("weak", "strong"))}"')
+        self.begin({"s": self.state, **dict(params)}, guards=True)
+        body = self.body(self.state, self.rng.choice((12, 25, 40)), self.chance(guarded))
+        self.actions[name] = params
+        given = [("s", self.state, None), *((n, k, None) for n, k in params)]
+        return self.function(name, given, self.state, body, f"@action({', '.join(words)})\n")
+
+    def initial(self, name: str) -> str:
+        self.begin({}, guards=True)
+        params: list[tuple[str, Kind]] = []
+        choices = 1
+        free = self.chance(0.5)
+        for i, f in enumerate(self.state.fields):
+            if free and choices * f.kind.count <= STARTS and self.chance(0.7):
+                choices *= f.kind.count
+                params.append((f"i{i}", f.kind))
+        self.scope = Scope(dict(params), guards=True)
+        used = {n for n, _ in params}
+
+        def part(i: int, kind: Kind) -> str:
+            if f"i{i}" in used and self.chance(0.9):
+                return f"i{i}"
+            return self.constant_within(kind)
+
+        body = [
+            "return State(" + ", ".join(f"{f.name}={part(i, f.kind)}" for i, f in enumerate(self.state.fields)) + ")"
+        ]
+        if self.chance(0.08):
+            self.fuel = 10
+            body = [f"require({self.of(Bool(), 2)})", *body]
+        signature: list[tuple[str, Kind, str | None]] = [(n, k, None) for n, k in params]
+        return self.function(name, signature, self.state, body, "@initial\n")
+
+    # -- claims --------------------------------------------------------------------------------------------
+
+    def claim(self, kind: str, name: str) -> str:
+        over: Record = self.view if self.view is not None and self.chance(0.3) else self.state
+        when = "when=lambda c: c.flag" if self.chance(0.1) else ""
+        if kind in ("step_property", "step_cover"):
+            return self.step_claim("cover" if kind == "step_cover" else kind, name, over, when)
+        self.begin({"s": over})
+        body = self.body(Bool(), self.rng.choice((8, 16, 30)))
+        self.fuel = 10
+        decorator = f"@{kind}" + (f"({when})" if when and kind in ("invariant", "cover") else "")
+        text = ""
+        if kind == "leads_to":
+            self.begin({"s": self.state})
+            text = self.function(
+                f"{name}_goal", [("s", self.state, None)], Bool(), [f"return {self.leaf(Bool())}"], " "
+            )
+            text = text.lstrip()
+            self.begin({"s": self.state})
+            body = self.body(Bool(), 8)
+            decorator = f"@leads_to({name}_goal)"
+            over = self.state
+        return text + self.function(name, [("s", over, None)], Bool(), body, decorator + "\n")
+
+    def step_claim(self, word: str, name: str, over: Record, when: str) -> str:
+        rng = self.rng
+        options = [when] if when else []
+        names: dict[str, Kind] = {"before": over, "after": over}
+        given: list[tuple[str, Kind, str | None]] = [("before", over, None), ("after", over, None)]
+        roll = rng.random()
+        about = rng.choice(list(self.actions))
+        if roll < 0.35:
+            options.append(f"on={about}")
+            for n, k in self.actions[about]:
+                if self.chance(0.6):
+                    names[n] = k
+                    given.append((n, k, None))
+        elif roll < 0.5:
+            options.append(f"on=[{', '.join(rng.sample(list(self.actions), rng.randint(1, len(self.actions))))}]")
+        elif roll < 0.6 and self.tagged:
+            options.append('tags=["t"]')
+        self.begin(names)
+        body = self.body(Bool(), rng.choice((8, 16, 30)))
+        if self.chance(0.3):
+            test = rng.choice((f"action == {about}", f"action != {about}", f"action in ({about},)"))
+            body.insert(0, f"if {test}:\n    return {rng.choice(('True', 'before == after'))}")
+            text = self.function(
+                name, given, Bool(), body, f"@{word}{f'({chr(44).join(options)})' if options else ''}\n"
+            )
+            return text.replace(f"def {name}(", f"def {name}(action: Action, ")
+        return self.function(name, given, Bool(), body, f"@{word}{f'({chr(44).join(options)})' if options else ''}\n")
+
+    def view_text(self) -> str:
+        kinds = [f.kind for f in self.state.fields]
+        fields = [Field(f"y{i}", k) for i, k in enumerate(self.rng.sample(kinds, min(2, len(kinds))))]
+        view = Record("View", (*fields, Field("y9", Bool())))
+        self.begin({"s": self.state})
+        body = self.body(view, 14)
+        self.view = view
+        return view.declaration + "\n\n" + self.function("view", [("s", self.state, None)], view, body)
+
+    # -- the whole -----------------------------------------------------------------------------------------
+
+    def config_text(self) -> str:
+        lines = ["@dataclass(frozen=True)", "class Config:"]
+        lines += [f"    {s.name.lower()}_count: Annotated[int, Range(1, 64)] = {s.size}" for s in self.sorts]
+        lines += [
+            f"    flag: bool = {self.rng.choice(('True', 'False'))}",
+            "    limit: Annotated[int, Range(0, 9)] = 3",
+        ]
+        return "\n".join(lines)
+
+    def model(self, stem: str) -> Source:
+        rng = self.rng
+        self.declare_items()
+        self.numeric_fields = ["limit", f"{self.sorts[0].name.lower()}_count"]
+        self.declare_records()
+        self.widened = "State" if self.chance(0.12) else ""
+        parts = [f'class {s.name}(Id, size="{s.name.lower()}_count", first={s.first}): ...' for s in self.sorts]
+        parts += [
+            "\n".join([f"class {e.name}(Enum):", *(f'    {m} = "{m.lower()}"' for m in e.members)]) for e in self.enums
+        ]
+        parts += [self.config_text(), *(r.declaration for r in self.records), self.state.declaration]
+        for i in range(rng.choice((0, 1, 2, 3, 4))):
+            parts.append(self.helper(f"h{i}"))
+        if self.chance(0.3):
+            parts += self.rule_helpers()
+        parts += [self.initial(f"start{i}") for i in range(rng.choice((1, 1, 1, 2)))]
+        if self.chance(0.3):
+            parts.append(self.view_text())
+        parts += [self.action(f"a{i}") for i in range(rng.choice((1, 2, 2, 3, 4)))]
+        kinds = ("invariant", "invariant", "step_property", "cover", "step_cover", "terminal", "leads_to")
+        chosen = ["invariant", *rng.choices(kinds, k=rng.choice((1, 2, 3, 4)))]
+        parts += [self.claim(kind, f"{kind}{i}") for i, kind in enumerate(chosen)]
+        options = ", views=(view,)" if self.view else ""
+        options += ", deadlock=False" if self.chance(0.4) else ""
+        ended = f"MODEL = Model.of(__name__, state=State, config=Config{options})"
+        if self.widened:
+            parts += self.wider(ended)
+            ended = ""
+        header = HEADER.format(language=self.language)
+        source = Source({stem: "\n\n".join([header, *parts, ended]) + "\n"})
+        if self.chance(0.12):
+            source.files[f"{stem}_variant"] = self.replaced(stem)
+        return source
+
+    def wider(self, ended: str) -> list[str]:
+        """A further field with a default, and an action that reads it: the older actions make the narrower state."""
+        extra = Field("x8", Int(-1, 2), str(self.rng.choice((-1, 0, 1))))
+        wide = Record("Wide", (*self.state.fields, extra), "State", len(self.state.fields))
+        if any(f.default for f in self.state.fields[:-1]):
+            return [ended]
+        self.state = wide
+        text = self.action("more")
+        return [ended.replace("MODEL", "BASE"), wide.declaration, text, "MODEL = BASE.adding(more, state=Wide)"]
+
+    def replaced(self, stem: str) -> str:
+        """A variant in a file of its own: one action written anew."""
+        header = HEADER.format(language=self.language) + f"import {stem}\nfrom {stem} import *\n"
+        name = self.rng.choice([n for n in self.actions if n != "more"])
+        params = self.actions[name]
+        self.begin({"s": self.state, **dict(params)}, guards=True)
+        body = self.body(self.state, 25, True)
+        given = [("s", self.state, None), *((n, k, None) for n, k in params)]
+        text = self.function(name, given, self.state, body, '@action(who="v", tags=["t"])\n')
+        return "\n\n".join([header, text, f"MODEL = {stem}.MODEL.replacing({name})"]) + "\n"
+
+
+def generate(seed: int, language: str, stem: str | None = None) -> Source:
+    """The model of a seed. language: the package to import the vocabulary from."""
+    return Writer(random.Random(seed), language).model(stem or f"fuzz_{seed}")

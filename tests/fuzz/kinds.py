@@ -1,0 +1,233 @@
+"""The types of a generated model, as its source text writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A finite type: its annotation, and how many values it has."""
+
+    @property
+    def text(self) -> str:
+        """The annotation."""
+        raise NotImplementedError
+
+    @property
+    def count(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def loose(self) -> Kind:
+        """The type without its bounds: two kinds fit each other in an expression if these are equal."""
+        return self
+
+
+@dataclass(frozen=True)
+class Bool(Kind):
+    text = "bool"
+    count = 2
+
+
+@dataclass(frozen=True)
+class Int(Kind):
+    """Bounds are numbers; `named` writes the upper one as a field of the configuration."""
+
+    low: int = 0
+    high: int = 0
+    declared: bool = False
+    named: str = ""
+
+    @property
+    def text(self) -> str:
+        high = f'"{self.named}"' if self.named else str(self.high)
+        return f"Annotated[int, Range({self.low}, {high}{', declared=True' if self.declared else ''})]"
+
+    @property
+    def count(self) -> int:
+        return self.high - self.low + 1
+
+    @property
+    def loose(self) -> Kind:
+        return Int()
+
+
+@dataclass(frozen=True)
+class Sort(Kind):
+    """A subclass of Id."""
+
+    name: str
+    size: int
+    first: int
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def count(self) -> int:
+        return self.size
+
+    @property
+    def values(self) -> list[str]:
+        return [f"{self.name}({i})" for i in range(self.first, self.first + self.size)]
+
+
+@dataclass(frozen=True)
+class Enumeration(Kind):
+    name: str
+    members: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def count(self) -> int:
+        return len(self.members)
+
+    @property
+    def values(self) -> list[str]:
+        return [f"{self.name}.{m}" for m in self.members]
+
+    @property
+    def declaration(self) -> str:
+        return "\n".join([f"class {self.name}(Enum):", *(f'    {m} = "{m.lower()}"' for m in self.members)])
+
+
+@dataclass(frozen=True)
+class SetOf(Kind):
+    item: Kind
+
+    @property
+    def text(self) -> str:
+        return f"frozenset[{self.item.text}]"
+
+    @property
+    def count(self) -> int:
+        return 1 << self.item.count
+
+
+@dataclass(frozen=True)
+class Optional(Kind):
+    inner: Kind
+
+    @property
+    def text(self) -> str:
+        return f"{self.inner.text} | None"
+
+    @property
+    def count(self) -> int:
+        return self.inner.count + 1
+
+    @property
+    def loose(self) -> Kind:
+        return Optional(self.inner.loose)
+
+
+@dataclass(frozen=True)
+class Sequence(Kind):
+    item: Kind
+    length: int = 0
+    declared: bool = False
+
+    @property
+    def text(self) -> str:
+        declared = ", declared=True" if self.declared else ""
+        return f"Annotated[tuple[{self.item.text}, ...], MaxLen({self.length}{declared})]"
+
+    @property
+    def count(self) -> int:
+        return sum(self.item.count**n for n in range(self.length + 1))
+
+    @property
+    def loose(self) -> Kind:
+        return Sequence(self.item)
+
+
+@dataclass(frozen=True)
+class MapFrom(Kind):
+    key: Kind
+    value: Kind
+
+    @property
+    def text(self) -> str:
+        return f"Map[{self.key.text}, {self.value.text}]"
+
+    @property
+    def count(self) -> int:
+        return int(min(self.value.count, 1 << 20) ** self.key.count)
+
+    @property
+    def loose(self) -> Kind:
+        return MapFrom(self.key, self.value.loose)
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    kind: Kind
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class Record(Kind):
+    """A frozen dataclass; `base` is the one it extends, whose fields come first."""
+
+    name: str
+    fields: tuple[Field, ...]
+    base: str = ""
+    own: int = 0
+    """The first field that is not of the base."""
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def count(self) -> int:
+        total = 1
+        for field in self.fields:
+            total *= field.kind.count
+        return total
+
+    @property
+    def declaration(self) -> str:
+        lines = [
+            f"    {f.name}: {f.kind.text}{f' = {f.default}' if f.default else ''}" for f in self.fields[self.own :]
+        ]
+        base = f"({self.base})" if self.base else ""
+        return "\n".join(["@dataclass(frozen=True)", f"class {self.name}{base}:", *(lines or ["    pass"])])
+
+
+@dataclass(frozen=True)
+class Messages(Kind):
+    """A bounded set of records."""
+
+    item: Record
+    size: int = 0
+    declared: bool = False
+
+    @property
+    def text(self) -> str:
+        declared = ", declared=True" if self.declared else ""
+        return f"Annotated[frozenset[{self.item.name}], MaxSize({self.size}{declared})]"
+
+    @property
+    def count(self) -> int:
+        return sum(comb(min(self.item.count, 1 << 20), n) for n in range(self.size + 1))
+
+    @property
+    def loose(self) -> Kind:
+        return Messages(self.item)
+
+
+ITEMS = (Bool, Sort, Enumeration)
+"""What sets, sequences and maps are made of."""
+
+
+def members(kind: Kind) -> list[str]:
+    """The values of an item type, in order."""
+    return kind.values if isinstance(kind, Sort | Enumeration) else ["False", "True"]

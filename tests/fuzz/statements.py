@@ -1,0 +1,143 @@
+"""Random function bodies: assignments, guards, branches, early returns."""
+
+from __future__ import annotations
+
+import textwrap
+
+from tests.fuzz.expressions import Expressions
+from tests.fuzz.kinds import Bool, Int, Kind, Optional, Record, SetOf
+
+DEEPEST = 3
+"""Depth of expressions at the top of a statement."""
+
+
+class Bodies(Expressions):
+    """Writes the bodies of functions."""
+
+    def body(self, result: Kind, fuel: int, guarded: bool = False) -> list[str]:
+        """Statements that end in a value of a kind. guarded: with at least one `require`."""
+        self.fuel = fuel
+        lines: list[str] = []
+        if guarded:
+            lines += self.guard()
+        for _ in range(self.rng.choice((0, 0, 1, 1, 2, 3))):
+            lines += self.statement(result, 2)
+        return [*lines, f"return {self.result(result)}"]
+
+    def result(self, kind: Kind) -> str:
+        """What a function returns; of a record most often a changed one."""
+        paths = self.known_paths(kind)
+        if isinstance(kind, Record) and kind.fields and paths and self.chance(0.85):
+            fields = self.rng.sample(kind.fields, min(len(kind.fields), self.rng.choice((1, 1, 2, 3))))
+            given = [f"{f.name}={self.held(f.kind, DEEPEST)}" for f in fields]
+            return f"replace({self.rng.choice(paths)}, {', '.join(given)})"
+        return self.of(kind, DEEPEST)
+
+    def statement(self, result: Kind, nested: int) -> list[str]:
+        kinds = ["assign", "assign", "again", "pair", "augmented", "early"]
+        kinds += ["branch", "branch", "narrow"] if nested else []
+        kinds += ["guard", "guard", "some", "refuse"] if self.scope.guards else []
+        made: list[str] = getattr(self, "_" + self.rng.choice(kinds))(result, nested)
+        return made
+
+    def any_kind(self) -> Kind:
+        kinds = [k for _, k in self.scope.paths()]
+        return self.rng.choice([*kinds, Int(), Bool(), *(SetOf(k) for k in self.items)])
+
+    def guard(self) -> list[str]:
+        note = ', "why"' if self.chance(0.1) else ""
+        open_paths = [p for p, k in self.scope.paths() if isinstance(k, Optional)]
+        if open_paths and self.chance(0.3):
+            path = self.rng.choice(open_paths)
+            self.scope.known |= {path}
+            return [f"require({path} is not None{note})"]
+        return [f"require({self.of(Bool(), DEEPEST)}{note})"]
+
+    def _guard(self, result: Kind, nested: int) -> list[str]:
+        return self.guard()
+
+    def _some(self, result: Kind, nested: int) -> list[str]:
+        found = [k for _, k in self.scope.paths() if isinstance(k, Optional)]
+        if not found:
+            return self.guard()
+        kind = self.rng.choice(found)
+        assert isinstance(kind, Optional)
+        text = f"some({self.maybe(kind.inner, 2)})"
+        name = self.fresh("x")
+        self.scope.bind(name, kind.inner)
+        return [f"{name} = {text}"]
+
+    def _refuse(self, result: Kind, nested: int) -> list[str]:
+        return [f"if {self.of(Bool(), DEEPEST)}:", f"    refuse({self.rng.choice(('', repr('no')))})"]
+
+    def _assign(self, result: Kind, nested: int) -> list[str]:
+        kind = self.any_kind()
+        text = self.of(kind, DEEPEST)
+        name = self.fresh("x")
+        self.scope.bind(name, kind)
+        return [f"{name} = {text}"]
+
+    def _again(self, result: Kind, nested: int) -> list[str]:
+        """Another value for a name that has one."""
+        if not self.scope.names:
+            return self._assign(result, nested)
+        name = self.rng.choice(list(self.scope.names))
+        kind = self.scope.names[name]
+        text = self.result(kind)
+        self.scope.bind(name, kind)
+        return [f"{name} = {text}"]
+
+    def _pair(self, result: Kind, nested: int) -> list[str]:
+        kinds = self.any_kind(), self.any_kind()
+        texts = [self.of(k, 2) for k in kinds]
+        names = self.fresh("x"), self.fresh("x")
+        for name, kind in zip(names, kinds, strict=True):
+            self.scope.bind(name, kind)
+        return [f"{', '.join(names)} = {', '.join(texts)}"]
+
+    def _augmented(self, result: Kind, nested: int) -> list[str]:
+        found = [(n, k) for n, k in self.scope.names.items() if isinstance(k, Int | SetOf)]
+        if not found:
+            return self._assign(result, nested)
+        name, kind = self.rng.choice(found)
+        sign = self.rng.choice("+-*" if isinstance(kind, Int) else "|&-^")
+        return [f"{name} {sign}= {self.of(kind, 2)}"]
+
+    def _early(self, result: Kind, nested: int) -> list[str]:
+        test = self.of(Bool(), DEEPEST)
+        return [f"if {test}:", f"    return {self.result(result)}"]
+
+    def _narrow(self, result: Kind, nested: int) -> list[str]:
+        """`if path is None` with an end, and the path there from then on."""
+        found = [p for p, k in self.scope.paths() if isinstance(k, Optional)]
+        if not found:
+            return self._branch(result, nested)
+        path = self.rng.choice(found)
+        lines = [f"if {path} is None:", f"    return {self.result(result)}"]
+        self.scope.known |= {path}
+        return lines
+
+    def _branch(self, result: Kind, nested: int) -> list[str]:
+        """`if`, perhaps with `elif` and `else`; a name that every branch gives a value is kept."""
+        kind, name = self.any_kind(), self.fresh("x")
+        total = self.chance(0.5)
+        lines: list[str] = []
+        words = ["if", *(["elif"] if self.chance(0.3) else []), *(["else"] if total or self.chance(0.3) else [])]
+        known = self.scope.known
+        changed: set[str] = set()
+        for word in words:
+            test = "" if word == "else" else f" {self.of(Bool(), DEEPEST)}"
+            with self.within():
+                inner: list[str] = []
+                for _ in range(self.rng.choice((0, 1, 1))):
+                    inner += self.statement(result, nested - 1)
+                if total:
+                    inner.append(f"{name} = {self.of(kind, 2)}")
+                if self.chance(0.2):
+                    inner.append(f"return {self.result(result)}")
+                changed |= {word.strip(",") for line in inner for word in line.partition("=")[0].split()}
+            lines += [f"{word}{test}:", *textwrap.indent("\n".join(inner or ["pass"]), "    ").splitlines()]
+        self.scope.known = frozenset(k for k in known if k.split(".")[0] not in changed)
+        if total and words[-1] == "else":
+            self.scope.bind(name, kind)
+        return lines

@@ -1,0 +1,106 @@
+"""A fixed set of random models, the models that once showed a fault, and the tools: generator, shrinker, comparison."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.constructs import REQUIRED, chosen, constructs
+from tests.fuzz.directed import DIRECTED
+from tests.fuzz.faults import FAULTS
+from tests.fuzz.generate import Source, generate
+from tests.fuzz.shrink import shrunk
+from tests.fuzz.worker import Answer, Worker, judged
+
+LANGUAGE = "reassure"
+FIXED = (8, 122, 202, 257, 282, 291)
+"""Models that show every construct together (`constructs.chosen`)."""
+PROVED = (202, 282, 291)
+"""Of these, the ones that every method of `prove` is asked about."""
+MOST_REFUSED = 0.2
+"""Of all models."""
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    made = tmp_path_factory.mktemp("fuzz")
+    sys.path.append(str(made))
+    yield made
+    sys.path.remove(str(made))
+
+
+def answer(source: Source, seed: int, checks: list[str], folder: Path) -> Answer:
+    return judged(source, seed, checks, folder, next(_numbers))
+
+
+def test_the_fixed_set_shows_every_construct() -> None:
+    shown = set().union(*(constructs(generate(n, LANGUAGE)) for n in FIXED))
+    missing = sorted(REQUIRED - shown)
+    hint = "no other set does" if not missing else f"choose {chosen({n: generate(n, LANGUAGE) for n in range(600)})}"
+    assert missing == [], hint
+
+
+@pytest.mark.parametrize("number", FIXED)
+def test_fixed(number: int, folder: Path) -> None:
+    checks = ["terms", "replay", "native", "guards", "asked", *(["prove"] if number in PROVED else [])]
+    said = answer(generate(number, LANGUAGE), number, checks, folder)
+    assert (said.differences, said.refused) == ((), "")
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_directed(name: str, folder: Path) -> None:
+    model = DIRECTED[name]
+    said = answer(model.source(LANGUAGE, "directed"), 1, list(model.checks), folder)
+    assert said.differences == ()
+    assert model.refused in said.refused
+    assert bool(model.refused) == bool(said.refused)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_put_back_is_seen(name: str, folder: Path) -> None:
+    fault, directed = FAULTS[name]
+    model = DIRECTED[directed]
+    with fault():
+        said = answer(model.source(LANGUAGE, "faulty"), 1, list(model.checks)[:1], folder)
+    assert said.differences
+
+
+def test_the_same_seed_gives_the_same_model() -> None:
+    assert [str(generate(n, LANGUAGE)) for n in range(10)] == [str(generate(n, LANGUAGE)) for n in range(10)]
+    assert str(generate(1, LANGUAGE)) != str(generate(2, LANGUAGE))
+
+
+def test_few_models_are_refused(folder: Path) -> None:
+    """What the language refuses is compared with nothing."""
+    said = [answer(generate(n, LANGUAGE), n, [], folder) for n in range(5_000, 5_020)]
+    assert sum(bool(a.refused) for a in said) <= MOST_REFUSED * len(said)
+
+
+def test_shrinking_keeps_the_difference_and_little_else() -> None:
+    source = generate(3, LANGUAGE)
+    whole = str(source)
+
+    def judge(candidate: Source) -> bool:
+        tree = ast.parse(next(iter(candidate.files.values())))
+        return any(isinstance(n, ast.FunctionDef) and n.name == "a0" for n in tree.body)
+
+    small = str(shrunk(source, judge, 20))
+    assert "def a0(" in small
+    assert len(small.splitlines()) < 16 < len(whole.splitlines())
+
+
+def test_a_process_that_dies_is_a_difference(tmp_path: Path) -> None:
+    worker = Worker(seconds=60)
+    dying = Source({"dying": "import os\nos._exit(3)\n"})
+    try:
+        assert worker.judge(dying, 1, []).differences[0][:2] == ("process", "the process dies")
+        assert worker.judge(generate(1, LANGUAGE), 1, []).differences == ()
+    finally:
+        worker.stop()
