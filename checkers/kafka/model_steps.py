@@ -18,10 +18,10 @@ from reassure.checkers.encoding.state_layout import Field, Layout, rebuild, stat
 from reassure.checkers.kafka.model_view import COMMANDS, ModelView
 from reassure.checkers.kafka.words import Command
 from reassure.checkers.native.compiled_kernel import compiled
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import native
-from reassure.checkers.native.partitioning_kernel import EdgeArguments, edges
-from reassure.checkers.native.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.partitioning import EdgeArguments, edges
+from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.native.translator.native_function import native
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, replay

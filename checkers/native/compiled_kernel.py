@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.native.kernel import Kernel, KernelShape
-from reassure.checkers.native.model_kernel import ModelKernel, model_kernel
-from reassure.checkers.native.state_table import MAX_TAG
+from reassure.checkers.native.kernels.kernel_shape import Kernel, KernelShape
+from reassure.checkers.native.kernels.state_table import MAX_TAG
+from reassure.checkers.native.model.model_kernel import ModelKernel, model_kernel
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 

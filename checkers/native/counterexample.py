@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.native.compiled_kernel import CompiledKernel
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.model_kernel import Flag, ModelKernel
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.model.model_kernel import Flag, ModelKernel
 from reassure.checkers.native.probe import Probe, Wanted, found_in
 from reassure.checkers.native.search import Search
 from reassure.checkers.traces.reconstruct import Disagreement, shows, told

@@ -18,10 +18,10 @@ from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, NO_ME
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
-from reassure.checkers.native.model_kernel import ModelKernel
+from reassure.checkers.native.kernels.tally import GENERATED
+from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
 from reassure.checkers.native.search import SIZES, Clock, RaisedAt, Search, SearchSizes
-from reassure.checkers.native.tally import GENERATED
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -22,9 +22,9 @@ from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
+from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED, SWITCH
 from reassure.checkers.native.results import explain
 from reassure.checkers.native.search import OutOfMemory, RaisedAt, Search
-from reassure.checkers.native.tally import CLIPS_TOTAL, GENERATED, SWITCH
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.expressions import Check

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reassure.checkers.native.growing_table import SIZES as TABLE_SIZES
-from reassure.checkers.native.kernel import Kernel, Rows
+from reassure.checkers.native.kernels.growing_table import SIZES as TABLE_SIZES
+from reassure.checkers.native.kernels.kernel_shape import Kernel, Rows
+from reassure.checkers.native.kernels.tally import SWITCH
 from reassure.checkers.native.search import SIZES, Worker, slices
-from reassure.checkers.native.tally import SWITCH
 
 PIECE = 1 << 13
 """States sorted and tried at a time."""

@@ -12,10 +12,10 @@ from reassure.checkers.base.result import ActionStatistics, CheckResult, Propert
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel
 from reassure.checkers.native.counterexample import Paths
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.model_kernel import ModelKernel
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED
+from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.native.search import FirstHits
-from reassure.checkers.native.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 

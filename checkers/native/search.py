@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
-from reassure.checkers.native import search_loop, state_table
-from reassure.checkers.native.growing_table import SIZES as TABLE_SIZES
-from reassure.checkers.native.growing_table import GrowingTable, TableSizes
-from reassure.checkers.native.kernel import Kernel, Rows
-from reassure.checkers.native.native_function import native, prepare
-from reassure.checkers.native.search_loop import SliceArguments, search_slice
-from reassure.checkers.native.state_table import BATCH, MAX_TAG, insert, settle, slot_of
-from reassure.checkers.native.tally import ERROR
+from reassure.checkers.native.kernels import search_loop, state_table
+from reassure.checkers.native.kernels.growing_table import SIZES as TABLE_SIZES
+from reassure.checkers.native.kernels.growing_table import GrowingTable, TableSizes
+from reassure.checkers.native.kernels.kernel_shape import Kernel, Rows
+from reassure.checkers.native.kernels.search_loop import SliceArguments, search_slice
+from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, insert, settle, slot_of
+from reassure.checkers.native.kernels.tally import ERROR
+from reassure.checkers.native.translator.native_function import native, prepare
 
 if TYPE_CHECKING:
-    from reassure.checkers.native.model_kernel import Flag, ModelKernel
+    from reassure.checkers.native.model.model_kernel import Flag, ModelKernel
 
 BEAT = 0.1
 """Seconds between looks at the clock while threads work."""

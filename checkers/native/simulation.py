@@ -22,12 +22,12 @@ from reassure.checkers.base.result import ActionStatistics, CheckResult, Propert
 from reassure.checkers.base.stop import BY_USER, FAILED_FAST, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import native
-from reassure.checkers.native.random_walk import SKETCH_BITS, WalkArguments, take_walks
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
+from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.native.results import explain
 from reassure.checkers.native.search import BEAT, Clock, RaisedAt
-from reassure.checkers.native.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.native.translator.native_function import native
 from reassure.checkers.traces.reconstruct import Disagreement, shows, steps_between, told
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import GuardRefused, Property

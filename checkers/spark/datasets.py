@@ -23,9 +23,9 @@ import pyarrow.compute as pc
 
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding.state_layout import Field, Layout, codes, is_index
-from reassure.checkers.native.edge_list import edge_list
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.model_kernel import ModelKernel
+from reassure.checkers.native.kernels.edge_list import edge_list
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.spark.partitioning import Work, kernel_of
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.spark.tasks import Piece

@@ -38,12 +38,12 @@ from reassure.checkers.encoding.state_layout import Layout, state_layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.engine import explore
-from reassure.checkers.native.fingerprints import BITS, Key, collision_bound, new_key
-from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.tally import GENERATED
 from reassure.checkers.native.probe import Wanted
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
 from reassure.checkers.native.search import Clock, FirstHits, RaisedAt, Search
-from reassure.checkers.native.tally import GENERATED
 from reassure.checkers.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.spark.partitioning import Work, owners_of, with_origins

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.native.growing_table import SIZES, memory_of_machine, spread_states
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import native
-from reassure.checkers.native.partitioning_kernel import AbsorbArguments, absorb
-from reassure.checkers.native.state_table import BATCH, MAX_TAG, settle
+from reassure.checkers.native.kernels.growing_table import SIZES, memory_of_machine, spread_states
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.partitioning import AbsorbArguments, absorb
+from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, settle
+from reassure.checkers.native.translator.native_function import native
 from reassure.checkers.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.spark.run_directory import RunDirectory
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from reassure.checkers.native import fingerprints
-from reassure.checkers.native.growing_table import SIZES
-from reassure.checkers.native.kernel import Kernel, KernelShape, Rows
-from reassure.checkers.native.native_function import native
-from reassure.checkers.native.partitioning_kernel import GatherArguments, by_owner, gather, gather_slice, owners
+from reassure.checkers.native.kernels import fingerprints
+from reassure.checkers.native.kernels.growing_table import SIZES
+from reassure.checkers.native.kernels.kernel_shape import Kernel, KernelShape, Rows
+from reassure.checkers.native.kernels.partitioning import GatherArguments, by_owner, gather, gather_slice, owners
+from reassure.checkers.native.kernels.state_table import BATCH, put_back, unseen
 from reassure.checkers.native.search import Worker
-from reassure.checkers.native.state_table import BATCH, put_back, unseen
+from reassure.checkers.native.translator.native_function import native
 
 LOCAL = 1 << 20
 """Distinct successors that a task gathers before it sends them to their owners."""

@@ -30,8 +30,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from reassure.checkers.native.fingerprints import Key
-from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.kernels.fingerprints import Key
+from reassure.checkers.native.kernels.kernel_shape import Rows
 
 SCHEMA = 1
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from reassure.checkers.native import fingerprints, partitioning_kernel, search_loop, state_table
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import prepare
+from reassure.checkers.native.kernels import fingerprints, search_loop, state_table
+from reassure.checkers.native.kernels import partitioning as partitioning_kernel
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.tally import ERROR
 from reassure.checkers.native.probe import Probe, Wanted, found_in
 from reassure.checkers.native.search import RaisedAt
-from reassure.checkers.native.tally import ERROR
+from reassure.checkers.native.translator.native_function import prepare
 from reassure.checkers.spark.owner_table import OwnerTable, not_in_table, shared_folder
 from reassure.checkers.spark.partitioning import LOCAL, Plain, Wide, Work, kernel_of
 from reassure.checkers.spark.run_directory import RunDirectory

@@ -17,7 +17,7 @@ import numpy as np
 import z3
 
 from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.symbolic.lemma_templates import Lemma
 from reassure.checkers.symbolic.proof_result import Invariant

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import z3
 
-from reassure.checkers.native.edge_list import edge_list
-from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.kernels.edge_list import edge_list
+from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.symbolic.lemma_templates import Fields, Lemma, Part
 from reassure.checkers.symbolic.sample_evaluator import Unsupported
 from reassure.checkers.symbolic.scout import Scout

@@ -11,7 +11,7 @@ import numpy as np
 from reassure.checkers.base.options import SimulationOptions
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
 from reassure.checkers.native.compiled_kernel import compiled
-from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.probe import Probe
 from reassure.checkers.native.search import Search
 from reassure.checkers.native.simulation import Walked, Walker

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
-from reassure.checkers.native.model_kernel import model_kernel
-from reassure.checkers.native.tally import ERROR
+from reassure.checkers.native.kernels.tally import ERROR
+from reassure.checkers.native.model.model_kernel import model_kernel
 from reassure.checkers.spark.datasets import Tables
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type

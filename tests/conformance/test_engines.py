@@ -258,7 +258,7 @@ def test_nondeterminism_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_wrong_kernel_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seeded faults of the emitter: what the kernel finds is believed only after plain Python has replayed it."""
-    from reassure.checkers.native import emit_nodes
+    from reassure.checkers.native.model import emit_nodes
 
     right = emit_nodes.OPERATIONS["add"]
     monkeypatch.setitem(emit_nodes.OPERATIONS, "add", lambda e, node: e.f.add(right(e, node), "1"))
@@ -271,7 +271,7 @@ def test_a_wrong_kernel_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     ("operation", "wrong"), [("minus", "union"), ("lt", "eq"), ("inter", "union"), ("lowest", "highest")]
 )
 def test_seeded_faults_change_the_counts(operation: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reassure.checkers.native import emit_nodes
+    from reassure.checkers.native.model import emit_nodes
 
     plain, _ = checked("core", [], "reference")
     monkeypatch.setitem(emit_nodes.OPERATIONS, operation, emit_nodes.OPERATIONS[wrong])

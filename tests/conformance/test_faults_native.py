@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.native import build_loops, emit_loops, emit_nodes, sequence_functions
-from reassure.checkers.native.emit_loops import LoopEmitter
-from reassure.checkers.native.emit_nodes import OPERATIONS, NodeEmitter
-from reassure.checkers.native.ir_text import FunctionText
-from reassure.checkers.native.loop_form import Clip, Emit, Error, ForEach, Guard, Let
-from reassure.checkers.native.print_loops import nodes_of, statements
+from reassure.checkers.native.model import build_loops, emit_loops, emit_nodes, sequence_functions
+from reassure.checkers.native.model.emit_loops import LoopEmitter
+from reassure.checkers.native.model.emit_nodes import OPERATIONS, NodeEmitter
+from reassure.checkers.native.model.ir_text import FunctionText
+from reassure.checkers.native.model.loop_form import Clip, Emit, Error, ForEach, Guard, Let
+from reassure.checkers.native.model.print_loops import nodes_of, statements
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import BoolType

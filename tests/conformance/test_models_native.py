@@ -11,9 +11,9 @@ import pytest
 from reassure import replace
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.native.compiled_kernel import shape_of
-from reassure.checkers.native.kernel import Kernel
-from reassure.checkers.native.model_code import ACTION_BITS, STEP_BITS, TERMINAL
-from reassure.checkers.native.tally import ERROR
+from reassure.checkers.native.kernels.kernel_shape import Kernel
+from reassure.checkers.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
+from reassure.checkers.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
 from tests.conformance.test_constructs_native import Native, drawn, plain_steps
 

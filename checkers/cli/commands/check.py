@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
     """Prints what the native engine compiles."""
-    from reassure.checkers.native.model_kernel import kernel_listing
+    from reassure.checkers.native.model.model_kernel import kernel_listing
 
     _, lowered, _ = prepare(args.model, args.set)
     try:

@@ -254,7 +254,7 @@ def test_fingerprints_are_what_is_compared(context: Any, monkeypatch: pytest.Mon
 
 def test_fingerprint() -> None:
     """Four lanes: the upper half of a sum of products with 32 bits each; 120 bits of them."""
-    from reassure.checkers.native.fingerprints import fingerprints, new_key
+    from reassure.checkers.native.kernels.fingerprints import fingerprints, new_key
 
     rng = np.random.default_rng(1)
     rows = rng.integers(-(2**63), 2**63 - 1, (50, 4))
