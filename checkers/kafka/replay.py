@@ -27,6 +27,8 @@ class TraceCommand:
     alternative: ControllerState | None = None
     may_have_happened: bool = False
     """The step is such an election, and may have been made already."""
+    resigns: bool = False
+    """The controller throws, and gives up its leadership."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,10 @@ class Difference:
     def rows(self) -> list[tuple[str, str, str]]:
         """What differs: field, the trace's value, Kafka's."""
         found = []
-        if self.step.error is not None and (self.step.error != self.answer.error or self.answer.thrown):
-            found.append(("answer", self.step.error, str(self.answer)))
-        elif self.answer.thrown or self.answer.error != "NONE":
-            found.append(("answer", "", str(self.answer)))
+        expected = self.step.error and str(Answer(self.step.error, self.step.resigns, 0, True))
+        usual = self.answer.error == "NONE" if expected is None else expected == str(self.answer)
+        if not usual or self.answer.thrown != self.step.resigns:
+            found.append(("answer", expected or "", str(self.answer)))
         ours, theirs = described(self.step.after), described(self.state)
         return found + [(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]]
 
@@ -109,7 +111,7 @@ def replayed(trace: ControllerTrace, driver: Driver) -> Difference | None:
         first, words = False, (state, epochs, incarnations)
         answer = answer_of(answered)
         right = {packed(step.after)} | ({packed(step.alternative)} if step.alternative is not None else set())
-        told = step.error is None or (step.error == answer.error and not answer.thrown)
+        told = step.error is None or (step.error == answer.error and step.resigns == answer.thrown)
         if words not in right or not told:
             return Difference(step, unpacked(*words, trace.brokers), answer, records)
     return None

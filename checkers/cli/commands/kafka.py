@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,14 @@ from reassure.checkers.cli.files import name_traces, outputs_must_be_writable, r
 from reassure.checkers.cli.parser import model_argument, note, output_options
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
 from reassure.checkers.kafka.conform import Conformance, conform
+from reassure.checkers.kafka.controller_itf import from_itf as run_from_itf
+from reassure.checkers.kafka.controller_itf import run_of_controller
+from reassure.checkers.kafka.controller_itf import to_itf as run_to_itf
+from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.driver import Driver, JvmLost
+from reassure.checkers.kafka.explore import Limits, Scope, explore
+from reassure.checkers.kafka.explore_properties import evaluate
+from reassure.checkers.kafka.explore_report import Shown, exploration_record, report_exploration
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView, release_setting
 from reassure.checkers.kafka.releases import LATEST, RELEASES, Release, release
@@ -31,8 +39,11 @@ from reassure.checkers.kafka.report import (
     report_difference,
     say,
 )
+from reassure.checkers.kafka.words import few_enough
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
+
+UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +64,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _release_option(conforming)
     conforming.add_argument("--depth", type=positive, metavar="N", help="only the first so many levels of the model")
     output_options(conforming)
+
+    exploring = actions.add_parser("explore", help="search the states of Kafka's controller itself")
+    _release_option(exploring)
+    exploring.add_argument("--brokers", type=positive, default=3, metavar="N", help="2 to 4 (default: 3)")
+    exploring.add_argument("--min-isr", type=positive, default=2, metavar="N", help="min.insync.replicas (default: 2)")
+    exploring.add_argument("--replicas", type=positive, default=2, metavar="N", help="at the start (default: 2)")
+    exploring.add_argument("--unclean", choices=list(UNCLEAN), default="either", help="unclean leader election")
+    exploring.add_argument("--controlled-shutdown", action="store_true", help="with controlled shutdowns too")
+    exploring.add_argument("--jvms", type=positive, default=os.cpu_count() or 1, metavar="N", help="how many JVMs")
+    exploring.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
+    exploring.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
+    output_options(exploring)
 
 
 def _release_option(parser: argparse.ArgumentParser) -> None:
@@ -113,6 +136,9 @@ def run_replay(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _controller_trace(args: argparse.Namespace) -> ControllerTrace:
+    """The commands of a trace: of a model's, or of a run of the controller."""
+    if (data := run_of_controller(args.trace)) is not None:
+        return run_from_itf(data, str(args.trace))
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
     return controller_trace(trace, ModelView(bound))
@@ -165,4 +191,50 @@ def _write_disagreements(
     return written
 
 
-ACTIONS = {"fetch": run_fetch, "replay": run_replay, "conform": run_conform}
+def run_explore(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches the controller of each release, and checks the shared properties over what it found."""
+    outputs_must_be_writable(args)
+    if args.replicas > args.brokers:
+        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
+    few_enough(args.brokers, "--brokers")
+    scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
+    codes, records = [Exit.OK], []
+    for wanted in _releases(args.release):
+        progress = Progress(quiet=args.quiet)
+        try:
+            path = fetch(wanted)
+            found = explore(path, scope, args.jvms, Limits(args.depth, args.budget), progress)
+            findings = evaluate(found)
+            loss = look_for_loss(found, findings)
+            with Driver(path) as driver:
+                shown = counterexamples(found, findings, loss, driver)
+        except JvmLost as lost:
+            note(f"reassure: {lost}")
+            codes.append(lost.code)
+            continue
+        finally:
+            progress.done()
+        report_exploration(found, findings, {} if args.quiet else shown, console)
+        codes.append(Exit.SAFETY if findings.violated else Exit.OK)
+        codes.append(Exit.OK if found.complete or args.depth is not None else Exit.INCONCLUSIVE)
+        records.append(exploration_record(found, findings))
+        if args.trace_dir:
+            name_traces(_write_runs(shown, args.trace_dir), console)
+    code = worst(codes)
+    if args.json:
+        record = error_record(code, "the controller was explored", "", "")
+        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
+    return code
+
+
+def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
+    """The counterexamples as ITF."""
+    written = []
+    for name, found in shown.items():
+        path = folder / f"kafka-{found.run.version}--{name}.itf.json"
+        write_atomically(path, run_to_itf(found.run, {"property": name, "property_kind": "violated"}))
+        written.append(str(path))
+    return written
+
+
+ACTIONS = {"fetch": run_fetch, "replay": run_replay, "conform": run_conform, "explore": run_explore}
