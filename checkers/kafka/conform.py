@@ -83,7 +83,7 @@ def _compared(batch: list[ModelStep], view: ModelView, driver: Driver) -> Iterat
     answers = driver.steps(np.array(rows, np.int64)).tolist()
     for step, (state, epochs, incarnations, word) in zip(batch, answers, strict=True):
         expected, answer = view.expected(step.before, step.action, step.params, step.after), answer_of(word)
-        told = not answer.thrown and expected.error in (None, answer.error)
+        told = answer.thrown == expected.resigns and expected.error in (None, answer.error)
         same = (state, epochs, incarnations) == packed(expected.state)
         if not same and step.action == "unfence":  # Kafka elects at once what the model may elect later
             same = (state, epochs, incarnations) in map(packed, view.elected(step.after))
@@ -92,7 +92,9 @@ def _compared(batch: list[ModelStep], view: ModelView, driver: Driver) -> Iterat
             continue
         text = call_text(step.action, step.params)
         before = view.state(step.before)
-        command = TraceCommand(step.level, text, step.command, before, expected.state, expected.error)
+        command = TraceCommand(
+            step.level, text, step.command, before, expected.state, expected.error, resigns=expected.resigns
+        )
         yield step, Difference(command, unpacked(state, epochs, incarnations, view.brokers), answer, "")
 
 

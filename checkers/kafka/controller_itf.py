@@ -18,7 +18,8 @@ from reassure.checkers.kafka.explore_logs import LogStep
 from reassure.checkers.kafka.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.words import Command, ControllerState, Kind, answer_of, packed, unpacked, unpacked_set
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, Replicas
-from reassure.spec.language.types import Range, RecordType, record_type, resolve
+from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.types import Range, RecordType
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.trace import TraceError, decode, encode, read_itf
 

@@ -16,11 +16,10 @@ import numpy as np
 from reassure.checkers.kafka.controller_properties import ANSWER_PROPERTIES, CAN_END, STATE_PROPERTIES
 from reassure.checkers.kafka.driver import Words
 from reassure.checkers.kafka.explore import Exploration
-from reassure.checkers.kafka.words import FENCED, UNCLEAN, Kind, answer_of, unpacked
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Watched, members, reassigning, target_of
-from reassure.spec.kafka.partition_properties import GOALS, PROMISES
+from reassure.checkers.kafka.words import FENCED, UNCLEAN, Command, Kind, answer_of, unpacked
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched, members, reassigning, target_of
+from reassure.spec.kafka.partition_properties import GOALS, PROMISES, leads_where_it_was_asked_to
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import hints_of
 
 PARTITION = (1 << FENCED) - 1 | 1 << UNCLEAN
 """The bits that the shared properties read."""
@@ -82,7 +81,7 @@ def evaluate(found: Exploration) -> Findings:
 def _over_states(found: Exploration, properties: list[Property], findings: Findings) -> None:
     _, first = np.unique(found.states & PARTITION, return_index=True)
     for number in np.sort(first).tolist():
-        watched = _watched(int(found.states[number]) & PARTITION, 0, found.scope.brokers, found.scope.min_isr)
+        watched = _before(int(found.states[number]) & PARTITION, found.scope.brokers, found.scope.min_isr)
         for p in properties:
             if p.function(watched) == (p.kind == "cover"):
                 findings.note(Hit(p.name, number), p.kind == "cover")
@@ -94,42 +93,53 @@ def _over_states(found: Exploration, properties: list[Property], findings: Findi
 
 
 def _over_steps(found: Exploration, properties: list[Property], findings: Findings) -> None:
-    reads_target = {p.name: "target" in hints_of(p.function) for p in properties}
     by_tag = {tag: [p for p in properties if not p.tags or tag in p.tags] for tag in (*TAGS, "")}
-    for before, command, after, rises in _distinct_steps(found):
+    for before, command, after, rises, refused in _distinct_steps(found):
         brokers, min_isr = found.scope.brokers, found.scope.min_isr
-        b = _watched(int(found.states[before]) & PARTITION, 0, brokers, min_isr)
-        a = _watched(int(found.states[after]) & PARTITION, rises, brokers, min_isr)
-        tag, target = tag_of(found, command, b)
+        b = _before(int(found.states[before]) & PARTITION, brokers, min_isr)
+        tag, wanted = asked(found.commands[command], b)
+        a = Watched(
+            _partition(int(found.states[after]) & PARTITION, rises, brokers),
+            min_isr,
+            b.unclean,
+            requests=1 if found.commands[command].kind in REQUESTS else 0,
+            wanted=b.wanted if refused else wanted,
+        )
         for p in by_tag[tag]:
-            given = {"target": target} if reads_target[p.name] else {}
-            if p.function(b, a, **given) == (p.kind == "cover"):
+            if p.function(b, a) == (p.kind == "cover"):
                 findings.note(Hit(p.name, before, command), p.kind == "cover")
+        if not leads_where_it_was_asked_to.function(a):
+            findings.note(Hit(leads_where_it_was_asked_to.name, before, command))
 
 
 TAGS = ("start", "retarget", "cancel", "complete")
+REQUESTS = (Kind.REASSIGN, Kind.CANCEL)
 
 
-def tag_of(found: Exploration, command: int, before: Watched) -> tuple[str, Brokers]:
-    """Which kind of step a command is to the shared properties, and its target; "" for none.
+def asked(command: Command, before: Watched) -> tuple[str, Brokers]:
+    """Which kind of step a command is to the shared properties ("" for none), and what is wanted after it.
 
-    A request for the brokers that are replicas, or the target, already, is none: it asks for another order at most.
+    A request for the brokers that are replicas, or the target, already, asks for another order at most. Before a step,
+    what is wanted is where the partition is led to: that a step leads it elsewhere is seen at that step.
     """
-    c, p = found.commands[command], before.partition
-    if c.kind is Kind.CANCEL:
-        return ("cancel" if reassigning(p) else "", NOBODY)
-    if c.kind is Kind.PROPOSE:
-        return "complete", NOBODY
-    if c.kind is not Kind.REASSIGN:
-        return "", NOBODY
-    target = frozenset(Broker(b) for b in c.brokers)
+    p = before.partition
+    if command.kind is Kind.CANCEL:
+        return ("cancel" if reassigning(p) else ""), members(p) - p.adding
+    if command.kind is Kind.PROPOSE:
+        return "complete", before.wanted
+    if command.kind is not Kind.REASSIGN:
+        return "", before.wanted
+    target = frozenset(Broker(b) for b in command.brokers)
     if reassigning(p):
-        return ("retarget" if target != target_of(p) else "", target)
-    return ("start" if target != members(p) else "", target)
+        return ("retarget" if target != target_of(p) else ""), target
+    return ("start" if target != members(p) else ""), target
 
 
-def _distinct_steps(found: Exploration) -> Iterator[tuple[int, int, int, int]]:
-    """State before, command, state after, rises of the epochs: each combination of what is read once, the first."""
+def _distinct_steps(found: Exploration) -> Iterator[tuple[int, int, int, int, bool]]:
+    """State before, command, state after, rises of the epochs, whether it was refused.
+
+    Each combination of what is read once, the first.
+    """
     expanded, width = found.targets.shape
     if not expanded:
         return
@@ -138,11 +148,12 @@ def _distinct_steps(found: Exploration) -> Iterator[tuple[int, int, int, int]]:
     flat = np.flatnonzero(found.applies.reshape(-1) & (found.targets.reshape(-1) >= 0))
     before, command = flat // width, flat % width
     after = found.targets.reshape(-1)[flat]
-    rises = found.answers.reshape(-1)[flat] >> RISES_AT & 255
-    keys = ((partition[before] * (1 << 20) + partition[after]) * 256 + rises) * 256 + kinds[command]
+    answers = found.answers.reshape(-1)[flat].astype(np.int64)
+    rises, refused = answers >> RISES_AT & 255, (answers & 0x1FFFF) != 0
+    keys = ((partition[before] * (1 << 20) + partition[after]) * 256 + rises) * 512 + refused * 256 + kinds[command]
     _, first = np.unique(keys, return_index=True)
     for k in np.sort(first).tolist():
-        yield int(before[k]), int(command[k]), int(after[k]), int(rises[k])
+        yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k])
 
 
 def _kinds(found: Exploration) -> Words:
@@ -193,7 +204,12 @@ def _that_can_end(found: Exploration, findings: Findings) -> None:
 
 
 @cache
-def _watched(word: int, rises: int, brokers: int, min_isr: int) -> Watched:
+def _partition(word: int, rises: int, brokers: int) -> Partition:
     leader, partition = EPOCH + (rises & 15), EPOCH + (rises >> 4)
-    state = unpacked(word, leader << 32 | partition, 0, brokers)
-    return Watched(state.partition, min_isr, state.unclean)
+    return unpacked(word, leader << 32 | partition, 0, brokers).partition
+
+
+@cache
+def _before(word: int, brokers: int, min_isr: int) -> Watched:
+    p = _partition(word, 0, brokers)
+    return Watched(p, min_isr, bool(word >> UNCLEAN & 1), requests=0, wanted=target_of(p))

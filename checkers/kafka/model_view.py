@@ -24,6 +24,8 @@ from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
 
 ELECTIONS = ("elect_from_elr", "elect_unclean")
 """Actions that Kafka takes within the unfencing of a broker; a model may take them on their own, later."""
+EVENTS = ("fence", "unfence", "shut_down_uncleanly", "restart_cleanly", "shut_down_in_control")
+"""Actions that always change a broker's state: one that changes nothing is a step at which the controller resigns."""
 _FIELDS = ("partition", "unclean", "unfenced", "broker_epochs")
 
 
@@ -63,7 +65,7 @@ COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
     "shut_down_in_control": _of_broker(Kind.CONTROLLED_SHUTDOWN),
     "elect_from_elr": _plain(Kind.ELECT_LEADERLESS),
     "elect_unclean": _plain(Kind.MAYBE_ELECT_UNCLEAN),
-    "elect_preferred": _plain(Kind.ELECT_PREFERRED),
+    "elect_preferred": _plain(Kind.BALANCE),
     "balance": _plain(Kind.BALANCE),
 }
 """What an action of a model asks Kafka's controller to do."""
@@ -71,10 +73,11 @@ COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
 
 @dataclass(frozen=True)
 class Expected:
-    """What a model expects of a command. error: None where it does not say."""
+    """What a model expects of a command. error: None where it does not say. resigns: the controller throws."""
 
     state: ControllerState
     error: str | None
+    resigns: bool = False
 
 
 class ModelView:
@@ -102,6 +105,7 @@ class ModelView:
             incarnations=_incarnations(state.broker_epochs),
             unclean=state.unclean,
             shutting_down=getattr(state, "shutting_down", NOBODY),
+            keeps_nobody=getattr(state.partition, "last_known_is_nobody", False),
         )
 
     def command(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Command | None:
@@ -115,6 +119,8 @@ class ModelView:
 
     def expected(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Expected:
         """What the model says comes of a step."""
+        if action in EVENTS and before == after:
+            return Expected(self.state(after), "UNKNOWN_SERVER_ERROR", resigns=True)
         error = self._answer(before, self.bound.config, action, params, after) if self._answer is not None else None
         return Expected(self.state(after), error)
 

@@ -81,7 +81,7 @@ def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
         text = call_text(step.action, step.params)
         start = view.state(before)
         commands.append(
-            TraceCommand(i, text, command, start, expected.state, expected.error, alternative, may_have_happened=made)
+            TraceCommand(i, text, command, start, expected.state, expected.error, alternative, made, expected.resigns)
         )
     return ControllerTrace(
         view.brokers,
