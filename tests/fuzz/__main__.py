@@ -16,7 +16,7 @@ from tests.fuzz.shrink import shrunk
 from tests.fuzz.worker import Worker
 
 CHECKS = ("terms", "replay", "native", "prove", "guards")
-EVERY = {"terms": 1, "replay": 1, "native": 1, "prove": 8, "guards": 4}
+EVERY = {"terms": 1, "replay": 1, "native": 1, "prove": 12, "guards": 4}
 """One of how many models each check is made on: compiling and proving take longest."""
 LANGUAGE = "reassure"
 
@@ -37,7 +37,7 @@ def main() -> int:
     every = EVERY | {k: int(n) for k, _, n in (pair.partition("=") for pair in (given.every or "").split(",") if pair)}
     only = [c for c in CHECKS if c in given.only.split(",")]
     end = time.monotonic() + 60 * given.minutes
-    worker = Worker()
+    worker = Worker(seconds=180)
     seen: Counter[tuple[str, str]] = Counter()
     took: Counter[str] = Counter()
     made: Counter[str] = Counter()

@@ -17,7 +17,7 @@ from tests.fuzz.subject import Difference, Subject, new_verdict
 METHODS = (("bmc", 4), ("induction", None), ("k-induction", 3), ("pdr", None), ("auto", None))
 
 
-def proofs(subject: Subject, budget: float = 8.0, methods: tuple[str, ...] = ()) -> Iterator[Difference]:
+def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ()) -> Iterator[Difference]:
     """Every method of `prove`: what is proved is not violated, what is violated replays, certificates verify."""
     verdict = new_verdict(subject, "reference")
     raised = ""
