@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.options import ProofOptions, SearchOptions
@@ -12,13 +14,15 @@ from reassure.checkers.symbolic import certificate as certificates
 from reassure.checkers.symbolic import prover
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
-from tests.fuzz.subject import Difference, Subject, new_verdict
+from tests.fuzz.subject import Difference, Subject, loaded, new_verdict
+from tests.fuzz.tighten import tightened
 
 METHODS = (("bmc", 4), ("induction", None), ("k-induction", 3), ("pdr", None), ("auto", None))
 
 
 def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ()) -> Iterator[Difference]:
     """Every method of `prove`: what is proved is not violated, what is violated replays, certificates verify."""
+    subject = _with_tight_invariants(subject)
     verdict = new_verdict(subject, "reference")
     raised = ""
     try:
@@ -55,6 +59,16 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
             wrong = certificates.refuted_by(made, subject.lowered, subject.states[:20])
             if wrong:
                 yield Difference("prove", f"{method}: a reachable state refutes the certificate", "; ".join(wrong))
+
+
+def _with_tight_invariants(subject: Subject) -> Subject:
+    """The model with invariants that are just true or just false, where all its states are known."""
+    text = tightened(subject, random.Random(subject.seed)) if subject.complete and subject.error is None else ""
+    if not text:
+        return subject
+    path = Path(f"{subject.path.with_suffix('')}_tight.py")
+    path.write_text(text, encoding="utf-8")
+    return loaded(path, subject.seed)
 
 
 def _unproved(
