@@ -16,14 +16,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import run
 from reassure.checkers.cli.main import main as command
-from reassure.checkers.evidence import gate, ledger, verdicts
+from reassure.checkers.evidence import gate_file, ledger, verdicts
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
@@ -37,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 class GateRun:
     """One check of the gate, run."""
 
-    check: gate.Check
+    check: gate_file.Check
     verdict: CheckResult
     bound: BoundModel
 
@@ -53,7 +52,7 @@ class GateRun:
 def results(path: Path = ROOT / "gate.toml", first_only: bool = False) -> list[GateRun]:
     """Every check of the gate, or the first one of each model, run with the engine it names."""
     found: list[GateRun] = []
-    for check in gate.read(path, None):
+    for check in gate_file.read(path, None):
         if first_only and check.asked.model in {r.check.asked.model for r in found}:
             continue
         verdict, bound = run(check.asked, Progress())
@@ -153,7 +152,7 @@ def _verdicts(ran: list[GateRun]) -> str:
             (
                 f"`{r.verdict.model}`",
                 r.settings or "as it is",
-                VERDICTS[r.verdict.exit()],
+                r.verdict.verdict,
                 text or "-",
                 f"{s.distinct:,}",
                 f"{s.generated:,}",

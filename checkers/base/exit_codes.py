@@ -46,6 +46,8 @@ VERDICTS = {
     Exit.INTERNAL: "internal-error",
 }
 """The `verdict` of a run record, by exit code."""
+PASS_TO_DEPTH = "pass-to-depth"
+"""The verdict, in place of "pass", of a search that ended at the depth that was asked for."""
 
 
 def worst(codes: Iterable[Exit]) -> Exit:

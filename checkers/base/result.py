@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.spec.semantics.trace import Trace
 
@@ -161,11 +161,19 @@ class CheckResult:
         if self.complete:
             short = Exit.VACUOUS if self.exhaustive else Exit.INCONCLUSIVE
             codes += [short for c in self.covers if not c.reached]
+        elif self.ended(StopReason.DEPTH):
+            codes += [Exit.INCONCLUSIVE for c in self.covers if not c.reached]
         if self.stats.undeclared and not self.accept_clipping:
             codes.append(Exit.INCONCLUSIVE)
         if not self.complete and not self.ended(StopReason.DEPTH):
             codes.append(Exit.INCONCLUSIVE)
         return worst(codes)
+
+    @property
+    def verdict(self) -> str:
+        """The exit code in a word; what passes to a depth is told from what passes."""
+        code = self.exit()
+        return PASS_TO_DEPTH if code is Exit.OK and self.ended(StopReason.DEPTH) else VERDICTS[code]
 
     def record(self, traces: dict[str, str]) -> dict[str, Any]:
         """The run record, `traces` giving the files that counterexamples were written to."""
@@ -173,7 +181,7 @@ class CheckResult:
         s = self.stats
         return {
             "schema": SCHEMA,
-            "verdict": VERDICTS[code],
+            "verdict": self.verdict,
             "exit_code": code.value,
             "complete": self.complete,
             "stop_reason": self.stopped.reason if self.stopped is not None else None,

@@ -52,7 +52,7 @@ def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: b
     code = verdict.exit()
     console.print()
     style = "green" if code is Exit.OK else "bold red"
-    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+    console.print(Text(f"{verdict.verdict} (exit code {code.value})", style=style))
     if verdict.repro:
         console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
 

@@ -14,7 +14,7 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence import ledger
+from reassure.checkers.evidence import gate, ledger
 
 ROOT = Path(__file__).parents[2]
 TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
@@ -28,7 +28,7 @@ def ran() -> list[evidence.GateRun]:
 
 def test_the_gate_is_met(ran: list[evidence.GateRun]) -> None:
     for result in ran:
-        assert evidence.gate.judge(result.check, result.verdict) == [], result.check.name
+        assert gate.judge(result.check, result.verdict) == [], result.check.name
 
 
 def test_what_is_published_is_what_the_checks_give(ran: list[evidence.GateRun]) -> None:
@@ -59,7 +59,7 @@ def test_nothing_that_is_generated_is_stale() -> None:
     """Every check of the gate, the sessions of the README, every page."""
     everything = evidence.results()
     for result in everything:
-        assert evidence.gate.judge(result.check, result.verdict) == [], result.check.name
+        assert gate.judge(result.check, result.verdict) == [], result.check.name
     stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.files(everything))]
     assert stale == [], "run `python -m reassure.checkers.publish`"
 

@@ -12,14 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import said
+from tests.helpers.command import heeds_signals, model_file, said
 
 ROOT = Path(__file__).parents[3]
-
-
-def heeds_signals() -> None:
-    """A suite that runs in the background may have been told to ignore SIGINT; what it tests must not be."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 BAD = [
@@ -58,13 +53,6 @@ def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.Cap
     assert err.startswith("reassure: ")
     assert len(err.splitlines()) == 1
     assert "Traceback" not in out + err
-
-
-def model_file(folder: Path, text: str) -> str:
-    path = folder / "mine.py"
-    path.write_text(text)
-    sys.modules.pop("mine", None)
-    return str(path)
 
 
 PROTOCOL = """
@@ -451,97 +439,6 @@ def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     path, _ = trace_of(tmp_path, capsys)
     code, out, _ = said(capsys, "show", str(path), "--format", form)
     assert (code, piece in out) == (0, True), out
-
-
-GATE = """
-[[check]]
-model = "die_hard"
-engine = "reference"
-expect = "{expect}"
-{more}
-"""
-
-
-@pytest.mark.parametrize(
-    ("expect", "more", "code"),
-    [
-        ("safety-violation", "", 0),
-        ("safety-violation", "violated = { goal_not_reached = 7 }\npin = { distinct = 16 }", 0),
-        ("pass", "", 15),
-        ("safety-violation", 'violated = ["other"]', 15),
-        ("safety-violation", "violated = { goal_not_reached = 6 }", 17),
-        ("safety-violation", "pin = { distinct = 17 }", 17),
-        ("perhaps", "", 64),
-        ("pass", "colour = 1", 64),
-        ("pass", "pin = { speed = 1 }", 64),
-        ("pass", "set = { goal = 9 }", 151),
-        ("config-error", "set = { goal = 9 }", 0),
-        ("safety-violation", 'budget = "60s"', 0),
-        ("safety-violation", 'budget = "soon"', 64),
-        ("safety-violation", "budget = true", 64),
-        ("safety-violation", "depth = 0", 64),
-        ("safety-violation", 'property = "goal_not_reached"', 64),
-        ("safety-violation", 'property = ["goal_not_reached", "gaol"]', 6),
-        ("safety-violation", 'accept_clipping = "no"', 64),
-        ("safety-violation", "violated = [1]", 64),
-        ("safety-violation", 'violated = { goal_not_reached = "7" }', 64),
-        ("safety-violation", "name = 3", 64),
-        ("safety-violation", 'unreached = ["far"]', 15),
-    ],
-)
-def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, record, junit = tmp_path / "g.toml", tmp_path / "g.json", tmp_path / "g.xml"
-    path.write_text(GATE.format(expect=expect, more=more))
-    got, out, err = said(capsys, "gate", str(path), "--json", str(record), "--junit", str(junit))
-    assert got == code, out + err
-    assert record.is_file()
-    assert json.loads(record.read_text())["exit_code"] == code
-    if code != 64:
-        assert junit.read_text().count("<testcase") == 1
-        assert ("<failure" in junit.read_text()) == (code in (15, 17))
-
-
-@pytest.mark.parametrize(
-    ("text", "code"), [("", 6), ("x = 1", 64), ("[[check", 64), ("[[check]]\nexpect = 'pass'", 64)]
-)
-def test_bad_gates(text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "g.toml"
-    path.write_text(text)
-    got, _, err = said(capsys, "gate", str(path))
-    assert got == code
-    assert len(err.splitlines()) == 1
-
-
-def test_an_expected_violation_hides_no_vacuous_cover(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
-    cut = text.index("MODEL =")
-    idle = "@cover\ndef full(s: Jugs) -> bool:\n    return s.big == 5 and s.small == 3 and s.big == 0\n\n\n"
-    model = model_file(
-        tmp_path, "from reassure import cover\n" + text[:cut].replace("from __future__", "# ") + idle + text[cut:]
-    )
-    path = tmp_path / "g.toml"
-    check = f"[[check]]\nmodel = '{model}'\nengine = 'reference'\nexpect = 'safety-violation'\n"
-    path.write_text(check)
-    code, out, _ = said(capsys, "gate", str(path))
-    assert (code, "cover full is never reached" in out) == (16, True), out
-    path.write_text(check + "unreached = ['full']\n")
-    assert said(capsys, "gate", str(path))[0] == 0
-
-
-def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
-    path, record = tmp_path / "g.toml", tmp_path / "g.json"
-    slow = "[[check]]\nmodel = 'core'\nset = { brokers = 5 }\nengine = 'reference'\nexpect = 'pass'\n"
-    path.write_text(slow * 2)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "reassure", "gate", str(path), f"--json={record}"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_signals,
-    )  # fmt: skip
-    time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, "1 not run" in out, "Traceback" in err) == (5, True, False), out + err
-    data = json.loads(record.read_text())
-    assert (data["exit_code"], data["complete"], len(data["checks"])) == (5, False, 1)
 
 
 def test_models(capsys: pytest.CaptureFixture[str]) -> None:

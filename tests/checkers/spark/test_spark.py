@@ -27,7 +27,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.report import report
-from reassure.checkers.evidence.gate import read
+from reassure.checkers.evidence.gate_file import read
 from reassure.checkers.native.search import Clock
 from reassure.checkers.spark.owner_table import shared_folder
 from reassure.checkers.spark.session import why_not
