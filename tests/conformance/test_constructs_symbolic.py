@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import z3
@@ -15,46 +14,9 @@ from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.conformance import test_constructs_native as flat
-from tests.conformance.test_models_symbolic import successors
-from tests.helpers import model_text, nested_types
-
-TABLES = {
-    **{f"flat: {name}": (model_text.PRELUDE, flat.action_text(name, body)) for name, body in flat.CONSTRUCTS.items()},
-    **{
-        f"nested: {name}": (nested_types.PRELUDE, nested_types.action_text(name, body))
-        for name, body in nested_types.CONSTRUCTS.items()
-    },
-}
-STATES = 10
-
-
-def bound_model(name: str, folder: Path) -> BoundModel:
-    prelude, text = TABLES[name]
-    made = model_text.module(text, folder, prelude=prelude)
-    return BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
-
-
-def difference(bound: BoundModel, machine: Machine, rng: random.Random, states: int = STATES) -> tuple[Any, int]:
-    """The first of some drawn states on which Z3 and plain Python differ, if any; and how many steps were compared."""
-    solver, compared = z3.SolverFor("QF_FD"), 0
-    solver.add(machine.well_formed(0))
-    for _ in range(states):
-        state = flat.drawn(bound.type, rng)
-        solver.push()
-        solver.add(machine.equals(0, state))
-        assert solver.check() == z3.sat, "every state of the type is well formed"
-        assert machine.decoded(0, solver.model()) == state
-        steps, clipped, raises = flat.plain_steps(bound, state)
-        found = successors(machine, solver, 0)
-        solver.pop()
-        wanted = {after for _, _, after in steps}
-        if found[2] != raises or (not raises and found[:2] != (wanted, clipped > 0)):
-            return state, compared
-        compared += len(wanted)
-    return None, compared
+from tests.helpers.constructs import TABLES, bound_model
+from tests.helpers.symbolic_steps import STATES, difference
 
 
 @pytest.mark.parametrize("name", TABLES, ids=[n.split(" |")[0].replace(" ", "") for n in TABLES])

@@ -15,9 +15,10 @@ import pytest
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.spec.frontend.lowering import check, lower_model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.conformance.test_constructs_native import Native, drawn, plain_steps
-from tests.conformance.test_constructs_symbolic import difference
+from tests.helpers.drawn_states import drawn
 from tests.helpers.model_text import model
+from tests.helpers.native_steps import Native, plain_steps
+from tests.helpers.symbolic_steps import difference
 
 HELPERS = """
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import BoolType
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.conformance.test_constructs_native import TABLES, Native, bound_model, drawn, plain_steps
+from tests.helpers.constructs import TABLES, bound_model
+from tests.helpers.drawn_states import drawn
+from tests.helpers.native_steps import Native, plain_steps
 
 UNUSED = {"var", "switch"}
 """`var` is not an operation on values; `switch` is in kernels with switches only."""

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure import replace
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.native.compiled_kernel import shape_of
 from reassure.checkers.native.kernels.kernel_shape import Kernel
 from reassure.checkers.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
-from tests.conformance.test_constructs_native import Native, drawn, plain_steps
+from tests.helpers.drawn_states import drawn, perturbed, walk
+from tests.helpers.native_steps import Native, plain_steps
 
 MODELS = [
     ("die_hard", []),
@@ -29,27 +29,6 @@ MODELS = [
 ]
 FLOOR = 200
 """Enabled steps that each model must have been compared on, at the least (a small toy has fewer)."""
-
-
-def walk(bound: BoundModel, rng: random.Random, count: int) -> list[Any]:
-    """Reachable states, by random walks from the initial ones."""
-    starts = [s for _, _, s in bound.initial_states()]
-    found, state = [], rng.choice(starts)
-    for _ in range(count):
-        found.append(state)
-        steps = [s.after for s in bound.steps(state) if not isinstance(s.after, Clipped)]
-        state = rng.choice(steps) if steps and rng.random() < 0.97 else rng.choice(starts)
-    return found
-
-
-def perturbed(bound: BoundModel, state: Any, rng: random.Random) -> Any:
-    """The state with one field, or one field of a record in it, drawn anew: mostly not reachable."""
-    name, kind = rng.choice(bound.type.fields)
-    if hasattr(kind, "fields") and rng.random() < 0.8:
-        inner, inner_kind = rng.choice(kind.fields)
-        part = replace(getattr(state, name), **{inner: drawn(inner_kind, rng)})
-        return replace(state, **{name: part})
-    return replace(state, **{name: drawn(kind, rng)})
 
 
 def flags(bound: BoundModel, native: Native, state: Any) -> bool:

@@ -11,8 +11,8 @@ import z3
 from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
-from tests.conformance.test_constructs_native import drawn
-from tests.conformance.test_models_native import perturbed, walk
+from tests.helpers.drawn_states import drawn, perturbed, walk
+from tests.helpers.symbolic_steps import successors
 
 MODELS = [
     ("die_hard", [], 30),
@@ -24,21 +24,6 @@ MODELS = [
 ]
 FLOOR = {"die_hard": 20, "kraft": 50, "kraft_kafka": 25, "intermediate_inclusive": 30}
 """Enabled steps that each model must have been compared on (a toy has fewer)."""
-
-
-def successors(machine: Machine, solver: z3.Solver, number: int) -> tuple[set[Any], bool, bool]:
-    """Every outcome of an action from the state that the solver holds, and whether one is clipped or raises."""
-    step = machine.steps(0)[number]
-    found = set()
-    solver.push()
-    solver.add(step.taken)
-    while solver.check() == z3.sat:
-        after = machine.decoded(1, solver.model())
-        assert after not in found
-        found.add(after)
-        solver.add(z3.Not(machine.equals(1, after)))
-    solver.pop()
-    return found, solver.check(step.clipped) == z3.sat, solver.check(step.error) == z3.sat
 
 
 def claims_agree(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> None:

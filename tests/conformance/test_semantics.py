@@ -10,8 +10,8 @@ import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
-from tests.conformance.test_engines import checked, everything
 from tests.helpers.model_text import module
+from tests.helpers.runs import checked, everything
 
 PRELUDE = """
 from dataclasses import dataclass

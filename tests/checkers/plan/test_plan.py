@@ -36,8 +36,8 @@ from reassure.checkers.plan.report import lasting
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.vocabulary import GuardRefused
 from tests.helpers.brokers import b, seq
-from tests.models.kraft.test_kafka_vectors import vectors
-from tests.models.kraft.test_kraft import Story, partition
+from tests.helpers.kafka_vectors import vectors
+from tests.helpers.kraft_story import Story, partition
 
 SIX = ClusterFile({1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}, 1, {"orders": 2})
 ONE = ("orders", 0)

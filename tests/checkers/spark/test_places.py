@@ -27,9 +27,9 @@ from reassure.checkers.spark.owner_table import shared_folder
 from reassure.checkers.spark.run_directory import RunDirectory, file_system
 from reassure.checkers.spark.session import failed, resolved, why_not
 from reassure.checkers.spark.sql import query
-from tests.checkers.spark.test_spark import MASTER, checked, context, far  # noqa: F401 (context is a fixture)
 from tests.helpers.command import said
 from tests.helpers.runs import everything
+from tests.helpers.spark_runs import MASTER, checked, far
 
 needs_spark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
@@ -104,7 +104,7 @@ def test_what_spark_reads_itself(place: str, native: str | None) -> None:
 
 
 @needs_spark
-def test_a_run_by_fsspec(tmp_path: Path, context: Any) -> None:  # noqa: F811
+def test_a_run_by_fsspec(tmp_path: Path, context: Any) -> None:
     """Kept, cut short, resumed and queried where neither Arrow nor Spark know the file system."""
     place = f"local://{tmp_path}/a b/ü"
     wanted = everything(checked("die_hard", []))
@@ -120,7 +120,7 @@ def test_a_run_by_fsspec(tmp_path: Path, context: Any) -> None:  # noqa: F811
 
 
 @needs_spark
-def test_datasets_for_others(tmp_path: Path, context: Any) -> None:  # noqa: F811
+def test_datasets_for_others(tmp_path: Path, context: Any) -> None:
     """DuckDB reads the files as they lie there, and answers as `query` does."""
     place = tmp_path / "core"
     checked("core", [], SparkOptions(MASTER, out=str(place), partitions=1))
@@ -158,7 +158,7 @@ def test_a_full_disk(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    context: Any,  # noqa: F811
+    context: Any,
 ) -> None:
     """One line; with room again the run goes on to the same end."""
     fsspec.register_implementation("full", Full, clobber=True)
@@ -171,7 +171,7 @@ def test_a_full_disk(
 
 
 @needs_spark
-def test_a_directory_that_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: Any) -> None:  # noqa: F811
+def test_a_directory_that_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: Any) -> None:
     """It is not begun again half-way, as making folders for new files would; nothing stays in memory."""
     place, commit = tmp_path / "run", RunDirectory.commit
 
@@ -205,7 +205,7 @@ def failing_once(work: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[A
 
 
 @needs_spark
-def test_tasks_that_fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: Any) -> None:  # noqa: F811
+def test_tasks_that_fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: Any) -> None:
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -21,11 +21,9 @@ from rich.console import Console
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, settings
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.stop import budget_ended
-from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.check import CheckRequest
 from reassure.checkers.cli.report import report
 from reassure.checkers.evidence.gate_file import read
 from reassure.checkers.native.search import Clock
@@ -33,31 +31,9 @@ from reassure.checkers.spark.owner_table import shared_folder
 from reassure.checkers.spark.session import why_not
 from tests.helpers.command import said
 from tests.helpers.runs import everything
+from tests.helpers.spark_runs import MASTER, checked, far
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-
-MASTER = "local[2]"
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Any]:
-    """One session for all tests of this process: starting one takes longer than what is tested."""
-    from reassure.checkers.spark.session import start
-
-    session = start("tests", SparkOptions(MASTER))
-    yield session.context
-    session.stop()
-
-
-def checked(model: str, pairs: list[str], cluster: SparkOptions | None = None, **options: Any) -> CheckResult:
-    engine = "native" if cluster is None else "spark"
-    asked = CheckRequest(model, pairs, engine, SearchOptions(**options), cluster=cluster or SparkOptions())
-    return run(asked, Progress(quiet=True))[0]
-
-
-def far(**options: Any) -> SparkOptions:
-    """Every level goes to Spark."""
-    return SparkOptions(MASTER, small=1, **options)
 
 
 @pytest.mark.parametrize(

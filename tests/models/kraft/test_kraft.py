@@ -12,53 +12,14 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.models.kraft import kraft, properties, protocol
-from reassure.models.kraft.state import AlterPartition, Cluster, Config, Unclean
+from reassure.models.kraft.state import AlterPartition, Cluster, Config
 from reassure.spec.kafka import partition_properties as r
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import GuardRefused, Property
-from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.brokers import b, seq
-
-
-def partition(replicas: tuple[Broker, ...], isr: Brokers, leader: int | None, **more: Any) -> Partition:
-    """A partition; epochs as at the start of the examples unless given."""
-    plain = Partition(
-        replicas=replicas,
-        isr=isr,
-        elr=NOBODY,
-        adding=NOBODY,
-        removing=NOBODY,
-        leader=None if leader is None else Broker(leader),
-        leader_epoch=1,
-        partition_epoch=2,
-        recovering=False,
-        last_known_leader=None,
-    )
-    return replace(plain, **more)
-
-
-class Story:
-    """A cluster that steps are taken on, each through the plain Python action."""
-
-    def __init__(self, brokers: int, p: Partition, **config: Any) -> None:
-        self.bound = BoundModel(
-            kraft.MODEL, Config(brokers=brokers, replication_factor=1, unclean=Unclean.OFF, **config)
-        )
-        start = next(s for _, _, s in self.bound.initial_states())
-        assert isinstance(start, Cluster)
-        self.s = replace(start, partition=p, leader_isr=p.isr, complete=p.isr, original=p.replicas, wanted=p.replicas)
-
-    def take(self, name: str, **params: Any) -> Partition:
-        self.s = self.bound.take(self.s, name, params)
-        assert isinstance(self.s, Cluster)
-        return self.s.partition
-
-    def alter(self, successor: int) -> Partition:
-        (request,) = self.s.requests
-        return self.take("alter_partition", request=request, successor=Broker(successor))
-
+from tests.helpers.kraft_story import Story, partition
 
 # -- K10: the worked examples, transition by transition -----------------------------------------------------
 

@@ -18,7 +18,7 @@ from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.brokers import b, seq
-from tests.models.kraft.test_kraft import partition
+from tests.helpers.kraft_story import partition
 
 
 def config(**more: Any) -> Config:

@@ -1,0 +1,24 @@
+"""Checks by Spark in this process, and by the native engine to compare with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
+
+MASTER = "local[2]"
+
+
+def checked(model: str, pairs: list[str], cluster: SparkOptions | None = None, **options: Any) -> CheckResult:
+    """The result by Spark on this cluster; by the native engine without one. options: of `SearchOptions`."""
+    engine = "native" if cluster is None else "spark"
+    asked = CheckRequest(model, pairs, engine, SearchOptions(**options), cluster=cluster or SparkOptions())
+    return run(asked, Progress(quiet=True))[0]
+
+
+def far(**options: Any) -> SparkOptions:
+    """Every level goes to Spark."""
+    return SparkOptions(MASTER, small=1, **options)
