@@ -140,6 +140,7 @@ def _coordinates(release: Release, tests: bool) -> list[str]:
     found = [f"{CONTROLLER}:{release.version}", SILENCE]
     if tests:
         found += [f"org.apache.kafka:{module}:{release.version}:test" for module in TEST_MODULES]
+        found.append(f"{CONTROLLER}:{release.version}:test-sources")
         found += TESTED_WITH
     return found
 

@@ -138,12 +138,17 @@ def to_itf(run: Run, meta: dict[str, Any]) -> str:
     return json.dumps({"#meta": head, "vars": sorted(n for n, _ in kind.fields), "states": states}, indent=1) + "\n"
 
 
-def run_of_controller(path: Path) -> dict[str, Any] | None:
-    """The JSON of an ITF file if it is a run of the controller rather than of a model; `Failure` if it is no ITF."""
+def itf(path: Path) -> dict[str, Any]:
+    """The JSON of an ITF file; `Failure` if it is none."""
     try:
-        data = read_itf(path)
+        return read_itf(path)
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
+
+
+def run_of_controller(path: Path) -> dict[str, Any] | None:
+    """The JSON of an ITF file if it is a run of the controller rather than of a model."""
+    data = itf(path)
     return data if isinstance(data["#meta"].get("kafka"), dict) else None
 
 

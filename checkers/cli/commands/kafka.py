@@ -16,18 +16,20 @@ from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
-from reassure.checkers.cli.files import name_traces, outputs_must_be_writable, read_trace
+from reassure.checkers.cli.files import must_be_writable, name_traces, outputs_must_be_writable, read_trace
 from reassure.checkers.cli.parser import model_argument, note, output_options
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
 from reassure.checkers.kafka.conform import Conformance, conform
 from reassure.checkers.kafka.controller_itf import from_itf as run_from_itf
-from reassure.checkers.kafka.controller_itf import run_of_controller
+from reassure.checkers.kafka.controller_itf import itf, run_of_controller
 from reassure.checkers.kafka.controller_itf import to_itf as run_to_itf
 from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.driver import Driver, JvmLost
 from reassure.checkers.kafka.explore import Limits, Scope, explore
 from reassure.checkers.kafka.explore_properties import evaluate
 from reassure.checkers.kafka.explore_report import Shown, exploration_record, report_exploration
+from reassure.checkers.kafka.junit import junit_method, method_name
+from reassure.checkers.kafka.kafka_tests import run_methods
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView, release_setting
 from reassure.checkers.kafka.releases import LATEST, RELEASES, Release, release
@@ -76,6 +78,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     exploring.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
     exploring.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
     output_options(exploring)
+
+    testing = actions.add_parser("test", help="print a trace as a method of ReplicationControlManagerTest")
+    testing.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
+    testing.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    testing.add_argument(
+        "--release", default="", metavar="R", help="for this release (default: the trace's, or the newest)"
+    )
+    testing.add_argument("--out", type=Path, metavar="FILE", help="write it there")
+    testing.add_argument("--run", action="store_true", help="compile it into Kafka's own test class, and run it")
 
 
 def _release_option(parser: argparse.ArgumentParser) -> None:
@@ -237,4 +248,31 @@ def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
     return written
 
 
-ACTIONS = {"fetch": run_fetch, "replay": run_replay, "conform": run_conform, "explore": run_explore}
+def run_test(args: argparse.Namespace, console: Console) -> Exit:
+    """Prints the test method, or writes it; with `--run` a test that fails gives exit code 12."""
+    must_be_writable(args.out, "--out")
+    meta = itf(args.trace)["#meta"]
+    wanted = release(args.release or meta.get("kafka", {}).get("release") or LATEST.version)
+    promise = meta.get("property", "")
+    name = promise or args.trace.name.split(".")[0]
+    method = junit_method(_controller_trace(args), wanted, name, promise)
+    if args.out is not None:
+        write_atomically(args.out, method)
+        say(console, f"test: {args.out}", "dim")
+    elif not args.run:
+        say(console, method.rstrip())
+    if not args.run:
+        return Exit.OK
+    (ran,) = run_methods(fetch(wanted, tests=True), [method])
+    what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {wanted.version}"
+    say(console, f"{what} passes" if ran.passed else f"{what} fails: {ran.message}", "green" if ran.passed else "red")
+    return Exit.OK if ran.passed else Exit.SAFETY
+
+
+ACTIONS = {
+    "fetch": run_fetch,
+    "replay": run_replay,
+    "conform": run_conform,
+    "explore": run_explore,
+    "test": run_test,
+}

@@ -1,0 +1,115 @@
+"""Traces as test methods of Kafka's own test class: compiled, run, and failing on releases for the right reason."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller_itf import from_itf, run_of_controller, to_itf
+from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
+from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.explore import Limits, Scope, explore
+from reassure.checkers.kafka.explore_properties import evaluate
+from reassure.checkers.kafka.explore_report import Shown
+from reassure.checkers.kafka.junit import junit_method, method_name
+from reassure.checkers.kafka.kafka_tests import run_methods, with_methods
+from reassure.checkers.kafka.model_view import ModelView
+from reassure.checkers.kafka.releases import release
+from reassure.checkers.kafka.replay import ControllerTrace, controller_trace
+from tests.checkers.kafka.test_replay import JOIN, TWO, trace_of
+from tests.helpers.kafka_jars import TESTED, class_path
+
+REASONS = {
+    "a_led_reassignment_can_end": "OngoingPartitionReassignment(partitionIndex=0",
+    "controller_goes_on": "is not assigned to this partition.",
+    "leaders_hold_what_was_committed": "has deleted its log, and leads without what was committed",
+    "elr_within_replicas": "an eligible leader is no replica",
+    "requests_are_understood": "expected: <0> but was: <-1>",
+}
+
+
+@cache
+def shown_by(version: str) -> dict[str, Shown]:
+    """The counterexamples that an exploration of a release finds, by property."""
+    path = class_path(version)
+    found = explore(path, Scope(2), 1, Limits(), Progress(quiet=True))
+    findings = evaluate(found)
+    loss = look_for_loss(found, findings)
+    with Driver(path) as driver:
+        return counterexamples(found, findings, loss, driver)
+
+
+def runs_of(version: str, folder: Path) -> dict[str, ControllerTrace]:
+    """The same, written to a folder and read again."""
+    shown, traces = shown_by(version), {}
+    for name in REASONS:
+        if name in shown:
+            file = folder / f"{name}.itf.json"
+            file.write_text(to_itf(shown[name].run, {"property": name}))
+            data = run_of_controller(file)
+            assert data is not None
+            traces[name] = from_itf(data, name)
+    return traces
+
+
+@pytest.mark.parametrize("version", TESTED)
+def test_kafkas_own_test_class_fails_for_the_right_reason(version: str, tmp_path: Path) -> None:
+    tests = class_path(version, tests=True)
+    traces = runs_of(version, tmp_path)
+    assert set(traces) >= {"controller_goes_on", "leaders_hold_what_was_committed"}
+    methods = [junit_method(trace, release(version), name, name) for name, trace in traces.items()]
+    # Without the promise the same steps are what the release does: each of their assertions holds.
+    quiet = [name for name in traces if name != "controller_goes_on"]
+    methods += [junit_method(traces[name], release(version), f"steps of {name}") for name in quiet]
+    methods.append(models_method(version))
+    ran = run_methods(tests, methods)
+    for name, result in zip(traces, ran, strict=False):
+        assert not result.passed and REASONS[name] in result.message, name
+    assert all(result.passed for result in ran[len(traces) :])
+
+
+def models_method(version: str) -> str:
+    """A trace of `kraft_kafka` as a method."""
+    bound, _ = plain("kraft_kafka", [])
+    trace = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    return junit_method(controller_trace(trace, ModelView(bound)), release(version), "a follower joins")
+
+
+def test_the_epochs_of_a_models_requests_are_those_of_kafka() -> None:
+    assert "setPartitionEpoch(1)" in models_method("4.3.0")  # one more: the ISR is shrunk to begin with
+
+
+def test_names_of_methods() -> None:
+    assert method_name("leader_is_in_sync") == "testLeaderIsInSync"
+    assert method_name("steps of a-b") == "testStepsOfAB"
+
+
+def test_the_method_stands_before_the_end_of_the_class() -> None:
+    assert with_methods("class A {\n}\n", ["    void b() {\n    }\n"]) == "class A {\n\n    void b() {\n    }\n}\n"
+
+
+def test_the_command_prints_the_method(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class_path("4.3.0")
+    runs_of("4.3.0", tmp_path)
+    path = tmp_path / "a_led_reassignment_can_end.itf.json"
+    assert main(["kafka", "test", str(path)]) == Exit.OK.value
+    said = capsys.readouterr().out
+    assert said.startswith("    @Test\n    public void testALedReassignmentCanEnd() {\n") and said.endswith("    }\n")
+    assert all(len(line) <= 120 for line in said.splitlines())
+    written = tmp_path / "Method.java"
+    assert main(["kafka", "test", str(path), "--out", str(written)]) == Exit.OK.value
+    assert written.read_text() == said
+
+
+def test_a_start_that_the_test_context_does_not_make_is_refused(tmp_path: Path) -> None:
+    class_path("4.3.0")
+    trace = runs_of("4.3.0", tmp_path)["elr_within_replicas"]
+    inside = ControllerTrace(**{**vars(trace), "start": trace.commands[-1].after})
+    with pytest.raises(Failure, match="starts in a state that Kafka's test context does not make"):
+        junit_method(inside, release("4.3.0"), "x")
