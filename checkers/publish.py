@@ -69,10 +69,14 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     rows += traces_of_claims(found, made)
     made[folder / "README.md"] = _index(rows)
     made[ROOT / "models" / "README.md"] = f"{_models(ran)}\n{claims_section(found)}"
-    readme = ROOT / "README.md"
-    made[readme] = sessions(readme.read_text(encoding="utf-8")).replace("\r", "")
-    made[readme] = _between(made[readme], "models", _verdicts(ran))
+    for page in pages_with_sessions():
+        made[page] = sessions(page.read_text(encoding="utf-8")).replace("\r", "")
     return made
+
+
+def pages_with_sessions() -> list[Path]:
+    """The pages that show what a command prints."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[tuple[str, ...]]:
@@ -182,12 +186,6 @@ def _models(ran: list[GateRun]) -> str:
         rows += [(f"`{c.name}`", "cover", f"reached at depth {c.depth}") for c in r.verdict.covers if c.reached]
         lines += [_table(("claim", "kind", "verdict"), rows), ""]
     return "\n".join(lines)
-
-
-def _between(text: str, name: str, content: str) -> str:
-    """The text with what stands between the two markers of a name replaced."""
-    pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-    return pattern.sub(lambda m: f"{m[1]}{content}\n{m[2]}", text)
 
 
 def sessions(text: str) -> str:

@@ -11,8 +11,9 @@ import pytest
 
 from reassure.checkers import publish as evidence
 from reassure.checkers.base.digest import digest
-from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import load
+from reassure.checkers.cli.commands import COMMANDS
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import gate, ledger
 
@@ -34,9 +35,8 @@ def test_the_gate_is_met(ran: list[evidence.GateRun]) -> None:
 def test_what_is_published_is_what_the_checks_give(ran: list[evidence.GateRun]) -> None:
     """Rows of the tables, traces and stories, of the checks that were run."""
     table = evidence.verdict_rows(ran)
-    for page in (ROOT / "README.md", ROOT / "models" / "README.md"):
-        text = page.read_text(encoding="utf-8")
-        assert [row for row in table if row not in text] == [], "run `python -m reassure.checkers.publish`"
+    text = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
+    assert [row for row in table if row not in text] == [], "run `python -m reassure.checkers.publish`"
     made: dict[Path, str] = {}
     evidence.traces_of_checks(ran, made)
     assert [str(p) for p, text in made.items() if p.read_text(encoding="utf-8") != text] == []
@@ -108,13 +108,47 @@ def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) 
     assert path.with_name(path.name.replace(".itf.json", ".md")).is_file()
 
 
-def test_the_readme_names_exit_codes_and_files_that_exist() -> None:
-    text = (ROOT / "README.md").read_text()
-    for name in ("run.sh", "test.sh", "LICENSE", "gate.toml", "spec/README.md", "models/README.md"):
-        assert (ROOT / name).is_file()
-    for code in re.findall(r"\b(\d+) (?:everything|a safety|deadlock|a cover|inconclusive|usage|model error)", text):
-        assert int(code) in {c.value for c in VERDICTS}
+def test_the_exit_codes_are_all_there() -> None:
+    rows = re.findall(r"^\| (\d+) \| `([a-z-]+)` \|", (ROOT / "docs/reference/exit-codes.md").read_text(), re.MULTILINE)
+    assert [(int(code), verdict) for code, verdict in rows] == [
+        *((code.value, VERDICTS[code]) for code in Exit),
+        (0, PASS_TO_DEPTH),
+    ]
+
+
+def test_ci_runs_the_test_command() -> None:
     assert "./test.sh" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_front_page_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_every_command_is_on_the_front_page() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", text, re.MULTILINE)
+    named = {name for cell in table for name in re.findall(r"`([a-z]+)`", cell)}
+    assert named == set(COMMANDS) - {"models"}
+
+
+PAGES = sorted(p for p in ROOT.rglob("*.md") if not {".venv", "counterexamples", "build"} & set(p.parts))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    """A path from the top, or from where the page says that its modules are."""
+    text = page.read_text(encoding="utf-8")
+    homes = [ROOT, page.parent, *(ROOT / home for home in re.findall(r"in `([a-z/]+/)`", text))]
+    for name in re.findall(r"`([a-z_0-9]+(?:/[a-z_0-9]+)*\.(?:py|toml|md|sh))`", text):
+        if name not in ("my_idea.py",):
+            assert any((home / name).exists() for home in homes), name
 
 
 def test_the_example_of_the_readme_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,5 +177,5 @@ def test_nothing_names_this_machine() -> None:
     pattern = re.compile(r"/(?:work|tmp/bash|root)/|pythonhosted|pypi\.org/simple")
     for name in listed.stdout.split():
         path = ROOT / name
-        if path.suffix in (".py", ".md", ".toml", ".json", ".sh") and name != "tests/test_docs.py":
+        if path.suffix in (".py", ".md", ".toml", ".json", ".sh") and name != "tests/docs/test_docs.py":
             assert not pattern.search(path.read_text(encoding="utf-8")), name
