@@ -11,7 +11,7 @@ from reassure.spec.language.vocabulary import LanguageError
 from tests.fuzz.compare_asked import asked
 from tests.fuzz.compare_guards import guards
 from tests.fuzz.compare_proofs import proofs
-from tests.fuzz.compare_searches import native, replays
+from tests.fuzz.compare_searches import native, replays, spark
 from tests.fuzz.compare_terms import terms
 from tests.fuzz.subject import Difference, Refused, Subject, loaded
 
@@ -19,6 +19,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "terms": terms,
     "replay": replays,
     "native": native,
+    "spark": spark,
     "prove": proofs,
     "guards": guards,
     "asked": asked,

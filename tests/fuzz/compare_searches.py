@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.native import engine
@@ -45,22 +45,38 @@ def plain(subject: Subject) -> dict[str, Any] | str:
 
 def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3)) -> Iterator[Difference]:
     """The native engine on several numbers of threads."""
+
+    def check(options: SearchOptions) -> CheckResult:
+        verdict = new_verdict(subject, "native")
+        return engine.check(subject.bound, subject.lowered, options, verdict, Progress(quiet=True))
+
     want = plain(subject)
     for workers in threads:
-
-        def check(options: SearchOptions) -> CheckResult:
-            verdict = new_verdict(subject, "native")
-            return engine.check(subject.bound, subject.lowered, options, verdict, Progress(quiet=True))
-
-        try:
-            got = searched(subject, check, workers=workers)
-        except Disagreement as error:
-            yield Difference("native", "plain Python contradicts it", f"{workers} threads: {error}")
-            return
-        found = differing(want, got)
+        found = _different(want, lambda w=workers: searched(subject, check, workers=w))
         if found is not None:
             yield Difference("native", found[0], f"{workers} threads: {found[1]}")
             return
+
+
+def spark(subject: Subject) -> Iterator[Difference]:
+    """The distributed engine, every level of it on the cluster. Needs a Java runtime."""
+    from reassure.checkers.spark import engine as distributed
+
+    def check(options: SearchOptions) -> CheckResult:
+        verdict = new_verdict(subject, "spark")
+        cluster = SparkOptions("local[2]", small=1)
+        return distributed.check(subject.bound, subject.lowered, options, verdict, Progress(quiet=True), cluster)
+
+    found = _different(plain(subject), lambda: searched(subject, check))
+    if found is not None:
+        yield Difference("spark", *found)
+
+
+def _different(want: dict[str, Any] | str, run: Callable[[], dict[str, Any] | str]) -> tuple[str, str] | None:
+    try:
+        return differing(want, run())
+    except Disagreement as error:
+        return "plain Python contradicts it", str(error)
 
 
 def differing(want: dict[str, Any] | str, got: dict[str, Any] | str) -> tuple[str, str] | None:
