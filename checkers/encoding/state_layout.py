@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reassure.spec.language.types import (
+    SEQUENCE_BITS,
     BagType,
     BoolType,
     EnumType,
@@ -31,7 +32,7 @@ from reassure.spec.language.vocabulary import LanguageError
 if TYPE_CHECKING:
     from reassure.spec.semantics.interpreter import BoundModel
 
-SEQ_LENGTH_AT = 56
+SEQ_LENGTH_AT = SEQUENCE_BITS
 """In a word that holds a sequence: items from bit 0, the length from here."""
 WORD = 64
 WIDEST = 62

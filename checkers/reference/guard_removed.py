@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from reassure.checkers.base.interpreter_hooks import patched_code
 from reassure.spec.frontend.calls import conjuncts
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -32,17 +31,8 @@ class Unguarded(BoundModel):
         super().__init__(bound.model, bound.config)
 
     def _run(self, name: str, *given: Any) -> Any:
-        with self._left_out():
+        with patched_code(self._function, self._code):
             return super()._run(name, *given)
-
-    @contextmanager
-    def _left_out(self) -> Iterator[None]:
-        whole = self._function.__code__
-        self._function.__code__ = self._code
-        try:
-            yield
-        finally:
-            self._function.__code__ = whole
 
 
 def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionType, CodeType]:

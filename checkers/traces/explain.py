@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
+from reassure.checkers.base.interpreter_hooks import traced_return
 from reassure.checkers.traces.format_value import natural, plain
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
@@ -103,25 +102,12 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     return lines
 
 
-def _returned(function: Callable[..., Any], call: Callable[[], bool]) -> tuple[ast.expr, dict[str, Any]] | None:
+def _returned(function: Any, call: Callable[[], bool]) -> tuple[ast.expr, dict[str, Any]] | None:
     """The expression of the return statement by which `function` ended in `call`, and the names it saw."""
-    code = function.__code__
-    found: list[tuple[int, dict[str, Any]]] = []
-
-    def local(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "return" and argument is False:
-            found.append((frame.f_lineno, {**frame.f_globals, **frame.f_locals}))
-        return local
-
-    before = sys.gettrace()
-    sys.settrace(lambda frame, event, argument: local if frame.f_code is code else None)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    if not found:
+    returned = traced_return(function, call, False)
+    if returned is None:
         return None
-    line, names = found[-1]
+    line, names = returned
     try:
         source, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(source)))
