@@ -26,7 +26,7 @@ DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600
 JAVAC_SECONDS = 120
 FORMAT = 2
-WITHOUT = "the answers that come with the project need neither: `reassure kafka answers`"
+WITHOUT = "the answers that come with the project need neither: `reassure kafka conform --kept`"
 
 
 @dataclass(frozen=True)

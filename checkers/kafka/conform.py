@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.driver import Words
 from reassure.checkers.kafka.model_steps import ModelStep, StepSource
 from reassure.checkers.kafka.model_view import ModelView, call_text
+from reassure.checkers.kafka.releases import Release
 from reassure.checkers.kafka.replay import Difference, TraceCommand
 from reassure.checkers.kafka.words import answer_of, packed, unpacked
 
 BATCH = 2048
+
+
+class Controller(Protocol):
+    """What answers: a JVM, what keeps its answers too, or answers that were kept."""
+
+    @property
+    def release(self) -> Release: ...
+
+    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None: ...
+
+    def steps(self, steps: Words) -> Words: ...
+
+    def describe(self, step: list[int]) -> tuple[tuple[int, int, int, int], str]: ...
 
 
 @dataclass
@@ -53,7 +68,7 @@ class Conformance:
         return sum(count.agree for count in self.actions.values())
 
 
-def conform(source: StepSource, view: ModelView, driver: Driver, progress: Progress) -> Conformance:
+def conform(source: StepSource, view: ModelView, driver: Controller, progress: Progress) -> Conformance:
     """Executes each kind of step; the disagreements grouped by what differs, the most frequent first."""
     found = Conformance(driver.release.version)
     groups: dict[tuple[str, ...], Disagreement] = {}
@@ -77,7 +92,9 @@ def conform(source: StepSource, view: ModelView, driver: Driver, progress: Progr
     return found
 
 
-def _compared(batch: list[ModelStep], view: ModelView, driver: Driver) -> Iterator[tuple[ModelStep, Difference | None]]:
+def _compared(
+    batch: list[ModelStep], view: ModelView, driver: Controller
+) -> Iterator[tuple[ModelStep, Difference | None]]:
     """Each step with how Kafka takes it otherwise, if it does."""
     rows = [[*packed(view.state(step.before)), *step.command.words(set_state=True)] for step in batch]
     answers = driver.steps(np.array(rows, np.int64)).tolist()
@@ -106,7 +123,7 @@ def _cause(step: ModelStep, difference: Difference) -> str:
     return f"{step.action}: {'; '.join(part for part in (answer, fields) if part)}"
 
 
-def _described(group: Disagreement, driver: Driver) -> Difference:
+def _described(group: Disagreement, driver: Controller) -> Difference:
     """The group's first step again, with Kafka's own words."""
     d = group.difference
     _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])

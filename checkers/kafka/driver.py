@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.class_path import ClassPath, tool
+from reassure.checkers.kafka.releases import Release
 from reassure.checkers.kafka.words import Command
 
 Words = NDArray[np.int64]
@@ -42,7 +43,7 @@ class Driver:
     """One JVM with one controller. Use as a context: the JVM ends with it."""
 
     def __init__(self, class_path: ClassPath, silence: float = SILENCE) -> None:
-        self.release = class_path.release
+        self.release: Release = class_path.release
         self.silence = silence
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         main = "org.apache.kafka.controller.ControllerDriver"

@@ -18,6 +18,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
 from reassure.checkers.cli.files import must_be_writable, name_traces, outputs_must_be_writable, read_trace
 from reassure.checkers.cli.parser import model_argument, note, output_options
+from reassure.checkers.kafka.answers import Recorded, Recorder, folder, place
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
 from reassure.checkers.kafka.conform import Conformance, conform
 from reassure.checkers.kafka.controller_itf import from_itf as run_from_itf
@@ -45,6 +46,7 @@ from reassure.checkers.kafka.words import few_enough
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
 
+KEPT_MODEL = "kraft_kafka"
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 
 
@@ -64,8 +66,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     conforming = actions.add_parser("conform", help="take every step of a model's controller on Kafka's, and compare")
     model_argument(conforming)
     _release_option(conforming)
+    conforming.add_argument("--kept", action="store_true", help="ask the answers that come with the project, no JVM")
     conforming.add_argument("--depth", type=positive, metavar="N", help="only the first so many levels of the model")
     output_options(conforming)
+
+    keeping = actions.add_parser("record", help="keep the answers of releases to the steps of a model")
+    keeping.add_argument("--model", default=KEPT_MODEL, metavar="MODEL", help=f"default: {KEPT_MODEL}")
+    _release_option(keeping)
+    keeping.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of each configuration")
+    keeping.add_argument("--out", type=Path, default=folder(), metavar="DIR", help="default: with the project")
 
     exploring = actions.add_parser("explore", help="search the states of Kafka's controller itself")
     _release_option(exploring)
@@ -165,8 +174,13 @@ def run_conform(args: argparse.Namespace, console: Console) -> Exit:
             bound, lowered, sha = prepare(args.model, release_setting(args.model, args.set, wanted))
             view = ModelView(bound)
             source = NativeSteps(bound, lowered, view, args.depth)
-            with Driver(fetch(wanted)) as driver:
-                found = conform(source, view, driver, progress)
+            if args.kept:
+                kept = Recorded(wanted, place(wanted))
+                found = conform(source, view, kept, progress)
+                kept.must_answer()
+            else:
+                with Driver(fetch(wanted)) as driver:
+                    found = conform(source, view, driver, progress)
         except JvmLost as lost:
             note(f"reassure: {lost}")
             codes.append(lost.code)
@@ -186,6 +200,26 @@ def run_conform(args: argparse.Namespace, console: Console) -> Exit:
         record = error_record(code, "every step was compared", args.model, "")
         write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
     return code
+
+
+KEPT_CONFIGURATIONS: tuple[tuple[str, ...], ...] = ((), ("admin_requests=3", "unclean=off", "shutdowns=0"))
+"""Settings whose steps the kept answers are of."""
+
+
+def run_record(args: argparse.Namespace, console: Console) -> Exit:
+    """Asks each release every step of the model, and keeps the answers."""
+    for wanted in _releases(args.release):
+        with Driver(fetch(wanted)) as driver:
+            recorder = Recorder(driver)
+            for more in KEPT_CONFIGURATIONS:
+                bound, lowered, _ = prepare(args.model, release_setting(args.model, [*args.set, *more], wanted))
+                view = ModelView(bound)
+                conform(NativeSteps(bound, lowered, view), view, recorder, Progress(quiet=True))
+        path = args.out / place(wanted).name
+        recorder.write(path)
+        count = sum(len(rows) for rows in recorder.rows.values())
+        say(console, f"Kafka {wanted.version}: {count:,} answers in {path.stat().st_size:,} bytes")
+    return Exit.OK
 
 
 def _write_disagreements(
@@ -273,6 +307,7 @@ ACTIONS = {
     "fetch": run_fetch,
     "replay": run_replay,
     "conform": run_conform,
+    "record": run_record,
     "explore": run_explore,
     "test": run_test,
 }

@@ -41,7 +41,7 @@ def test_without_java_or_maven_one_line_says_what_is_missing(
     assert main(["kafka", "fetch", "4.4.0"]) == Exit.SYSTEM.value == 153
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "no `javac` on the path: a JDK, 17 or newer," in said and "kafka answers" in said
+    assert "no `javac` on the path: a JDK, 17 or newer," in said and "kafka conform --kept" in said
 
 
 def test_what_is_no_release_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
