@@ -1,4 +1,4 @@
-"""What Kafka's controller does with one partition (trunk 1eb7644349cb, between 3.9 and 4.0), as functions of it.
+"""What Kafka's controller does with one partition, release by release from 3.9 to 4.4, as functions of it.
 
 After `PartitionReassignmentReplicas`, `PartitionReassignmentRevert`, `PartitionChangeBuilder` and
 `ReplicationControlManager.validateAlterPartitionData`. Not a model by itself: `kraft_kafka` is. ISR and ELR are sets:
@@ -34,18 +34,50 @@ class Error(Enum):
     NEW_LEADER_ELECTED = "NEW_LEADER_ELECTED"
 
 
+class Release(Enum):
+    """Releases of Kafka, oldest first. A later one with the same rules goes by the same name."""
+
+    V3_9 = "3.9"
+    V4_0 = "4.0"
+    V4_1 = "4.1"
+    V4_2 = "4.2"
+    V4_3 = "4.3"
+    V4_4 = "4.4"
+
+
 @dataclass(frozen=True)
 class Switches:
-    """What depends on the metadata version and on features."""
+    """What depends on the metadata version, on features, and on the release."""
 
     elr: bool
-    """Eligible leader replicas: 4.0-IV1 and `eligible.leader.replicas.enable`."""
+    """Eligible leader replicas: 4.0-IV1 and `eligible.leader.replicas.version`."""
     recovery: bool
     """Leader recovery state: 3.2-IV0."""
     bump_on_shrink: bool
     """A shrink of the ISR raises the leader epoch: before 3.6-IV0."""
     last_known: bool
     """The last known leader may be elected."""
+    last_known_alive: bool = False
+    """It must be alive: 4.1 on (KAFKA-19522)."""
+    last_known_on_loss: bool = False
+    """It is remembered whenever leadership is lost, not only where the ISR empties: 4.2 on."""
+    completes_with_added: bool = False
+    """Completing takes everything added in sync; the whole target only if replicas get fewer: 4.3 on (KAFKA-19975)."""
+
+
+def switches(release: Release) -> Switches:
+    """A cluster of a release with the newest metadata version and eligible leader replicas on."""
+    alive = release != Release.V3_9 and release != Release.V4_0
+    on_loss = alive and release != Release.V4_1
+    return Switches(
+        elr=True,
+        recovery=True,
+        bump_on_shrink=False,
+        last_known=True,
+        last_known_alive=alive,
+        last_known_on_loss=on_loss,
+        completes_with_added=on_loss and release != Release.V4_2,
+    )
 
 
 @dataclass(frozen=True)
@@ -94,6 +126,8 @@ class Elected:
 
     leader: Broker | None
     unclean: bool
+    throws: bool = False
+    """A living candidate is no replica yet: looking up its directory throws, and nothing is written."""
 
 
 def planned(current: Replicas, target: Replicas) -> Plan:
@@ -119,12 +153,18 @@ def asked(p: Partition, target: Replicas) -> Change:
     )
 
 
-def completion(replicas: Replicas, adding: Brokers, removing: Brokers, isr: Brokers) -> Completion:
-    """`maybeCompleteReassignment`, 3.8.0 on: every target replica is in the ISR; MinISR plays no part (KAFKA 2.2)."""
+def completion(replicas: Replicas, adding: Brokers, removing: Brokers, isr: Brokers, w: Switches) -> Completion:
+    """`maybeCompleteReassignment`: MinISR plays no part (KAFKA 2.2).
+
+    3.8 to 4.2: every target replica is in the ISR. 4.3 on: every added one is; the others too only where more is
+    removed than added.
+    """
     final_isr = isr - removing
     final = tuple(b for b in replicas if b not in removing)
-    ongoing = adding != NOBODY or removing != NOBODY
-    if ongoing and final_isr != NOBODY and final != () and frozenset(final) <= final_isr:
+    left = removing == NOBODY or (final_isr != NOBODY and final != ())
+    whole = frozenset(final) <= final_isr
+    joined = adding <= final_isr and (whole or len(adding) >= len(removing)) if w.completes_with_added else whole
+    if (adding != NOBODY or removing != NOBODY) and left and joined:
         return Completion(True, final, final_isr)
     return Completion(False, replicas, isr)
 
@@ -154,45 +194,55 @@ def valid_leader(b: Broker, isr: Brokers, elr: Brokers, alive: Brokers) -> bool:
     return b in alive and (b in isr or (isr == NOBODY and b in elr))
 
 
+def chosen(p: Partition, broker: Broker, unclean: bool) -> Elected:
+    """A living candidate is elected, if its directory is known: that of a replica as registered before the change."""
+    return Elected(broker, unclean, broker not in p.replicas)
+
+
 def elected(
-    old: Broker | None,
-    last_known: Broker | None,
-    replicas: Replicas,
-    isr: Brokers,
-    elr: Brokers,
-    alive: Brokers,
-    election: Election,
-    w: Switches,
+    p: Partition, replicas: Replicas, isr: Brokers, elr: Brokers, alive: Brokers, election: Election, w: Switches
 ) -> Elected:
-    """`electLeader` (KAFKA 4.2 to 4.6). The last known leader is taken whether it is alive or not (B5)."""
+    """`electLeader` (KAFKA 4.2 to 4.6) among `replicas`, of the partition as registered."""
     first = next((b for b in replicas if valid_leader(b, isr, elr, alive)), None)
     if election == Election.PREFERRED and first is not None and first == replicas[0]:
-        return Elected(first, False)
-    if old is not None and valid_leader(old, isr, elr, alive):
-        return Elected(old, False)
+        return chosen(p, first, False)
+    if p.leader is not None and valid_leader(p.leader, isr, elr, alive):
+        return chosen(p, p.leader, False)
     if first is not None:
-        return Elected(first, False)
-    if w.elr and w.last_known and isr == NOBODY and elr == NOBODY and last_known is not None:
-        return Elected(last_known, True)
+        return chosen(p, first, False)
+    if w.elr and w.last_known and isr == NOBODY and elr == NOBODY:
+        last = p.last_known_leader
+        if last is not None and last in alive:
+            return chosen(p, last, True)
+        if last is not None and not w.last_known_alive:
+            return Elected(last, True)  # whether it is alive or not
+        if p.last_known_is_nobody and not w.last_known_alive:
+            return Elected(None, False)  # -1 is elected, and no other replica looked at
     if election == Election.UNCLEAN:
         somebody = next((b for b in replicas if b in alive), None)
-        return Elected(somebody, somebody is not None)
+        if somebody is not None:
+            return chosen(p, somebody, True)
     return Elected(None, False)
 
 
-def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: int, w: Switches) -> Partition:
+@dataclass(frozen=True)
+class Built:
+    """The outcome of a change: the partition as written, or the same one if nothing is."""
+
+    partition: Partition
+    throws: bool
+
+
+def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: int, w: Switches) -> Built:
     """`PartitionChangeBuilder.build`: completion, then ELR, then election, then the epochs (KAFKA 2.5).
 
-    alive: who may be elected. lost: who came back from an unclean shutdown. min_isr: the effective one. The same
-    partition comes back if there is nothing to write.
+    alive: who may be elected. lost: who came back from an unclean shutdown. min_isr: the effective one.
     """
-    end = completion(change.replicas, change.adding, change.removing, change.isr)
-    adding = NOBODY if end.done else change.adding
-    removing = NOBODY if end.done else change.removing
-    enough = len(end.isr) >= min_isr
-    elr = NOBODY if enough or not w.elr else ((p.elr | p.isr) - end.isr) - lost
-    remembered = None if w.elr and enough else p.last_known_leader
-    vote = elected(p.leader, remembered, end.replicas, end.isr, elr, alive, change.election, w)
+    end = completion(change.replicas, change.adding, change.removing, change.isr, w)
+    elr = NOBODY if len(end.isr) >= min_isr or not w.elr else ((p.elr | p.isr) - end.isr) - lost
+    vote = elected(p, end.replicas, end.isr, elr, alive, change.election, w)
+    if vote.throws:
+        return Built(p, True)
     leader = vote.leader
     isr = end.isr
     recovering = change.recovering
@@ -202,31 +252,50 @@ def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: 
         recovering = change.recovering or (vote.unclean and w.recovery)
     if isr == NOBODY and not w.elr:
         isr = p.isr  # without ELR the last member of the ISR stays in it (KAFKA 4.9)
-    if w.elr and leader is not None:
-        remembered = None
-    elif w.elr and isr == NOBODY and p.isr != NOBODY and p.leader is not None:
-        remembered = p.leader
-    new_reign = (
+    names_leader = (
         leader != p.leader or not members(p) <= frozenset(end.replicas) or (w.bump_on_shrink and not p.isr <= isr)
     )
+    known = remembered(p, leader, isr, names_leader, w)
     after = replace(
         p,
         replicas=end.replicas,
         isr=isr,
         elr=elr,
-        adding=adding,
-        removing=removing,
+        adding=NOBODY if end.done else change.adding,
+        removing=NOBODY if end.done else change.removing,
         leader=leader,
         recovering=recovering,
-        last_known_leader=remembered,
+        last_known_leader=known.leader,
+        last_known_is_nobody=known.nobody,
     )
-    if after == p and not new_reign:
-        return p
-    return replace(
-        after,
-        partition_epoch=p.partition_epoch + 1,
-        leader_epoch=p.leader_epoch + 1 if new_reign else p.leader_epoch,
-    )
+    if after == p and not names_leader:
+        return Built(p, False)
+    epoch = p.leader_epoch + 1 if names_leader else p.leader_epoch
+    return Built(replace(after, partition_epoch=p.partition_epoch + 1, leader_epoch=epoch), False)
+
+
+@dataclass(frozen=True)
+class LastKnown:
+    """What lastKnownElr holds: a broker, -1 (`nobody`), or nothing."""
+
+    leader: Broker | None
+    nobody: bool
+
+
+def remembered(p: Partition, leader: Broker | None, isr: Brokers, names_leader: bool, w: Switches) -> LastKnown:
+    """`maybeUpdateLastKnownLeader`, with the balanced switch on as in production (KAFKA 5.4).
+
+    names_leader: the record has a leader, the same or another or -1.
+    """
+    old = LastKnown(p.last_known_leader, p.last_known_is_nobody)
+    if not w.elr:
+        return old
+    if leader is not None:
+        return LastKnown(None, False)
+    if w.last_known_on_loss:
+        first_time = names_leader and p.last_known_leader is None and not p.last_known_is_nobody
+        return LastKnown(p.leader, p.leader is None) if first_time else old
+    return LastKnown(p.leader, p.leader is None) if isr == NOBODY and p.isr != NOBODY else old
 
 
 def effective_min_isr(configured: int, replicas: int) -> int:

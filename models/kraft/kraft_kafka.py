@@ -1,34 +1,82 @@
-"""KRaft partition reassignment by the rules of Kafka's controller (trunk 1eb7644349cb), with the claims of `kraft`.
+"""KRaft partition reassignment by the rules of Kafka's controller, release by release, with the properties of `kraft`.
 
-The rules are `kafka_rules`, which are tested against Kafka's own classes. Every change runs the completion check, then
-recomputes the ELR, then elects; elections take the first valid replica in list order, so nothing is left open.
-What falls here and not in `kraft` is where the code differs from the description.
+The rules are in `kafka_controller`; they are tested against Kafka's own classes, of each release. Every change runs the
+completion check, then recomputes the ELR, then elects; elections take the first valid replica in list order, so nothing
+is left open. What falls here and not in `kraft` is where the code differs from the description.
 
-Left out, besides what `kraft` leaves out: preferred election; metadata versions before 4.0; a restart that loses
-nothing.
+What each action is on a real cluster: `start` and `retarget` are AlterPartitionReassignments with the target in
+ascending order, `cancel` the same with null, `alter_partition` is AlterPartition, version 3, as the leader sends it.
+`fence` is a session that expires, `unfence` a heartbeat that ends fencing, `shut_down_uncleanly` the registration of a
+new incarnation that does not prove a clean shutdown, `elect_unclean` the controller's own `maybeElectUncleanLeaders`,
+`elect_preferred` its balancing of leaders, or ElectLeaders.
+
+An exception inside the controller: a reassignment is answered UNKNOWN_SERVER_ERROR and nothing is written. In an event
+of a broker it is a fault, and the active controller resigns: here the step is taken and leaves everything as it was,
+against `broker_events_are_carried_out`.
+
+Left out, besides what `kraft` leaves out: metadata versions older than the release; a restart that loses nothing;
+controlled shutdown, which changes a partition as fencing does; directories; targets in another order than ascending
+(`kraft_kafka_ordered` has them).
 """
 
-from reassure import action, cover, every, replace, require
-from reassure.models.kraft import kraft
-from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+
+from reassure import Range, action, cover, every, invariant, replace, require, step_property
+from reassure.models.kraft import kraft, state
 from reassure.models.kraft.kafka_controller import (
+    Built,
     Change,
     Election,
     Error,
-    Switches,
+    Release,
     asked,
     built,
     cancelled,
     effective_min_isr,
     reverted,
+    switches,
     unchanged,
     validated,
 )
-from reassure.models.kraft.protocol import decided
-from reassure.models.kraft.state import AlterPartition, Cluster, Config
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, members, reassigning, target_of
+from reassure.models.kraft.protocol import committed, decided
+from reassure.models.kraft.state import AlterPartition, Cluster
+from reassure.spec.kafka.partition import (
+    NOBODY,
+    Broker,
+    Brokers,
+    Partition,
+    Replicas,
+    ended,
+    members,
+    reassigning,
+    target_of,
+)
 
-PRODUCTION = Switches(elr=True, recovery=True, bump_on_shrink=False, last_known=True)
+
+@dataclass(frozen=True)
+class Config(state.Config):
+    release: Release = Release.V4_4
+    """Release of Kafka."""
+    replicas_of_partition_zero: Annotated[int, Range(0, 8)] = 0
+    """Replicas of the topic's partition 0, which MinISR is limited to for every partition; 0: this is partition 0."""
+    balancing: bool = False
+    """Preferred leaders are elected: by the balancing of leaders, or at an administrator's request."""
+
+
+class Cause(Enum):
+    """What made a broker eligible that is no replica."""
+
+    NOTHING = "nothing"
+    CANCELLATION = "cancellation"
+    COMPLETION = "completion"
+
+
+@dataclass(frozen=True)
+class Kafka(Cluster):
+    strays: Cause = Cause.NOTHING
+    """Ghost: which step last left a broker in the ELR that is no replica."""
 
 
 def mode(s: Cluster) -> Election:
@@ -36,18 +84,21 @@ def mode(s: Cluster) -> Election:
     return Election.UNCLEAN if s.unclean else Election.ONLINE
 
 
-def changed(s: Cluster, c: Config, change: Change, lost: Brokers) -> Partition:
+def changed(s: Cluster, c: Config, change: Change, lost: Brokers) -> Built:
     """The partition after a change, brokers being as they are."""
     p = s.partition
-    return built(p, change, s.unfenced, lost, effective_min_isr(c.min_isr, len(p.replicas)), PRODUCTION)
+    counted = c.replicas_of_partition_zero if c.replicas_of_partition_zero > 0 else len(p.replicas)
+    return built(p, change, s.unfenced, lost, effective_min_isr(c.min_isr, counted), switches(c.release))
 
 
-def written(s: Cluster, p: Partition) -> Cluster:
+def written(s: Kafka, p: Partition, cause: Cause) -> Kafka:
     """The record is written; an election that Kafka itself calls unclean may lose what the new leader lacks."""
     old = s.partition
     if p == old:
         return s
-    after = decided(s, p)
+    strayed = p.elr - members(p) != NOBODY and not p.elr - members(p) <= old.elr - members(old)
+    noted = replace(s, strays=cause) if strayed else s
+    after: Kafka = decided(noted, p)  # type: ignore[assignment]
     if p.leader is None or p.leader == old.leader or p.leader in s.complete:
         return after
     if p.recovering and p.leader not in old.isr | old.elr:
@@ -55,40 +106,56 @@ def written(s: Cluster, p: Partition) -> Cluster:
     return after
 
 
-@action(who="admin", tags=["start"])
-def start(s: Cluster, c: Config, target: Brokers) -> Cluster:
-    """AlterPartitionReassignments (KAFKA 1): the list is the target, then what is to be removed."""
+def told(s: Kafka, wish: Replicas, original: Replicas, outcome: Built, cause: Cause) -> Kafka:
+    """A request of the administrator, answered; refused with UNKNOWN_SERVER_ERROR if the controller throws."""
+    counted = replace(s, asked=s.asked + 1)
+    if outcome.throws:
+        return counted
+    return written(replace(counted, wanted=wish, original=original), outcome.partition, cause)
+
+
+def reassigned(s: Kafka, c: Config, target: Replicas) -> Kafka:
+    """AlterPartitionReassignments with a target (KAFKA 1): the list is the target, then what is to be removed."""
     p = s.partition
-    require(not reassigning(p) and s.asked < c.admin_requests)
-    require(target != NOBODY and target != members(p))
-    listed = tuple(sorted(target))
-    told = replace(s, asked=s.asked + 1, original=p.replicas, wanted=listed)
-    return written(told, changed(s, c, asked(p, listed), NOBODY))
+    original = s.original if reassigning(p) else p.replicas
+    return told(s, target, original, changed(s, c, asked(p, target), NOBODY), Cause.COMPLETION)
+
+
+@action(who="admin", tags=["start"])
+def start(s: Kafka, c: Config, target: Brokers) -> Kafka:
+    """A target is asked for while nothing goes on."""
+    require(not reassigning(s.partition) and s.asked < c.admin_requests)
+    require(target != NOBODY and target != members(s.partition))
+    return reassigned(s, c, tuple(sorted(target)))
 
 
 @action(who="admin", tags=["retarget"])
-def retarget(s: Cluster, c: Config, target: Brokers) -> Cluster:
+def retarget(s: Kafka, c: Config, target: Brokers) -> Kafka:
     """The same while a reassignment goes on: intermediate replicas stay, as brokers to be removed (KAFKA 1.7)."""
-    p = s.partition
-    require(reassigning(p) and s.asked < c.admin_requests)
-    require(target != NOBODY and target != target_of(p))
-    listed = tuple(sorted(target))
-    return written(replace(s, asked=s.asked + 1, wanted=listed), changed(s, c, asked(p, listed), NOBODY))
+    require(reassigning(s.partition) and s.asked < c.admin_requests)
+    require(target != NOBODY and target != target_of(s.partition))
+    return reassigned(s, c, tuple(sorted(target)))
 
 
 @action(who="admin", tags=["cancel"])
-def cancel(s: Cluster, c: Config) -> Cluster:
+def cancel(s: Kafka, c: Config) -> Kafka:
     """Goes back to what is left without `adding`; refused only if nobody of that is in sync (KAFKA 6.5 to 6.8, D3)."""
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
-    answered = replace(s, asked=s.asked + 1)
     if reverted(p).unclean and not s.unclean:
-        return answered
-    return written(replace(answered, wanted=s.original), changed(s, c, cancelled(p, mode(s)), NOBODY))
+        return replace(s, asked=s.asked + 1)
+    return told(s, s.original, s.original, changed(s, c, cancelled(p, mode(s)), NOBODY), Cause.CANCELLATION)
+
+
+@action(who="leader")
+def commit(s: Kafka, c: Config) -> Kafka:
+    """As the original, but a partition of fewer replicas than MinISR commits with all of them (KAFKA 6.12)."""
+    require(len(s.leader_isr) >= min(c.min_isr, len(s.partition.replicas)))
+    return committed(s, s.leader_isr | s.proposed)  # type: ignore[return-value]
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
-def alter_partition(s: Cluster, c: Config, request: AlterPartition) -> Cluster:
+def alter_partition(s: Kafka, c: Config, request: AlterPartition) -> Kafka:
     """AlterPartition (KAFKA 6.1): validated, then the ISR as proposed, and whatever else a change brings."""
     p = s.partition
     handled = replace(s, requests=s.requests - {request})
@@ -106,43 +173,36 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition) -> Cluster:
     )
     if error != Error.NONE:
         return handled
-    wanted = replace(unchanged(p, mode(s)), isr=request.isr, recovering=False)
-    return written(handled, changed(s, c, wanted, NOBODY))
+    outcome = changed(s, c, replace(unchanged(p, mode(s)), isr=request.isr, recovering=False), NOBODY)
+    return written(handled, outcome.partition, Cause.COMPLETION)
 
 
 @action(who="controller")
-def fence(s: Cluster, c: Config, broker: Broker) -> Cluster:
+def fence(s: Kafka, c: Config, broker: Broker) -> Kafka:
     """`handleBrokerFenced`: the broker leaves the ISRs that it is in."""
+    p = s.partition
     require(broker in s.unfenced and s.disturbed < c.disturbances)
     fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
-    if broker not in s.partition.isr:
+    if broker not in p.isr:
         return fenced
-    wanted = replace(unchanged(s.partition, mode(s)), isr=s.partition.isr - {broker})
-    return written(fenced, changed(fenced, c, wanted, NOBODY))
-
-
-@action(who="controller")
-def elect_from_elr(s: Cluster, c: Config, broker: Broker) -> Cluster:
-    """`handleBrokerUnfenced`: a leaderless partition gets an ISR or ELR member, or its last known leader."""
-    require(s.partition.leader is None)
-    after = changed(s, c, unchanged(s.partition, Election.ONLINE), NOBODY)
-    require(after.leader == broker)
-    return written(s, after)
+    outcome = changed(fenced, c, replace(unchanged(p, mode(s)), isr=p.isr - {broker}), NOBODY)
+    return s if outcome.throws else written(fenced, outcome.partition, Cause.COMPLETION)
 
 
 @action(who="controller", fair="weak")
-def elect_unclean(s: Cluster, c: Config, broker: Broker) -> Cluster:
-    """`maybeElectUncleanLeaders`: where it is configured, the first replica that is alive (KAFKA 4.5)."""
-    require(s.unclean and s.partition.leader is None)
-    require(changed(s, c, unchanged(s.partition, Election.ONLINE), NOBODY).leader is None)
-    after = changed(s, c, unchanged(s.partition, Election.UNCLEAN), NOBODY)
-    require(after.leader == broker)
-    return written(s, after)
+def unfence(s: Kafka, c: Config, broker: Broker) -> Kafka:
+    """`handleBrokerUnfenced`: in the same step, a partition without a leader has an election."""
+    require(broker not in s.unfenced)
+    back = replace(s, unfenced=s.unfenced | {broker})
+    if s.partition.leader is not None:
+        return back
+    outcome = changed(back, c, unchanged(s.partition, mode(s)), NOBODY)
+    return s if outcome.throws else written(back, outcome.partition, Cause.COMPLETION)
 
 
 @action(who="controller")
-def shut_down_uncleanly(s: Cluster, c: Config, broker: Broker) -> Cluster:
-    """`handleUncleanBrokerShutdown`: a new incarnation, without its log, leaves ISR and ELR (KAFKA 6.4)."""
+def shut_down_uncleanly(s: Kafka, c: Config, broker: Broker) -> Kafka:
+    """`handleBrokerShutdown`, unclean: a new incarnation, without its log, leaves ISR and ELR (KAFKA 6.4)."""
     p = s.partition
     require(s.disturbed < c.disturbances and sum(s.broker_epochs[b] for b in every(Broker, c)) < c.shutdowns)
     down = replace(
@@ -154,35 +214,150 @@ def shut_down_uncleanly(s: Cluster, c: Config, broker: Broker) -> Cluster:
     )
     if broker not in p.isr | p.elr:
         return down
-    wanted = replace(unchanged(p, mode(s)), isr=p.isr - {broker})
-    return written(down, changed(down, c, wanted, NOBODY | {broker}))
+    outcome = changed(down, c, replace(unchanged(p, mode(s)), isr=p.isr - {broker}), NOBODY | {broker})
+    return s if outcome.throws else written(down, outcome.partition, Cause.COMPLETION)
+
+
+@action(who="controller", fair="weak")
+def elect_unclean(s: Kafka, c: Config, broker: Broker) -> Kafka:
+    """`maybeElectUncleanLeaders`: where it is configured, the first replica that is alive (KAFKA 4.5)."""
+    require(s.unclean and s.partition.leader is None)
+    after = changed(s, c, unchanged(s.partition, Election.UNCLEAN), NOBODY).partition
+    require(after.leader == broker)
+    return written(s, after, Cause.COMPLETION)
+
+
+@action(who="controller")
+def elect_preferred(s: Kafka, c: Config) -> Kafka:
+    """`maybeBalancePartitionLeaders`, and ElectLeaders: the first of the list leads if it can (KAFKA 4.3)."""
+    p = s.partition
+    require(c.balancing and p.leader is not None and p.leader != p.replicas[0])
+    after = changed(s, c, unchanged(p, Election.PREFERRED), NOBODY).partition
+    require(after != p)
+    return written(s, after, Cause.COMPLETION)
+
+
+# -- what is known to fail, by its cause --------------------------------------------------------------------
+
+
+def leads_whole(s: Kafka) -> bool:
+    leader = s.partition.leader
+    return s.unclean or leader is None or leader in s.complete
+
+
+@invariant(when=lambda c: c.unclean != state.Unclean.ON)
+def nothing_lost_by_a_cancellation(s: Kafka) -> bool:
+    """K12. Otherwise a broker that a cancellation dropped stays eligible, is added again, and leads while empty."""
+    return s.strays != Cause.CANCELLATION or leads_whole(s)
+
+
+@invariant(when=lambda c: c.unclean != state.Unclean.ON)
+def nothing_lost_by_a_completion(s: Kafka) -> bool:
+    """K12. Otherwise a broker that a completion removed stays eligible, is added again, and leads while empty."""
+    return s.strays != Cause.COMPLETION or leads_whole(s)
+
+
+@invariant(when=lambda c: c.unclean != state.Unclean.ON)
+def nothing_lost_otherwise(s: Kafka) -> bool:
+    """K12. Otherwise a clean election loses acknowledged records, though every eligible broker always was a replica."""
+    return s.strays != Cause.NOTHING or leads_whole(s)
+
+
+@step_property(when=lambda c: c.unclean != state.Unclean.ON)
+def unclean_only_where_allowed(before: Kafka, after: Kafka) -> bool:
+    """K12. Otherwise a leader that may lack records is elected on a topic that forbids it."""
+    b, a = before.partition, after.partition
+    return before.unclean or a.leader is None or a.leader == b.leader or not a.recovering or b.recovering
+
+
+@step_property(on=(fence, unfence, shut_down_uncleanly))
+def broker_events_are_carried_out(before: Kafka, after: Kafka, broker: Broker) -> bool:
+    """Otherwise the active controller throws, resigns, and so does the next one: the broker cannot register."""
+    return after.unfenced != before.unfenced or after.broker_epochs != before.broker_epochs
+
+
+@step_property(on=retarget)
+def rolling_back_ends(before: Kafka, after: Kafka) -> bool:
+    """K11. Otherwise a reassignment whose target is in sync, with a leader, is pending until somebody cancels it.
+
+    Asked for its originals, which adds nothing, a partition keeps what it was adding as to be added and to be removed.
+    """
+    b, a = before.partition, after.partition
+    return a == b or not reassigning(a) or b.leader is None or not target_of(a) <= a.isr
+
+
+# -- what must be possible ----------------------------------------------------------------------------------
+
+
+@cover
+def elr_election(before: Kafka, after: Kafka) -> bool:
+    """A leader is elected from the ELR."""
+    b, a = before.partition, after.partition
+    return b.leader is None and a.leader is not None and a.leader in b.elr
+
+
+@cover(when=lambda c: c.unclean != state.Unclean.OFF)
+def unclean_election(before: Kafka, after: Kafka) -> bool:
+    b, a = before.partition, after.partition
+    return a.leader is not None and a.leader != b.leader and a.leader not in b.isr | b.elr
+
+
+@cover(when=lambda c: c.unclean != state.Unclean.OFF)
+def records_lost(before: Kafka, after: Kafka) -> bool:
+    """K12: the ghost is not idle. An unclean leader lacks something that was committed."""
+    a = after.partition
+    return a.leader is not None and a.leader != before.partition.leader and a.leader not in before.complete
 
 
 @cover(on=retarget)
-def target_changed(before: Cluster, after: Cluster) -> bool:
+def target_changed(before: Kafka, after: Kafka) -> bool:
     """Another target is taken over; what was being added for the old one stays, against K14."""
     return reassigning(after.partition) and target_of(after.partition) != target_of(before.partition)
 
 
-@cover(on=alter_partition)
-def target_below_min_isr_completes(before: Cluster, after: Cluster, c: Config) -> bool:
+@cover(when=lambda c: c.min_isr > 1 and c.admin_requests > 0)
+def target_below_min_isr_completes(before: Kafka, after: Kafka, c: Config) -> bool:
     """K11's counter-question has another answer here: without K2 a target below MinISR does complete (D1)."""
-    p = before.partition
-    return reassigning(p) and not reassigning(after.partition) and len(target_of(p)) < c.min_isr
+    return ended(before.partition, after.partition) and len(members(after.partition)) < c.min_isr
+
+
+@cover(when=lambda c: c.balancing)
+def preferred_leader_is_an_added_one(before: Kafka, after: Kafka) -> bool:
+    """KAFKA-14808: a replica that is still being added leads, and may be dropped again."""
+    b, a = before.partition, after.partition
+    return a.leader is not None and a.leader != b.leader and a.leader in b.adding & a.adding
 
 
 MODEL = (
-    kraft.MODEL.replacing(
+    kraft.MODEL.without(
+        "elect_from_elr", "elr_election", "unclean_election", "records_lost", "target_below_min_isr_waits_for_ever"
+    )
+    .replacing(
         start,
         retarget,
         cancel,
+        commit,
         alter_partition,
         fence,
+        unfence,
         shut_down_uncleanly,
-        elect_from_elr,
         elect_unclean,
         target_changed,
+        state=Kafka,
+        config=Config,
     )
-    .without("target_below_min_isr_waits_for_ever")
-    .adding(target_below_min_isr_completes)
+    .adding(
+        elect_preferred,
+        nothing_lost_by_a_cancellation,
+        nothing_lost_by_a_completion,
+        nothing_lost_otherwise,
+        unclean_only_where_allowed,
+        broker_events_are_carried_out,
+        rolling_back_ends,
+        elr_election,
+        unclean_election,
+        records_lost,
+        target_below_min_isr_completes,
+        preferred_leader_is_an_added_one,
+    )
 )

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reassure import Model
 from reassure.models.kraft import kraft, kraft_kafka
-from reassure.models.kraft.state import AlterPartition, Cluster, Config, Unclean
+from reassure.models.kraft.kafka_controller import Release
+from reassure.models.kraft.state import AlterPartition, Cluster, Unclean
 from reassure.spec.claims import Outcome
 from reassure.spec.kafka.partition import Broker, Brokers, Partition
 from reassure.spec.language.vocabulary import GuardRefused
@@ -129,9 +131,10 @@ class Mismatch(Exception):
     """A step that the model refuses, or a state that it makes otherwise."""
 
 
-def begun(model: Model, example: Example) -> tuple[BoundModel, Cluster]:
+def begun(model: Model, example: Example, **settings: Any) -> tuple[BoundModel, Cluster]:
     """The model in the first state of an example, everybody alive; MinISR is 2 in both."""
-    bound = BoundModel(model, Config(brokers=example.brokers, replication_factor=1, unclean=Unclean.OFF))
+    config = model.config(brokers=example.brokers, replication_factor=1, unclean=Unclean.OFF, **settings)
+    bound = BoundModel(model, config)
     initial = next(s for _, _, s in bound.initial_states())
     assert isinstance(initial, Cluster)
     line = example.start
@@ -170,9 +173,11 @@ def elected_from(s: Cluster, request: AlterPartition) -> Brokers:
     return request.isr - s.partition.removing
 
 
-def replayed(model: Model, example: Example, first: bool = False) -> Iterator[tuple[Written, Partition, Partition]]:
+def replayed(
+    model: Model, example: Example, first: bool = False, **settings: Any
+) -> Iterator[tuple[Written, Partition, Partition]]:
     """Each change with the partition before and after it."""
-    bound, s = begun(model, example)
+    bound, s = begun(model, example, **settings)
     for change in example.changes:
         before = s.partition
         for name, told in change.steps:
@@ -180,13 +185,13 @@ def replayed(model: Model, example: Example, first: bool = False) -> Iterator[tu
         yield change, before, s.partition
 
 
-def compared(model: Model, first: bool = False) -> Outcome:
+def compared(model: Model, first: bool = False, **settings: Any) -> Outcome:
     """Every change of both examples, with everything that is otherwise than printed."""
     cases, wrong = 0, []
     for example in EXAMPLES:
         where = f"example {example.number}"
         try:
-            for change, _, after in replayed(model, example, first):
+            for change, _, after in replayed(model, example, first, **settings):
                 cases += 1
                 if unlike := change.after.unlike(after):
                     wrong.append(f"{where}, change {cases_of(example, change)}: {unlike}")
@@ -206,8 +211,13 @@ def states_that_are_written() -> Outcome:
 
 
 def states_that_kafka_writes() -> Outcome:
-    """K10 by the controller's rules."""
-    return compared(kraft_kafka.MODEL)
+    """K10 by the controller's rules, 4.3 on."""
+    return compared(kraft_kafka.MODEL, release=Release.V4_4)
+
+
+def states_that_kafka_wrote_up_to_4_2() -> Outcome:
+    """K10 by the controller's rules, where completion takes the whole target in sync."""
+    return compared(kraft_kafka.MODEL, release=Release.V4_2)
 
 
 def first_of_the_target_leads() -> Outcome:

@@ -37,6 +37,8 @@ class Partition:
     """Leader recovery state: an unclean leader has not finished its recovery."""
     last_known_leader: Broker | None
     """Kafka's lastKnownElr, which in production holds at most the last leader."""
+    last_known_is_nobody: bool = False
+    """lastKnownElr holds -1: Kafka up to 4.1 writes that where the ISR empties while nobody leads."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""`kraft_kafka` with targets in any order: the first is the preferred leader, and a request may only reorder (K19)."""
+
+from reassure import action, cover, require, step_property
+from reassure.models.kraft import kraft_kafka
+from reassure.models.kraft.kraft_kafka import Config, Kafka, alter_partition, fence, reassigned, unfence
+from reassure.spec.kafka.partition import Replicas, ended, members, reassigning
+
+
+def valid(target: Replicas) -> bool:
+    """Somebody, and nobody twice (KAFKA 1.4)."""
+    return target != () and len(frozenset(target)) == len(target)
+
+
+@action(who="admin", tags=["start"])
+def start(s: Kafka, c: Config, target: Replicas) -> Kafka:
+    """As the original, for a list, which may be another order of the replicas that there are."""
+    require(not reassigning(s.partition) and s.asked < c.admin_requests)
+    require(valid(target) and target != s.partition.replicas)
+    return reassigned(s, c, target)
+
+
+@action(who="admin", tags=["retarget"])
+def retarget(s: Kafka, c: Config, target: Replicas) -> Kafka:
+    """As the original, for a list."""
+    require(reassigning(s.partition) and s.asked < c.admin_requests)
+    require(valid(target) and target != s.wanted)
+    return reassigned(s, c, target)
+
+
+@step_property(on=(start, retarget, alter_partition, fence, unfence))
+def completion_is_in_the_order_asked_for(before: Kafka, after: Kafka) -> bool:
+    """K19. Otherwise another broker than was asked for is the preferred leader."""
+    a = after.partition
+    same_brokers = members(a) == frozenset(after.wanted)
+    return not ended(before.partition, a) or not same_brokers or a.replicas == after.wanted
+
+
+@cover(on=start)
+def only_reordered(before: Kafka, after: Kafka) -> bool:
+    """A request changes the order and nothing else."""
+    b, a = before.partition, after.partition
+    return members(a) == members(b) and a.replicas != b.replicas and not reassigning(a)
+
+
+MODEL = kraft_kafka.MODEL.replacing(start, retarget)
+MODEL = MODEL.adding(completion_is_in_the_order_asked_for, only_reordered)
