@@ -25,6 +25,7 @@ from typing import Annotated
 
 from reassure import Range, action, cover, every, invariant, replace, require, step_property
 from reassure.models.kraft import kraft, state
+from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
 from reassure.models.kraft.kafka_controller import (
     Built,
     Change,

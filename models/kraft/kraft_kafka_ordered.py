@@ -2,6 +2,7 @@
 
 from reassure import action, cover, require, step_property
 from reassure.models.kraft import kraft_kafka
+from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
 from reassure.models.kraft.kraft_kafka import Config, Kafka, alter_partition, fence, reassigned, unfence
 from reassure.spec.kafka.partition import Replicas, ended, members, reassigning
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from reassure import action, require
 from reassure.models.kraft import kraft_kafka, kraft_racks
+from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
 from reassure.models.kraft.kraft_kafka import Kafka
 from reassure.models.kraft.kraft_racks import a_plan
 from reassure.spec.kafka.partition import Brokers
