@@ -18,7 +18,8 @@ from reassure.models.kraft.state import Unclean
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition, reassigning
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
-from tests.models.kraft.test_kraft import b, partition, seq
+from tests.helpers.brokers import b, seq
+from tests.helpers.kraft_story import partition
 
 RELEASES = tuple(Release)
 UP_TO_4_0 = (Release.V3_9, Release.V4_0)
