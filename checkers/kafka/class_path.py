@@ -62,9 +62,9 @@ def tool(name: str) -> str:
     return found
 
 
-def java_source() -> str:
-    """The driver's text."""
-    return resources.files(__package__).joinpath("java", DRIVER).read_text(encoding="utf-8")
+def java_source(name: str = DRIVER) -> str:
+    """The text of a Java file of this package."""
+    return resources.files(__package__).joinpath("java", name).read_text(encoding="utf-8")
 
 
 def fetched(release: Release, tests: bool = False) -> ClassPath | None:

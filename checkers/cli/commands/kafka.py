@@ -20,6 +20,7 @@ from reassure.checkers.cli.files import must_be_writable, name_traces, outputs_m
 from reassure.checkers.cli.parser import model_argument, note, output_options
 from reassure.checkers.kafka.answers import Recorded, Recorder, folder, place
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
+from reassure.checkers.kafka.confirm import confirm
 from reassure.checkers.kafka.conform import Conformance, conform
 from reassure.checkers.kafka.controller_itf import from_itf as run_from_itf
 from reassure.checkers.kafka.controller_itf import itf, run_of_controller
@@ -96,6 +97,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     testing.add_argument("--out", type=Path, metavar="FILE", help="write it there")
     testing.add_argument("--run", action="store_true", help="compile it into Kafka's own test class, and run it")
+
+    confirming = actions.add_parser("confirm", help="repeat a trace on the whole QuorumController of a release")
+    confirming.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
+    confirming.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    confirming.add_argument("--release", default="", metavar="R", help="default: the newest with jars of its tests")
 
 
 def _release_option(parser: argparse.ArgumentParser) -> None:
@@ -303,6 +309,22 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     return Exit.OK if ran.passed else Exit.SAFETY
 
 
+def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
+    """Repeats the trace on the whole controller; exit code 18 where that does something else."""
+    wanted = release(args.release or max(r.version for r in RELEASES if r.tested))
+    steps = confirm(_controller_trace(args), fetch(wanted, tests=True))
+    for step in steps:
+        answer = "" if step.answer == "NONE" else f" -> {step.answer}"
+        say(console, f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")
+        for name, ours, theirs in step.differs:
+            say(console, f"       {name}: the trace has {ours or 'none'}, the controller {theirs or 'none'}", "red")
+    if any(step.differs for step in steps):
+        say(console, f"the whole controller of Kafka {wanted.version} does something else", "red")
+        return Exit.TRACE
+    say(console, f"the whole controller of Kafka {wanted.version} does the same", "green")
+    return Exit.OK
+
+
 ACTIONS = {
     "fetch": run_fetch,
     "replay": run_replay,
@@ -310,4 +332,5 @@ ACTIONS = {
     "record": run_record,
     "explore": run_explore,
     "test": run_test,
+    "confirm": run_confirm,
 }

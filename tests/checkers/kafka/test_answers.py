@@ -71,9 +71,7 @@ def test_a_damaged_file_is_a_line(tmp_path: Path, content: bytes) -> None:
 
 
 def test_without_answers_a_line_says_how_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(
-        Failure, match=r"^no answers of Kafka 9\.9\.9 are kept: `reassure kafka record"
-    ):
+    with pytest.raises(Failure, match=r"^no answers of Kafka 9\.9\.9 are kept: `reassure kafka record"):
         Recorded(release("9.9.9"), tmp_path / "none")
 
 

@@ -113,3 +113,18 @@ def test_a_start_that_the_test_context_does_not_make_is_refused(tmp_path: Path) 
     inside = ControllerTrace(**{**vars(trace), "start": trace.commands[-1].after})
     with pytest.raises(Failure, match="starts in a state that Kafka's test context does not make"):
         junit_method(inside, release("4.3.0"), "x")
+
+
+@pytest.mark.parametrize("version", ["4.3.0"])
+def test_the_whole_controller_does_the_same(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It never ends a rolled back reassignment, and it resigns at a registration: its epoch rises."""
+    class_path(version, tests=True)
+    runs_of(version, tmp_path)
+    for name in ("a_led_reassignment_can_end", "controller_goes_on"):
+        path = tmp_path / f"{name}.itf.json"
+        assert main(["kafka", "confirm", str(path), "--release", version]) == Exit.OK.value
+        said = capsys.readouterr().out
+        assert f"the whole controller of Kafka {version} does the same" in said
+        assert ("IllegalArgumentException" in said) == (name == "controller_goes_on")
+        last = [line for line in said.splitlines() if "(controller epoch" in line][-1]
+        assert last.endswith("(controller epoch 3)" if name == "controller_goes_on" else "(controller epoch 1)")
