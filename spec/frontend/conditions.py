@@ -43,7 +43,7 @@ def known(g: Graph, *conditions: Node) -> set[Node]:
             left = [t for t in terms if g.not_(t) not in facts]
             if not left:
                 raise Contradiction
-            if len(left) == 1 and left[0] not in facts:
+            if len(left) == 1 and not facts.issuperset(_parts(g, left[0], "and")):
                 pending.append(left[0])
     facts.discard(g.true)
     return facts

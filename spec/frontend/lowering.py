@@ -409,6 +409,8 @@ class Elaborator(Statements):
             else:
                 params.append(Parameter(pname, kind, tuple(self.symbols.leaves(value, kind)), drawn))
             values[pname] = value
+        drawing = self.g.and_(*(c.condition for c in self.checks))
+        params = [dataclasses.replace(p, drawn=self._drawn_or_any(drawing, p.drawn)) for p in params]
         self.guards_allowed = True
         self.passed = self.g.and_(*(self._some_member(p.drawn) for p in params))
         before = [self.state] if members is not None else []
@@ -458,6 +460,15 @@ class Elaborator(Statements):
         elif not isinstance(value, Poison):
             self._misfit(function, f"a parameter is drawn from a set, not from {describe(value)}")
         return ()
+
+    def _drawn_or_any(self, drawing: Node, drawn: Node | tuple[Node, ...] | None) -> Node | tuple[Node, ...] | None:
+        """The set drawn from; with some member where `drawing` fails, as Python raises there even if it is empty."""
+        g = self.g
+        if isinstance(drawn, tuple):
+            return tuple(g.ite(drawing, slot, g.num(1)) for slot in drawn[:1]) + drawn[1:]
+        if drawn is None or not isinstance(drawn.type, SetType):
+            return drawn
+        return g.ite(drawing, drawn, g.full(drawn.type.item))
 
     def _some_member(self, drawn: Node | tuple[Node, ...] | None) -> Node:
         """Whether a parameter has a value: if not, the action is not even called."""

@@ -91,6 +91,9 @@ AGREES = {
     "membership": "require(some(s.leader) in (Node(1), s.order[0]))\n    return s",
     "two_at_once": "a, b = s.order[0], some(s.leader)\n    return replace(s, leader=b, alive=frozenset({a}))",
     "drawn_set_raises | node: Node | node=lambda s: frozenset({max(s.alive)})": "return replace(s, leader=node)",
+    "drawn_set_raises_though_empty | node: Node | node=lambda s: next(s.alive for n in s.order if s.inner.on)": "return replace(s, leader=node)",
+    "drawn_messages_raise_though_none | m: Message | m=lambda s: next(s.sent for n in s.order if s.inner.on)": "return replace(s, leader=m.source)",
+    "drawn_set_raises_beside_an_empty_one | a: Node, b: Node | a=lambda s: frozenset({s.order[0]}), b=lambda s: s.alive if s.inner.on else NOBODY": "return replace(s, leader=a)",
     "drawn_set_raises_first | on: bool, node: Node | node=lambda s: frozenset({s.order[0]})": "require(on)\n    return replace(s, leader=node)",
     "not_called_without_members | node: Node | node=lambda s: s.alive": "return replace(s, leader=s.order[0], alive=s.alive - {node})",
     # Guards and errors, whichever comes first.
@@ -102,6 +105,7 @@ AGREES = {
     "error_before_a_guard_on_a_parameter | node: Node": "first = max(s.alive)\n    require(node == first)\n    return replace(s, leader=node)",
     "error_between_guards | node: Node": "require(s.inner.on)\n    first = s.order[0]\n    require(node != first)\n    return replace(s, leader=node)",
     "error_in_a_branch | node: Node": "if node in s.alive:\n        return replace(s, leader=max(s.alive))\n    return replace(s, leader=s.order[0] if node in s.order else None)",
+    "conjunction_left_of_a_choice": "require(not s.inner.on or (s.leader is not None and s.number > 0))\n    if s.inner.on:\n        return replace(s, alive=s.alive - {s.order[0]})\n    return s",
     "guard_in_a_branch | node: Node": "if node in s.alive:\n        require(s.inner.on)\n    return replace(s, leader=s.order[0])",
     "conjuncts | node: Node": "require((s.inner.on and node in s.alive) and s.order[0] == node)\n    return s",
     # Numbers: Python's own, rounded down.
