@@ -15,7 +15,6 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ("spec", "models", "checkers", "src/reassure")
 MOST_LINES = 500
 BEING_SPLIT = {
-    "checkers/spark/engine.py",
     "spec/frontend/calls.py",
     "spec/frontend/expressions.py",
     "spec/frontend/lowering.py",

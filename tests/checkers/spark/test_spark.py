@@ -365,7 +365,7 @@ def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     """A run of `core`, its directory, and some distinct packed states."""
     from reassure.checkers.encoding.state_layout import state_layout
     from reassure.checkers.native.compiled_kernel import compiled
-    from reassure.checkers.spark.engine import Run
+    from reassure.checkers.spark.distributed_search import Run
     from reassure.checkers.spark.run_directory import RunDirectory
 
     model = load("core")
