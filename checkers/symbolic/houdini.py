@@ -73,7 +73,7 @@ class Houdini:
         """Numbers of the lemmas that nothing has refuted."""
         self.queries = 0
         self.counterexamples: dict[Goal, tuple[Any, Any]] = {}
-        """For goals that are possible: the state that satisfied all lemmas, and its successor."""
+        """For goals of a step that are possible: the state that satisfied all lemmas, and its successor."""
         self.cores: dict[Goal, set[int]] = {}
         """For goals that are proved: the lemmas that they need."""
         self.goals: list[Preservation] = []
@@ -125,6 +125,8 @@ class Houdini:
             taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
             assumed = (self._assume[i] for i in sorted(self.remaining))
             if satisfiable(self._solver, goal.flag, taken, *assumed, seconds=self.left()):
+                if not goal.needs_step:
+                    continue  # nothing says what the next state is: it need not even be of its type
                 model = self._solver.model()
                 before, after = (self.machine.decoded(k, model) for k in (0, 1))
                 self.counterexamples[goal] = (before, after)

@@ -100,7 +100,7 @@ class Fields:
         names = list(_leaf_names(kind))
         for code in codes(kind):
             inner = g.op("unpack", code.type, (record,), code.leaf)
-            if not code.optional:
+            if not code.optional and "#" not in names[code.leaf]:  # slots of a message set are numbers of nothing
                 self._scalar(f"{name}.{names[code.leaf]}", inner, code.type, there, f"{name} is there")
 
     def _scalar(self, name: str, node: Node, kind: Type, given: Node | None, given_text: str) -> None:
@@ -136,6 +136,8 @@ def _leaf_names(kind: Type, name: str = "") -> Iterator[str]:
     elif isinstance(kind, OptionType):
         yield name
         yield from _leaf_names(kind.inner, name)
+    elif isinstance(kind, BagType):
+        yield from (f"{name}#{i}" for i in range(kind.size))
     else:
         yield name
 

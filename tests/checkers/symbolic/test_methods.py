@@ -27,9 +27,10 @@ METHODS = ("bmc", "induction", "k-induction", "pdr", "auto")
 
 HEAD = """
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Annotated
 from reassure import *
-from reassure import Id, MaxLen, MaxSize, Model, Range, action, every, initial, invariant, require, some, step_property
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range, action, every, initial, invariant, require, some, step_property
 
 class Node(Id, size="nodes"): ...
 
@@ -44,6 +45,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Nothing: ...
+
+@dataclass(frozen=True)
+class Letter:
+    pairs: Annotated[frozenset[Pair], MaxSize(2)] = frozenset()
+    queue: Annotated[tuple[Node, ...], MaxLen(2)] | None = None
+
+class Only(Enum):
+    ONE = 1
 
 """
 
@@ -154,6 +163,22 @@ MODELS = {
         True,
     ),
     "empty_record": (small("e: Nothing = Nothing()", "require(s.k < 2)\n    return replace(s, e=Nothing(), k=s.k + 1)", "s.k < 2"), False),
+    "messages_in_messages": (
+        small(
+            "sent: Annotated[frozenset[Letter], MaxSize(2)] = frozenset()",
+            "require(s.k < 3)\n    return replace(s, k=s.k + 1, sent=frozenset({Letter(frozenset({Pair(-1)}), (Node(0),))}))",
+            "s.k < 3 or s.sent == frozenset()",
+        ),
+        False,
+    ),
+    "bound_left_beside_one_value": (
+        small(
+            "x: Map[bool, Annotated[tuple[Only, ...], MaxLen(1)]] = Map({False: (), True: ()}); q: Annotated[tuple[Node, ...], MaxLen(1)] = ()",
+            "return replace(s, q=s.q + s.q)",
+            "s.k == 0",
+        ),
+        True,
+    ),
     "raises_out_of_reach": (
         small("a: frozenset[Node] = frozenset()", "require(s.k < 3)\n    return replace(s, k=s.k + 1, a=every(Node, c))", "s.k == 0 or max(s.a) == Node(1)"),
         True,
