@@ -8,11 +8,12 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.base.stop import Stop, StopReason
+from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.trace import Trace
 
 SCHEMA = 1
 ENGINE_VERSION = "0.1.0"
-LIVENESS_NOTE = "this engine does not check liveness; `reassure stuck` can refute it"
+LIVENESS_NOTE = "about whole runs: `reassure check` decides it"
 
 
 class PropertyStatus(StrEnum):
@@ -26,6 +27,8 @@ class PropertyStatus(StrEnum):
     HOLDS_TO_DEPTH = "holds_to_depth"
     """In every state and step up to a depth."""
     VIOLATED = "violated"
+    VACUOUS = "vacuous"
+    """It is about something that no reachable state does: nothing was established."""
     UNKNOWN = "unknown"
     NOT_CHECKED = "not_checked"
 
@@ -42,6 +45,11 @@ class PropertyResult:
     note: str = ""
     counterexample_to_induction: list[Any] = field(default_factory=list)
     """States, perhaps unreachable, of which all but the last satisfy everything."""
+
+    @property
+    def temporal(self) -> bool:
+        """Whether it is about whole runs."""
+        return self.kind in TEMPORAL
 
 
 @dataclass
@@ -117,6 +125,8 @@ class CheckResult:
     """Of a proof: bounds that it does not exclude that a step leaves."""
     lemmas: list[str] = field(default_factory=list)
     """Of a proof: the lemmas that it uses."""
+    fairness: list[dict[str, Any]] = field(default_factory=list)
+    """What properties about whole runs assume: actions, how fair they are, and for each value of which parameters."""
     asked: set[str] = field(default_factory=set)
     """Properties that were asked for by name."""
 
@@ -125,17 +135,24 @@ class CheckResult:
         """Why the run ended, in words."""
         return self.stopped.text if self.stopped is not None else ""
 
+    @property
+    def about_safety(self) -> bool:
+        """Whether the command asks for no more than safety, of whatever is not named."""
+        return self.engine.startswith("prove")
+
     def ended(self, *reasons: StopReason) -> bool:
         """Whether the run ended for one of these reasons."""
         return self.stopped is not None and self.stopped.reason in reasons
 
     def conclude(self) -> None:
-        """Gives every property that is not violated its status, by how far the search came."""
+        """Gives every property that is not decided yet its status, by how far the search came."""
         for p in self.properties:
-            if p.status is PropertyStatus.VIOLATED:
+            if p.status is not PropertyStatus.UNKNOWN:
                 continue
-            if p.kind == "leads_to":
-                p.status, p.note = PropertyStatus.NOT_CHECKED, LIVENESS_NOTE
+            if p.temporal and (self.walks or self.ended(StopReason.COMPLETE)):
+                p.status, p.note = PropertyStatus.NOT_CHECKED, p.note or LIVENESS_NOTE
+            elif p.temporal:
+                p.note = p.note or "this takes every reachable state"
             elif not self.complete:
                 to_depth = self.ended(StopReason.DEPTH)
                 p.status = PropertyStatus.HOLDS_TO_DEPTH if to_depth else PropertyStatus.UNKNOWN
@@ -143,6 +160,21 @@ class CheckResult:
                 p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS
             else:
                 p.status = PropertyStatus.HOLDS
+
+    def decide_temporal(self, name: str, trace: Trace | None, concerned: bool, fairness: str) -> None:
+        """Gives a property about whole runs its status, every reachable state being known.
+
+        trace: of a fair run that violates it. concerned: whether some reachable state is what it is about. fairness:
+        what it assumes, in words.
+        """
+        p = next(p for p in self.properties if p.name == name)
+        p.note = f"assuming {fairness}"
+        if trace is not None:
+            p.status, p.trace, p.depth = PropertyStatus.VIOLATED, trace, len(trace)
+        elif not concerned:
+            p.status, p.note = PropertyStatus.VACUOUS, "no reachable state satisfies its premise"
+        else:
+            p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS if self.stats.clipped else PropertyStatus.HOLDS
 
     def exit(self) -> Exit:
         """The exit code: the most severe of what the run found."""
@@ -153,9 +185,11 @@ class CheckResult:
             codes.append(Exit.NOTHING)
         for p in self.properties:
             if p.status is PropertyStatus.VIOLATED:
-                codes.append(Exit.DEADLOCK if p.kind == "deadlock" else Exit.SAFETY)
+                codes.append(Exit.DEADLOCK if p.kind == "deadlock" else Exit.LIVENESS if p.temporal else Exit.SAFETY)
+            elif p.status is PropertyStatus.VACUOUS:
+                codes.append(Exit.VACUOUS)
             elif p.status is PropertyStatus.UNKNOWN or (
-                p.status is PropertyStatus.NOT_CHECKED and p.name in self.asked
+                p.status is PropertyStatus.NOT_CHECKED and (p.name in self.asked or not self.about_safety)
             ):
                 codes.append(Exit.INCONCLUSIVE)
         if self.complete:
@@ -197,6 +231,7 @@ class CheckResult:
             ],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
+            **({"fairness": self.fairness} if any(p.temporal for p in self.properties) else {}),
             **({"spark": self.spark} if self.spark else {}),
             **({"simulation": self.walks} if self.walks else {}),
             **({"lemmas": self.lemmas, "bounds_open": self.bounds_open} if self.engine.startswith("prove") else {}),

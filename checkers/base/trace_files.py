@@ -38,6 +38,7 @@ def trace_meta(verdict: CheckResult, found: PropertyResult | CoverResult) -> dic
         "engine": verdict.engine,
         "engine_version": ENGINE_VERSION,
         "repro": verdict.repro,
+        **({"fairness": found.trace.meta["fairness"]} if found.trace and "fairness" in found.trace.meta else {}),
     }
 
 

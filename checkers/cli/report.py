@@ -184,6 +184,7 @@ def _numbers(verdict: CheckResult, console: Console) -> None:
     seconds = s.seconds
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
+    compiled += f", fair loops in {seconds['liveness']:.2f} s" if "liveness" in seconds else ""
     workers = f" on {s.workers} {'cores' if verdict.spark else 'threads'}" if s.workers > 1 else ""
     memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
     console.print(

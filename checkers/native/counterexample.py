@@ -57,6 +57,10 @@ class Paths:
                 return self._trace(level, state, step)
         raise Disagreement(f"{claim.name}: plain Python and the kernel differ on the steps of {state}")
 
+    def to_state(self, level: int, state: Any) -> Trace:
+        """The shortest trace to a state of this level."""
+        return self._trace(level, state, None)
+
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
         target = np.array(self.kernel.layout.encode(state), np.uint64).view(np.int64)

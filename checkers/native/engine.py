@@ -16,14 +16,16 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, NO_MEMORY, Interrupted, depth_reached
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.native.compiled_kernel import compiled
+from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.tally import GENERATED
 from reassure.checkers.native.model.model_kernel import ModelKernel
+from reassure.checkers.native.liveness import Liveness, decide, needs_parameters
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
 from reassure.checkers.native.search import SIZES, Clock, RaisedAt, Search, SearchSizes
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import assumptions_of
 
 
 def check(
@@ -38,7 +40,8 @@ def check(
     began = time.monotonic()
     layout = state_layout(bound)
     progress.ready("compiling")
-    kernel = compiled(lowered, layout)
+    temporal = any(p.temporal and options.wants(p.name) for p in bound.properties)
+    kernel = compiled(lowered, layout, parameters=temporal and needs_parameters(assumptions_of(bound.model)))
     search = Search(kernel, max(1, options.workers), options.memory, sizes)
     search.warm_up()
     stats = verdict.stats
@@ -70,10 +73,37 @@ def check(
     count(verdict, start, kernel, search.tally, search.new_by_action)
     stats.distinct, stats.depth, stats.memory = search.distinct, len(search.level_rows), search.memory
     stats.seconds["search"] = clock.seconds
+    if temporal and verdict.complete:
+        began = time.monotonic()
+        _decide_temporal(bound, lowered, kernel, search, clock, verdict, progress)
+        stats.seconds["liveness"] = time.monotonic() - began
     began = time.monotonic()
     conclude(bound, kernel.model, search.hits, Paths.of(bound, kernel, search), verdict, options)
     stats.seconds["report"] = time.monotonic() - began
     return verdict
+
+
+def _decide_temporal(
+    bound: BoundModel,
+    lowered: LoweredModel,
+    kernel: CompiledKernel,
+    search: Search,
+    clock: Clock,
+    verdict: CheckResult,
+    progress: Progress,
+) -> None:
+    """Decides the properties about whole runs; what is not reached before the run ends early stays unknown."""
+    try:
+        liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
+        decide(liveness, Paths.of(bound, kernel, search), verdict, progress)
+    except KeyboardInterrupt:
+        verdict.stopped = BY_USER
+    except RaisedAt as raised:
+        explain(bound, kernel.model.layout.decode(raised.row.view(np.uint64)))
+    except Interrupted as end:
+        verdict.stopped = end.stop
+    except MemoryError:
+        verdict.stopped = NO_MEMORY
 
 
 def explore(

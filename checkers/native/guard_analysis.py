@@ -93,7 +93,7 @@ class Guards:
         self.guards = switched.guards
         self.sure = {(c.file, c.line, c.column, c.part) for c in _checks(lowered) if makes_sure(c.condition)}
         self.starts = self.starts_of(bound)
-        self.claims = {p.name for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)}
+        self.claims = {p.name for p in bound.properties if not p.temporal and options.wants(p.name)}
         if bound.model.deadlock and options.wants("deadlock"):
             self.claims.add("deadlock")
         self.began = time.monotonic()

@@ -48,7 +48,7 @@ class Start:
 def open_findings(bound: BoundModel, options: SearchOptions, verdict: CheckResult) -> set[str]:
     """Lists what is asked for, undecided; the names of the claims that can fall."""
     open_results(bound, options, verdict)
-    return {p.name for p in verdict.properties if p.kind != "leads_to"}
+    return {p.name for p in verdict.properties if not p.temporal}
 
 
 def count(verdict: CheckResult, start: Start, kernel: CompiledKernel, total: Rows, new: Sequence[int]) -> None:
@@ -90,7 +90,7 @@ def conclude(
 def explain(bound: BoundModel, options: SearchOptions, state: Any) -> None:
     """Re-executes a state in plain Python, which raises with an explanation."""
     steps = list(bound.steps(state))
-    claims = [p for p in [*bound.properties, *bound.covers] if p.kind != "leads_to" and options.wants(p.name)]
+    claims = [p for p in [*bound.properties, *bound.covers] if not p.temporal and options.wants(p.name)]
     for p in claims:
         if not p.over_steps:
             bound.holds(p, state)

@@ -18,7 +18,11 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
 from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, Interrupted, budget_ended, depth_reached
 from reassure.checkers.encoding.state_layout import Layout, state_layout
+from reassure.checkers.reference.liveness import region_of, violating_run
+from reassure.checkers.traces.fairness import as_data, in_words
+from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
+from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 SAMPLE = 61
@@ -89,7 +93,7 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
     # The tag bits are the native search's own; the canonical order must be that of its words.
     stats, layout = verdict.stats, state_layout(bound)
     stats.bytes_per_state = layout.bytes_per_state
-    claims = [p for p in bound.properties if p.kind != "leads_to" and options.wants(p.name)]
+    claims = [p for p in bound.properties if not p.temporal and options.wants(p.name)]
     covers = [p for p in bound.covers if options.wants(p.name)]
     open_results(bound, options, verdict)
     verdict.actions = {a.name: ActionStatistics() for a in bound.model.actions}
@@ -164,6 +168,7 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
         else:
             verdict.complete = True
             verdict.stopped = ALL_VISITED
+            decide_liveness(verdict, search, began, options, progress)
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except Interrupted as end:
@@ -172,6 +177,32 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
     stats.seconds["search"] = time.monotonic() - began
     conclude(verdict, search, options)
     return verdict
+
+
+def decide_liveness(
+    verdict: CheckResult, search: Search, began: float, options: SearchOptions, progress: Progress
+) -> None:
+    """Decides the properties about whole runs, every reachable state being known."""
+    bound = search.bound
+    assumptions = assumptions_of(bound.model)
+    claims = {p.name: p for p in bound.properties if p.temporal}
+    verdict.fairness = as_data(assumptions)
+
+    def beat() -> None:
+        if options.budget is not None and time.monotonic() - began > options.budget:
+            raise budget_ended(options.budget)
+
+    for finding in (p for p in verdict.properties if p.temporal):
+        claim = claims[finding.name]
+        progress.proof(f"fair loops: {claim.name}")
+        region = region_of(bound, claim, search.levels, assumptions, search.layout.encode, beat)
+        lasso = violating_run(region)
+        trace = None
+        if lasso is not None:
+            first = Violation(lasso.states[0], (), lasso.level)
+            trace = with_loop(bound, claim, search.trace(first), lasso.states, lasso.loop, assumptions)
+        concerned = claim.kind != "leads_to" or any(bound.holds(claim, s) for level in search.levels for s in level)
+        verdict.decide_temporal(claim.name, trace, concerned, in_words(assumptions))
 
 
 def conclude(verdict: CheckResult, search: Search, options: SearchOptions) -> None:

@@ -331,7 +331,7 @@ def _covers(prover: Prover, verdict: CheckResult, options: SearchOptions) -> Non
 
 
 def _open_result(p: Property) -> PropertyResult:
-    if p.kind == "leads_to":
+    if p.temporal:
         return PropertyResult(p.name, p.kind, PropertyStatus.NOT_CHECKED, note=LIVENESS_NOTE)
     return PropertyResult(p.name, p.kind, PropertyStatus.UNKNOWN)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.interpreter_hooks import traced_return
+from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
@@ -55,8 +56,10 @@ def shows(trace: Trace, bound: BoundModel) -> bool | None:
     if trace.meta.get("property_kind") == "deadlock":
         return next(bound.steps(last), None) is None and not bound.is_terminal(last)
     claim = claim_of(trace, bound)
-    if claim is None or claim.kind == "leads_to":
+    if claim is None:
         return None
+    if claim.temporal:
+        return violates(trace, bound, claim) if trace.loop is not None else None
     if not claim.over_steps:
         return bound.holds(claim, last) == (claim.kind == "cover")
     step = _last_step(trace, bound)
@@ -74,13 +77,17 @@ def _last_step(trace: Trace, bound: BoundModel) -> Step | None:
 
 
 def reasons(trace: Trace, bound: BoundModel) -> list[str]:
-    """The expression that the property returned false with, what in it is false, and the values it read."""
+    """Of a loop, what repeats and why that is fair; else the expression that the property returned false with, what in
+    it is false, and the values it read.
+    """
+    if trace.loop is not None:
+        return [repeats(trace), *why_fair(trace, bound)]
     if not shows(trace, bound):
         return []  # a trace of another model, or of this one before it was changed
     if trace.meta.get("property_kind") == "deadlock":
         return ["nothing is enabled here, and the model does not say that a run may end here"]
     claim = claim_of(trace, bound)
-    if claim is None or claim.kind == "cover":
+    if claim is None or claim.temporal or claim.kind == "cover":
         return []
     step = _last_step(trace, bound)
     if claim.over_steps and step is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
+from reassure.checkers.traces.fairness import as_data, violates
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
+from reassure.spec.semantics.liveness import Assumptions
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 
@@ -50,3 +53,28 @@ def told(bound: BoundModel, states: list[Any], steps: list[Step]) -> Trace:
     trace = Trace(states, made)
     replay(trace, bound)
     return trace
+
+
+def with_loop(
+    bound: BoundModel, claim: Property, begin: Trace, states: Sequence[Any], loop: int, assumptions: Assumptions
+) -> Trace:
+    """A trace that goes on through `states`, the first of which is its last state, and round from `states[loop]` on.
+
+    Replayed, and checked in plain Python to be fair and to violate `claim`; raises `Disagreement` otherwise.
+    """
+    rest, start = list(states), len(begin.states) - 1
+    steps = [_step_between(bound, before, after) for before, after in itertools.pairwise(rest)]
+    back = None if loop == len(rest) - 1 else _step_between(bound, rest[-1], rest[loop])
+    trace = Trace([*begin.states, *rest[1:]], [*begin.steps, *steps], {}, start + loop, back)
+    replay(trace, bound)
+    trace.meta["fairness"] = as_data(assumptions)
+    if not violates(trace, bound, claim):
+        raise Disagreement(f"{claim.name}: the engine's loop is none that violates it in plain Python: {rest[loop:]}")
+    return trace
+
+
+def _step_between(bound: BoundModel, before: Any, after: Any) -> TraceStep:
+    step = next((s for s in bound.steps(before) if s.after == after), None)
+    if step is None:
+        raise Disagreement(f"plain Python has no step from {before} to {after}")
+    return TraceStep(step.action.name, step.params, step.action.who)

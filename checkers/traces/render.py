@@ -58,6 +58,8 @@ def heading(trace: Trace) -> str:
         what = f"{name} is reached after {steps}"
     if meta.get("property_kind") == "deadlock":
         what = f"nothing is enabled after {steps}"
+    if name and trace.loop is not None:
+        what = f"{name} is violated by a run that never ends"
     return f"{meta.get('model', '')}: {what}"
 
 
@@ -65,6 +67,14 @@ def ending(trace: Trace, bound: BoundModel) -> list[str]:
     """Why it matters: the docstring of the property."""
     claim = claim_of(trace, bound)
     return claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
+
+
+def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
+    """Each step with the states before and after it; of a loop, the step back to its start comes last."""
+    found = list(zip(trace.steps[1:], trace.states, trace.states[1:], strict=False))
+    if trace.closing is not None and trace.loop is not None:
+        found.append((trace.closing, trace.states[-1], trace.states[trace.loop]))
+    return found
 
 
 def tell(trace: Trace, bound: BoundModel, console: Console) -> None:
@@ -75,13 +85,12 @@ def tell(trace: Trace, bound: BoundModel, console: Console) -> None:
     console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"), soft_wrap=True)
     for name, value in flat(trace.states[0]).items():
         console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
-    for i in range(1, len(trace)):
-        step = trace.steps[i]
+    for i, (step, before, after) in enumerate(moves(trace), 1):
         did = Text(f"  {i}. ", style="cyan")
         did.append(f"{step.actor}: ", style="bold cyan")
         did.append(call(step), style="cyan")
         console.print(did, soft_wrap=True)
-        changed = changes(trace.states[i - 1], trace.states[i])
+        changed = changes(before, after)
         for name, old, new in changed:
             row = Text(f"       {name}: ")
             row.append(old, style="red")
@@ -115,10 +124,9 @@ def markdown(trace: Trace, bound: BoundModel) -> str:
         lines += [f"Configuration: {config}.", ""]
     lines += [f"0. `{call(trace.steps[0])}`", ""]
     lines += [f"   {name} = {plain(value)}  " for name, value in flat(trace.states[0]).items()]
-    for i in range(1, len(trace)):
-        step = trace.steps[i]
+    for i, (step, before, after) in enumerate(moves(trace), 1):
         lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
-        rows = changes(trace.states[i - 1], trace.states[i])
+        rows = changes(before, after)
         lines += [f"   {name}: {old} → **{new}**  " for name, old, new in rows] or ["   nothing changes"]
     because = reasons(trace, bound)
     if because:
@@ -130,16 +138,17 @@ def markdown(trace: Trace, bound: BoundModel) -> str:
 
 def mermaid(trace: Trace) -> str:
     """The story as a Mermaid sequence diagram: one lane an actor, the state beside it."""
-    actors = list(dict.fromkeys(s.actor for s in trace.steps[1:]))
+    actors = list(dict.fromkeys(s.actor for s, _, _ in moves(trace)))
     lines = ["sequenceDiagram"]
     lines += [f"  participant {_lane(a)} as {a or 'nobody'}" for a in actors]
     lines.append("  participant state")
-    for i in range(1, len(trace)):
-        step = trace.steps[i]
+    for i, (step, before, after) in enumerate(moves(trace), 1):
+        if trace.closing is not None and trace.loop == i - 1:
+            lines.append("  loop for ever")
         lines.append(f"  {_lane(step.actor)}->>state: {call(step).replace(';', ',')}")
-        changed = changes(trace.states[i - 1], trace.states[i])
-        note = "<br/>".join(f"{n}: {o} to {v}" for n, o, v in changed) or "nothing changes"
+        note = "<br/>".join(f"{n}: {o} to {v}" for n, o, v in changes(before, after)) or "nothing changes"
         lines.append(f"  Note right of state: {note.replace(';', ',')}")
+    lines += ["  end"] if trace.closing is not None else []
     return "\n".join(lines) + "\n"
 
 

@@ -492,9 +492,8 @@ class Elaborator(Statements):
         if unless is not None:
             self.path = self.g.not_(unless)
         condition = self._over_state(function)
-        checks = tuple(self.checks)
         goal = self._over_state(claim.goal) if claim is not None and claim.goal is not None else None
-        return Formula(name, claim, condition, checks, goal)
+        return Formula(name, claim, condition, tuple(self.checks), goal)
 
     def _over_state(self, function: Any) -> Node:
         assert isinstance(function, FunctionType)

@@ -52,7 +52,8 @@ class Action:
     """A named, parameterised, guarded step. Two actions are equal when their names are.
 
     who: the actor, for stories. members: for some parameters, a function of the state that gives the
-    set the parameter is drawn from. fair: None, "weak" or "strong" (for leads-to). tags: what kinds of
+    set the parameter is drawn from. fair: None, "weak" or "strong", assumed by properties about whole
+    runs. fair_each: parameters for each value of which that is assumed separately. tags: what kinds of
     step it is, for properties that several protocols share. weight: for random walks.
     """
 
@@ -63,6 +64,7 @@ class Action:
     fair: str | None = field(default=None, compare=False)
     tags: frozenset[str] = field(default=frozenset(), compare=False)
     weight: int = field(default=1, compare=False)
+    fair_each: tuple[str, ...] = field(default=(), compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -71,9 +73,13 @@ class Action:
         return hash(self.name)
 
 
+TEMPORAL = ("leads_to", "recurrence", "persistence")
+"""Kinds of properties about whole runs, which may never end; they assume the fairness of actions."""
+
+
 @dataclass(frozen=True)
 class Property:
-    """A claim. kind: "invariant", "step", "leads_to", or "cover" (a goal something must reach).
+    """A claim. kind: "invariant", "step", "cover" (a goal something must reach), or one of `TEMPORAL`.
 
     on: the actions a step property or cover is about (empty: every action, or a state).
     when: the configurations it applies to; elsewhere it is listed as not applicable.
@@ -94,6 +100,11 @@ class Property:
     @property
     def doc(self) -> str:
         return inspect.getdoc(self.function) or ""
+
+    @property
+    def temporal(self) -> bool:
+        """Whether it is about whole runs, rather than about a state or a step."""
+        return self.kind in TEMPORAL
 
     @property
     def over_steps(self) -> bool:
@@ -121,6 +132,7 @@ def action(
     *,
     who: str,
     fair: str | None = None,
+    fair_each: Iterable[str] = (),
     tags: Iterable[str] = (),
     weight: int = 1,
     **drawn_from: Callable[..., Iterable[Any]],
@@ -130,19 +142,28 @@ def action(
     The function takes the state, optionally the configuration (a parameter annotated with its class),
     and parameters. Each parameter ranges over all values of its annotation, or, if named in
     `drawn_from`, over the members of that set in the state. It returns the next state.
+
+    With `fair_each=("broker",)` the action is fair for each broker: every one gets its turn, not only some.
     Raises `LanguageError` for an unknown fairness or parameter name.
     """
     if fair not in (None, "weak", "strong"):
         raise LanguageError(f'fair is None, "weak" or "strong", not {fair!r}')
     if weight < 1:
         raise LanguageError(f"weight is at least 1, not {weight}")
-    words = _words(tags)
+    if isinstance(fair_each, str):
+        raise LanguageError(f"fair_each is a list of parameters: fair_each=[{fair_each!r}]")
+    words, each = _words(tags), tuple(dict.fromkeys(fair_each))
 
     def declare(function: F) -> Action:
-        unknown = set(drawn_from) - set(inspect.signature(function).parameters)
+        unknown = ({*drawn_from, *each}) - set(list(inspect.signature(function).parameters)[1:])
         if unknown:
             raise LanguageError(f"{function.__name__} has no parameter {', '.join(sorted(unknown))}")
-        return _noted(Action(function.__name__, function, who, MappingProxyType(dict(drawn_from)), fair, words, weight))
+        if each and fair is None:
+            raise LanguageError(
+                f'{function.__name__} has fair_each but is not fair: write fair="weak" or fair="strong"'
+            )
+        drawn = MappingProxyType(dict(drawn_from))
+        return _noted(Action(function.__name__, function, who, drawn, fair, words, weight, each))
 
     return declare
 
@@ -214,12 +235,33 @@ def cover(
 
 
 def leads_to(goal: F, *, when: Callable[[Any], bool] | None = None) -> Callable[[F], Property]:
-    """Declare that every state satisfying the decorated function is followed by one satisfying `goal`."""
+    """Declare that in every fair run a state satisfying the function is followed by one satisfying `goal`.
+
+    The same state will do. `spec/README.md` says which runs are fair.
+    """
 
     def declare(function: F) -> Property:
         return _noted(Property(function.__name__, "leads_to", function, when=when, goal=goal))
 
     return declare
+
+
+@overload
+def infinitely_often(function: F) -> Property: ...
+@overload
+def infinitely_often(*, when: Callable[[Any], bool] | None = None) -> Callable[[F], Property]: ...
+def infinitely_often(function: F | None = None, *, when: Callable[[Any], bool] | None = None) -> Any:
+    """Declare that every fair run comes back to states that satisfy the function, again and again (recurrence)."""
+    return _declare(function, "recurrence", when=when)
+
+
+@overload
+def eventually_always(function: F) -> Property: ...
+@overload
+def eventually_always(*, when: Callable[[Any], bool] | None = None) -> Callable[[F], Property]: ...
+def eventually_always(function: F | None = None, *, when: Callable[[Any], bool] | None = None) -> Any:
+    """Declare that in every fair run all states from some point on satisfy the function (persistence)."""
+    return _declare(function, "persistence", when=when)
 
 
 def _declare(
@@ -439,6 +481,8 @@ __all__ = [
     "Terminal",
     "action",
     "cover",
+    "eventually_always",
+    "infinitely_often",
     "initial",
     "invariant",
     "leads_to",

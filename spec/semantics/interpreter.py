@@ -79,6 +79,10 @@ class BoundModel:
         self.covers = [p for p in applicable if p.kind == "cover"]
         self._claims = {p.name: _Claim(self, p) for p in applicable}
         self._terminals = [self._state_function(t.function) for t in model.terminals]
+        for action, callee in self._actions:
+            for name in action.fair_each:
+                if name not in {free for free, _ in callee.free}:
+                    raise LanguageError(f"{action.name}: fair_each is about parameters; {name} is the configuration")
 
     def _applies(self, claim: Property) -> bool:
         """Whether a claim is about this configuration, and a step property about some action of the model."""
@@ -268,8 +272,7 @@ class BoundModel:
 
     def goal_holds(self, claim: Property, state: Any) -> bool:
         """Truth of the goal of a leads-to property."""
-        assert claim.goal is not None
-        return _truth(claim.name, self._state_function(claim.goal), state)
+        return _truth(claim.name, self._claims[claim.name].goal, state)
 
     def is_terminal(self, state: Any) -> bool:
         """Whether the model says that a run may end here."""
@@ -284,6 +287,7 @@ class _Claim:
         self.bound = bound
         if not claim.over_steps:
             self.state_function = bound._state_function(claim.function)
+            self.goal = bound._state_function(claim.goal) if claim.goal is not None else self.state_function
             return
         self.function = claim.function
         hints = hints_of(claim.function)

@@ -58,6 +58,10 @@ class Trace:
     states: list[Any]
     steps: list[TraceStep]
     meta: dict[str, Any] = field(default_factory=dict)
+    loop: int | None = None
+    """Of a run that never ends: the state that comes after the last one, so that all from it on repeat for ever."""
+    closing: TraceStep | None = None
+    """The step from the last state to that one; None where the last state itself stays for ever."""
 
     def __len__(self) -> int:
         return len(self.states)
@@ -163,7 +167,14 @@ def to_itf(trace: Trace, bound: BoundModel) -> str:
         }
         states.append({"#meta": meta, **encode(state, bound.type)})
     meta = {"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html", **trace.meta}
-    return json.dumps({"#meta": meta, "vars": variables, "states": states}, indent=1) + "\n"
+    whole: dict[str, Any] = {"#meta": meta, "vars": variables, "states": states}
+    if trace.loop is not None:
+        whole["loop"] = trace.loop
+    if trace.closing is not None:
+        kinds = dict(bound.parameters(trace.closing.action))
+        params = {k: encode(v, kinds[k]) for k, v in trace.closing.params.items()}
+        meta["closing"] = {"action": trace.closing.action, "params": params, "actor": trace.closing.actor}
+    return json.dumps(whole, indent=1) + "\n"
 
 
 def read_itf(path: Path) -> dict[str, Any]:
@@ -180,10 +191,12 @@ def read_itf(path: Path) -> dict[str, Any]:
         raise TraceError(f"{path} is no ITF trace: it needs `vars` and `states`")
     if not data["states"]:
         raise TraceError(f"{path} has no states")
-    if data.get("loop") is not None:
-        raise TraceError(f"{path} is a lasso (`loop`): only what is finite is executed")
+    loop = data.get("loop")
+    if loop is not None and (type(loop) is not int or not 0 <= loop < len(data["states"])):
+        raise TraceError(f"{path}: `loop` is the number of a state, not {json.dumps(loop)[:40]}")
     meta = data.setdefault("#meta", {})
-    wanted = dict.fromkeys(("model", "model_file", "property", "property_kind"), str) | {"config": dict}
+    wanted = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
+    wanted |= {"config": dict, "fairness": list}
     if not isinstance(meta, dict):
         raise TraceError(f"{path}: `#meta` is no object")
     for key, kind in wanted.items():
@@ -194,7 +207,6 @@ def read_itf(path: Path) -> dict[str, Any]:
 
 def from_itf(data: dict[str, Any], bound: BoundModel) -> Trace:
     """The trace of ITF data for a model; `TraceError` where it is not of the model's types."""
-    actors = {a.name: a.who for a in bound.model.actions}
     states, steps = [], []
     for i, raw in enumerate(data["states"]):
         if not isinstance(raw, dict) or not isinstance(raw.get("#meta", {}), dict):
@@ -211,20 +223,50 @@ def from_itf(data: dict[str, Any], bound: BoundModel) -> Trace:
             continue
         if name is None:
             raise TraceError(f"state {i} does not say which action led to it (`#meta`.`action`)")
-        try:
-            kinds = dict(bound.parameters(name))
-            given = meta.get("params", {})
-            if not isinstance(given, dict) or set(given) != set(kinds):
-                raise TraceError(f"it takes ({', '.join(kinds)}), not {json.dumps(given)[:80]}")
-            params = {k: decode(given[k], t) for k, t in kinds.items()}
-        except (TraceError, ModelError) as error:
-            raise TraceError(f"state {i}, action {name}: {error}") from None
-        steps.append(TraceStep(name, params, actors.get(name, "")))
-    return Trace(states, steps, dict(data.get("#meta", {})))
+        steps.append(_step(f"state {i}", name, meta, bound))
+    meta = dict(data.get("#meta", {}))
+    closing, loop = meta.pop("closing", None), data.get("loop")
+    if closing is None and loop not in (None, len(states) - 1):
+        raise TraceError(f"it does not say which action leads back to state {loop} (`#meta`.`closing`)")
+    if closing is not None and not (isinstance(closing, dict) and isinstance(closing.get("action"), str)):
+        raise TraceError(f"`#meta`.`closing` is {json.dumps(closing)[:40]}")
+    back = None if closing is None else _step("the closing step", closing["action"], closing, bound)
+    for assumed in meta.get("fairness", []):
+        names = {n for n, _ in bound.parameters(assumed["action"])} if _is_assumption(assumed, bound) else None
+        if names is None or not set(assumed["each"]) <= names:
+            raise TraceError(f"`#meta`.`fairness` has {json.dumps(assumed)[:80]}")
+    return Trace(states, steps, meta, loop, back)
+
+
+def _is_assumption(data: Any, bound: BoundModel) -> bool:
+    return (
+        isinstance(data, dict)
+        and data.get("action") in [a.name for a in bound.model.actions]
+        and data.get("strength") in ("weak", "strong")
+        and isinstance(data.get("each"), list)
+        and all(isinstance(name, str) for name in data["each"])
+    )
+
+
+def _step(where: str, name: Any, meta: dict[str, Any], bound: BoundModel) -> TraceStep:
+    """The step that a `#meta` tells of; `TraceError` if the model has no such action or parameters."""
+    try:
+        kinds = dict(bound.parameters(name))
+        given = meta.get("params", {})
+        if not isinstance(given, dict) or set(given) != set(kinds):
+            raise TraceError(f"it takes ({', '.join(kinds)}), not {json.dumps(given)[:80]}")
+        params = {k: decode(given[k], t) for k, t in kinds.items()}
+    except (TraceError, ModelError) as error:
+        raise TraceError(f"{where}, action {name}: {error}") from None
+    actors = {a.name: a.who for a in bound.model.actions}
+    return TraceStep(name, params, actors.get(name, ""))
 
 
 def replay(trace: Trace, bound: BoundModel) -> None:
-    """Executes the trace in plain Python; `ReplayRefused` names the step and the guard that refuses it."""
+    """Executes the trace in plain Python, round its loop if it has one.
+
+    `ReplayRefused` names the step and the guard that refuses it. Whether a loop is fair is not asked here.
+    """
     first = trace.steps[0]
     starts = [(d.name, p) for d, p, s in bound.initial_states() if s == trace.states[0]]
     if not starts:
@@ -232,18 +274,29 @@ def replay(trace: Trace, bound: BoundModel) -> None:
     if (first.action, first.params) not in starts:
         raise ReplayRefused(0, first.action, f"with {first.params} the model starts in another state")
     for i in range(1, len(trace.states)):
-        step = trace.steps[i]
-        try:
-            after = bound.take(trace.states[i - 1], step.action, step.params)
-        except GuardRefused as refused:
-            raise ReplayRefused(i, step.action, f"not enabled: {guard_of(refused)}") from None
-        except ModelError as error:
-            raise ReplayRefused(i, step.action, str(error)) from None
-        if isinstance(after, Clipped):
-            raise ReplayRefused(i, step.action, f"leaves the bound of {after.path}: {after.message}")
-        if after != trace.states[i]:
-            changed = [n for n, _ in bound.type.fields if getattr(after, n) != getattr(trace.states[i], n)]
-            raise ReplayRefused(i, step.action, f"the model gives another state: {', '.join(changed)} differs")
+        _take(bound, i, trace.steps[i], trace.states[i - 1], trace.states[i])
+    last = len(trace.states) - 1
+    if trace.closing is not None:
+        if trace.loop is None:
+            raise ReplayRefused(last + 1, trace.closing.action, "it leads back, but the trace does not say where to")
+        _take(bound, last + 1, trace.closing, trace.states[last], trace.states[trace.loop])
+    elif trace.loop not in (None, last):
+        raise ReplayRefused(last + 1, "", f"nothing leads back to state {trace.loop}")
+
+
+def _take(bound: BoundModel, i: int, step: TraceStep, before: Any, wanted: Any) -> None:
+    """Takes step i from a state; `ReplayRefused` unless that gives the state wanted."""
+    try:
+        after = bound.take(before, step.action, step.params)
+    except GuardRefused as refused:
+        raise ReplayRefused(i, step.action, f"not enabled: {guard_of(refused)}") from None
+    except ModelError as error:
+        raise ReplayRefused(i, step.action, str(error)) from None
+    if isinstance(after, Clipped):
+        raise ReplayRefused(i, step.action, f"leaves the bound of {after.path}: {after.message}")
+    if after != wanted:
+        changed = [n for n, _ in bound.type.fields if getattr(after, n) != getattr(wanted, n)]
+        raise ReplayRefused(i, step.action, f"the model gives another state: {', '.join(changed)} differs")
 
 
 def guard_of(refused: GuardRefused) -> str:

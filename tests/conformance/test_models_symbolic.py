@@ -29,7 +29,7 @@ FLOOR = {"die_hard": 20, "kraft": 50, "kraft_kafka": 25, "intermediate_inclusive
 def claims_agree(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> None:
     for formula in machine.model.states:
         assert formula.claim is not None
-        if formula.claim.kind == "leads_to":
+        if formula.claim.temporal:
             continue
         try:
             want = bound.holds(formula.claim, state)

@@ -11,6 +11,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.files import read_trace
 from reassure.checkers.cli.parser import note
 from reassure.checkers.traces.explain import shows
+from reassure.checkers.traces.fairness import repeats, why_fair
 from reassure.spec.semantics.trace import ReplayRefused, replay
 
 
@@ -29,6 +30,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.TRACE, f"{bound.model.name} does not accept {args.trace}: {refused}") from None
     steps = len(trace) - 1
     console.print(f"{bound.model.name} accepts the trace: {steps} step{'s' * (steps != 1)}", markup=False)
+    if trace.loop is not None:
+        for line in [repeats(trace), *why_fair(trace, bound)]:
+            console.print(line, markup=False)
     name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
     if not name:
         return Exit.OK
@@ -44,6 +48,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         said = "is reached" if shown else "is not reached"
     else:
         said = "is violated" if shown else "holds"
-    console.print(f"{name} {said} at its end", markup=False)
+    where = "at its end" if trace.loop is None else "by this run" if shown else "in this run, or the run is not fair"
+    console.print(f"{name} {said} {where}", markup=False)
     # The file claims a violation (or a goal) that is not there: not what it was kept for.
     return Exit.OK if shown else Exit.EXPECTATION

@@ -179,7 +179,7 @@ def _check(
         "check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
     )
     values = NodeEmitter(f, layout, paths, helpers)
-    claims = [formula for formula in model.states if formula.claim is not None and formula.claim.kind != "leads_to"]
+    claims = [formula for formula in model.states if formula.claim is not None and not formula.claim.temporal]
     if len(claims) > STATE_CLAIMS:
         raise LanguageError(f"{len(claims)} invariants and covers of states: at most {STATE_CLAIMS} are possible")
     result, hits = "0", []

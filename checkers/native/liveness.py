@@ -1,0 +1,78 @@
+"""The native engine's answer to properties about whole runs, once every reachable state is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.native.compiled_kernel import CompiledKernel
+from reassure.checkers.native.counterexample import Paths
+from reassure.checkers.native.fair_loops import RegionSearch
+from reassure.checkers.native.kernel import Rows
+from reassure.checkers.native.region import EdgeLister, Region, region_of
+from reassure.checkers.native.temporal_claims import TemporalClaims
+from reassure.checkers.traces.fairness import as_data, in_words
+from reassure.checkers.traces.reconstruct import with_loop
+from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import Assumptions, assumptions_of
+from reassure.spec.semantics.trace import Trace
+
+
+def needs_parameters(assumptions: Assumptions) -> bool:
+    """Whether a kernel has to give the parameters of steps, as some action is fair for each value of them."""
+    return any(a.each for a in assumptions.values())
+
+
+class Liveness:
+    """Decides properties about whole runs on the states of one finished search."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        kernel: CompiledKernel,
+        level_rows: list[list[Rows]],
+        allow: Callable[[int], None],
+        look: Callable[[], None],
+    ) -> None:
+        """level_rows: every reachable state. allow, look: as of `region_of`."""
+        self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
+        self.lowered, self.allow, self.look = lowered, allow, look
+        self.claims = TemporalClaims(lowered, kernel.model.layout)
+
+    def region(self, claim: Property, finest: Assumptions) -> tuple[Region, bool]:
+        """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`."""
+        lister = EdgeLister(self.bound, self.lowered, self.kernel, finest)
+        return region_of(
+            lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self.allow, self.look
+        )
+
+    def violating_run(self, claim: Property, region: Region, assumptions: Assumptions, paths: Paths) -> Trace | None:
+        """The canonical fair run that violates a property; None if it holds."""
+        if not region.count:
+            return None
+        search = RegionSearch(self.bound, region, assumptions)
+        found = search.lasso(search.fair_states(self.look))
+        if found is None:
+            return None
+        numbers, level, loop = found
+        states = [self.kernel.model.layout.decode(region.rows[n].view(np.uint64)) for n in numbers]
+        return with_loop(self.bound, claim, paths.to_state(level, states[0]), states, loop, assumptions)
+
+
+def decide(liveness: Liveness, paths: Paths, verdict: CheckResult, progress: Progress) -> None:
+    """Gives every property about whole runs that was asked for its status."""
+    bound = liveness.bound
+    assumptions = assumptions_of(bound.model)
+    claims = {p.name: p for p in bound.properties}
+    verdict.fairness = as_data(assumptions)
+    for finding in [p for p in verdict.properties if p.temporal]:
+        progress.proof(f"fair loops: {finding.name}")
+        region, concerned = liveness.region(claims[finding.name], assumptions)
+        trace = liveness.violating_run(claims[finding.name], region, assumptions, paths)
+        verdict.decide_temporal(finding.name, trace, concerned, in_words(assumptions))

@@ -1,0 +1,154 @@
+"""The oracle for properties about whole runs: plain Python and networkx, never optimised.
+
+A property is violated iff some fair run stays in the region that its pattern names (`spec.semantics.liveness`). A run
+that never ends goes round in a strongly connected part of that region, or stops in a state of it; so the graph of the
+region is made, its components are found, and what no fair loop goes through is removed, until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+from reassure.checkers.traces.lasso import fair_loop, shortest_stem
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.liveness import Assumptions, Constraint, constraint_of, in_order, pattern_of
+
+
+@dataclass
+class Region:
+    """The states that a violating run may stay in, numbered in canonical order, and the steps between them."""
+
+    states: list[Any]
+    starts: dict[int, list[int]]
+    """By level: where a violating run may begin to stay."""
+    returning: set[int]
+    """The states that it has to come back to."""
+    graph: Any = field(default_factory=nx.DiGraph)
+    """Steps that change something and stay; `taken`: numbers of the constraints that a step counts for."""
+    can: list[set[int]] = field(default_factory=list)
+    """By state: numbers of the constraints that are enabled."""
+    constraints: list[Constraint] = field(default_factory=list)
+
+    @property
+    def strong(self) -> list[bool]:
+        return [c.strong for c in self.constraints]
+
+    def successors(self, state: int) -> Sequence[int]:
+        return sorted(self.graph.successors(state))
+
+    def enabled(self, state: int) -> Collection[int]:
+        return self.can[state]
+
+    def taken(self, before: int, after: int) -> Collection[int]:
+        found: set[int] = self.graph.edges[before, after]["taken"]
+        return found
+
+
+def region_of(
+    bound: BoundModel,
+    claim: Property,
+    levels: Sequence[Sequence[Any]],
+    assumptions: Assumptions,
+    order: Callable[[Any], Any],
+    beat: Callable[[], None] = lambda: None,
+) -> Region:
+    """The region of a property.
+
+    levels: every reachable state, by breadth-first level. order: the canonical one. beat: called now and then; raises
+    to end the work.
+    """
+    pattern = pattern_of(bound, claim)
+    begins = {s: level for level, states in enumerate(levels, 1) for s in states if pattern.starts(s)}
+    inside, pending = set(begins), list(begins)
+    steps = {}
+    while pending:
+        beat()
+        state = pending.pop()
+        steps[state] = [step for step in bound.steps(state) if step.after != state]
+        for step in steps[state]:
+            after = step.after
+            if not isinstance(after, Clipped) and after not in inside and pattern.stays(after):
+                inside.add(after)
+                pending.append(after)
+    states = sorted(inside, key=order)
+    number = {s: n for n, s in enumerate(states)}
+    labels = {s: [constraint_of(step, assumptions) for step in steps[s]] for s in states}
+    constraints = in_order(bound, {c for found in labels.values() for c in found if c is not None})
+    place = {c: k for k, c in enumerate(constraints)}
+    starts: dict[int, list[int]] = {}
+    for s, level in begins.items():
+        starts.setdefault(level, []).append(number[s])
+    region = Region(states, starts, {number[s] for s in states if pattern.returns(s)}, constraints=constraints)
+    region.graph.add_nodes_from(range(len(states)))
+    for n, s in enumerate(states):
+        region.can.append({place[c] for c in labels[s] if c is not None})
+        for step, constraint in zip(steps[s], labels[s], strict=True):
+            if step.after in number:
+                edge = n, number[step.after]
+                if not region.graph.has_edge(*edge):
+                    region.graph.add_edge(*edge, taken=set())
+                if constraint is not None:
+                    region.graph.edges[edge]["taken"].add(place[constraint])
+    return region
+
+
+def resting(region: Region) -> set[int]:
+    """The states that a violating run may stop in: nothing that is fair can change anything there."""
+    return {n for n in region.returning if not region.can[n]}
+
+
+def fair_components(region: Region, among: Collection[int] | None = None) -> Iterator[set[int]]:
+    """The largest sets of states that a violating run can go round in for ever, through all of them.
+
+    As for Streett automata: where a strongly fair action is enabled somewhere in a component and taken nowhere in it, a
+    fair run can pass the states where it is enabled only a finite number of times; they are removed, and what is left
+    is looked at again. Where a weakly fair action is enabled everywhere and taken nowhere, no run goes round.
+    """
+    part = region.graph if among is None else region.graph.subgraph(among)
+    for component in list(nx.strongly_connected_components(part)):
+        inside = region.graph.subgraph(component)
+        if inside.number_of_edges() == 0 or not component & region.returning:
+            continue
+        taken = set().union(*(t for _, _, t in inside.edges(data="taken")))
+        ever = set().union(*(region.can[n] for n in component))
+        always = set.intersection(*(region.can[n] for n in component))
+        if any(not region.constraints[c].strong for c in always - taken):
+            continue
+        starved = {c for c in ever - taken if region.constraints[c].strong}
+        if not starved:
+            yield set(component)
+        else:
+            yield from fair_components(region, {n for n in component if not region.can[n] & starved})
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """A fair run that violates a property: its states from the one on that it stays from, and where it loops."""
+
+    states: list[Any]
+    level: int
+    """Of the first of them."""
+    loop: int
+    """The place, among them, of the state that follows the last one."""
+
+
+def violating_run(region: Region) -> Lasso | None:
+    """The shortest way into a fair loop, with a short loop; None if the property holds."""
+    rests, components = resting(region), list(fair_components(region))
+    fair = rests.union(*components)
+    if not fair:
+        return None
+    stem, level = shortest_stem(region, region.starts.keys(), region.starts.__getitem__, fair)
+    entry = stem[-1]
+    if entry in rests:
+        around = [entry]
+    else:
+        component = next(c for c in components if entry in c)
+        around = fair_loop(region, component, entry, region.strong, lambda n: n in region.returning)
+    path = [*stem[:-1], *around]
+    return Lasso([region.states[n] for n in path], level, len(stem) - 1)

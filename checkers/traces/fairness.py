@@ -1,0 +1,94 @@
+"""Why a loop violates a property about whole runs: what repeats, and why that is fair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reassure.checkers.traces.format_value import plain
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import (
+    Assumption,
+    Assumptions,
+    Constraint,
+    Fate,
+    assumptions_of,
+    fates,
+    violated_by,
+)
+from reassure.spec.semantics.trace import Trace
+
+
+def assumptions_in(trace: Trace, bound: BoundModel) -> Assumptions:
+    """The fairness under which a trace was found: what its file says, else what the model declares."""
+    given = trace.meta.get("fairness")
+    if not isinstance(given, list):
+        return assumptions_of(bound.model)
+    return {a["action"]: Assumption(a["action"], a["strength"], tuple(a["each"])) for a in given}
+
+
+def as_data(assumptions: Assumptions) -> list[dict[str, object]]:
+    """Assumptions as they stand in records and trace files."""
+    return [{"action": a.action, "strength": a.strength, "each": list(a.each)} for a in assumptions.values()]
+
+
+def in_words(assumptions: Mapping[str, Assumption]) -> str:
+    """Assumptions in one line."""
+    parts = []
+    for strength in ("weak", "strong"):
+        these = [a for a in assumptions.values() if a.strength == strength]
+        if these:
+            names = [a.action + (f" (each {', '.join(a.each)})" if a.each else "") for a in these]
+            parts.append(f"{strength} fairness of {', '.join(names)}")
+    return "; ".join(parts) or "no fairness"
+
+
+def loop_fates(trace: Trace, bound: BoundModel) -> list[Fate]:
+    """What becomes, in the loop of a trace, of each fairness constraint that matters there."""
+    assert trace.loop is not None
+    return fates(bound, trace.states[trace.loop :], assumptions_in(trace, bound))
+
+
+def violates(trace: Trace, bound: BoundModel, claim: Property) -> bool:
+    """Whether a trace that replays is a fair run that violates a property about whole runs."""
+    if trace.loop is None or not violated_by(bound, claim, trace.states, trace.loop):
+        return False
+    return all(fate.fair for fate in loop_fates(trace, bound))
+
+
+def repeats(trace: Trace) -> str:
+    """What goes on for ever at the end of a trace with a loop."""
+    assert trace.loop is not None
+    first, last = trace.loop + 1, len(trace)
+    if trace.closing is None:
+        return "from here on nothing happens any more"
+    if first == last:
+        return f"from here on step {first} repeats for ever"
+    return f"from here on steps {first} to {last} repeat for ever"
+
+
+def why_fair(trace: Trace, bound: BoundModel) -> list[str]:
+    """Why going round the loop of a trace is fair, by constraint; or to which constraints it is not."""
+    assert trace.loop is not None
+    found, names = loop_fates(trace, bound), assumptions_in(trace, bound)
+    lines = [f"{_named(f.constraint)}: {_fate(f, trace.loop)}" for f in found if f.ever_enabled]
+    idle = [name for name in names if not any(f.ever_enabled and f.constraint.assumption.action == name for f in found)]
+    if idle:
+        lines.append(f"not enabled from here on: {', '.join(idle)}")
+    fair = all(f.fair for f in found)
+    return ["this is fair:" if fair else "this is not fair:", *("  " + line for line in lines)]
+
+
+def _fate(fate: Fate, loop: int) -> str:
+    if fate.taken_after is not None:
+        return f"taken at step {loop + fate.taken_after + 1}"
+    if fate.fair and fate.disabled_in is not None:
+        place = loop + fate.disabled_in
+        return f"not enabled after step {place}" if place else "not enabled at the start"
+    return "never taken, though enabled " + ("again and again" if fate.disabled_in is not None else "all the time")
+
+
+def _named(constraint: Constraint) -> str:
+    assumed = constraint.assumption
+    values = ", ".join(f"{n}={plain(v)}" for n, v in zip(assumed.each, constraint.values, strict=True))
+    return f"{assumed.strength} fairness of {assumed.action}" + (f" ({values})" if values else "")

@@ -1,0 +1,216 @@
+"""Properties about whole runs, by every engine that decides them: graphs with known answers, drawn models."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.check import CheckRequest, run
+from tests.helpers.labelled_graph import Steps, among, graph_file, leads_to_text
+
+ENGINES = ("reference", "native")
+
+
+def checked(path: str, engine: str, **options: Any) -> CheckResult:
+    return run(CheckRequest(path, [], engine, SearchOptions(**options)), Progress(quiet=True))[0]
+
+
+def decided(
+    engine: str, folder: Path, actions: dict[str, Steps], properties: str, top: int = 6
+) -> tuple[PropertyResult, CheckResult]:
+    """What an engine says of the one property of a graph."""
+    result = checked(graph_file(folder, actions, properties, top), engine)
+    return result.properties[0], result
+
+
+def verdict(
+    engine: str, folder: Path, actions: dict[str, Steps], premise: list[int], goal: list[int], top: int = 6
+) -> str:
+    """The status of a leads-to, or of a violation the states, those that repeat in brackets."""
+    return told(decided(engine, folder, actions, leads_to_text(premise, goal), top)[0])
+
+
+def told(found: PropertyResult) -> str:
+    """The same of a result."""
+    if found.trace is None:
+        return str(found.status)
+    at = [str(s.at) for s in found.trace.states]
+    assert found.trace.loop is not None
+    return " ".join([*at[: found.trace.loop], "(", *at[found.trace.loop :], ")"])
+
+
+CIRCLE = ((0, 1), (1, 0))
+LINE = ((0, 1), (1, 2))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("actions", "premise", "goal", "expected"),
+    [
+        # Nothing need happen.
+        ({"go": Steps(LINE)}, [0], [2], "( 0 )"),
+        ({"go": Steps(LINE)}, [1], [2], "0 ( 1 )"),
+        ({"go": Steps(LINE, "weak")}, [0], [2], "holds"),
+        ({"go": Steps(LINE, "strong")}, [0], [2], "holds"),
+        # A goal that is there already.
+        ({"go": Steps(LINE)}, [2], [2], "holds"),
+        # A premise that no state satisfies.
+        ({"go": Steps(LINE, "weak")}, [5], [2], "vacuous"),
+        # A dead end is where a run stops, fair or not.
+        ({"go": Steps(((0, 1),), "weak")}, [0], [2], "0 ( 1 )"),
+        # Round and round, while the way out is open now and then: weak fairness does not help, strong does.
+        ({"turn": Steps(CIRCLE, "weak"), "leave": Steps(((1, 2),), "weak")}, [0], [2], "( 0 1 )"),
+        ({"turn": Steps(CIRCLE, "weak"), "leave": Steps(((1, 2),), "strong")}, [0], [2], "holds"),
+        # The way out is open all the time.
+        ({"turn": Steps(CIRCLE), "leave": Steps(((0, 2), (1, 2)), "weak")}, [0], [2], "holds"),
+        ({"turn": Steps(CIRCLE), "leave": Steps(((0, 2), (1, 2)))}, [0], [2], "( 0 )"),
+        # Each step out is open now and then, but one of them always: fair together, not one by one.
+        ({"turn": Steps(CIRCLE), "leave": Steps(((0, 2), (1, 3)), "weak")}, [0], [2, 3], "holds"),
+        ({"turn": Steps(CIRCLE), "leave": Steps(((0, 2), (1, 3)), "weak", each=True)}, [0], [2, 3], "( 0 1 )"),
+        ({"turn": Steps(CIRCLE), "leave": Steps(((0, 2), (1, 3)), "strong", each=True)}, [0], [2, 3], "holds"),
+        # Taken again and again, but always the other one: fair for some, not for each.
+        ({"go": Steps(((0, 1), (1, 0), (0, 2)), "weak")}, [0], [2], "( 0 1 )"),
+        ({"go": Steps(((0, 1), (1, 0), (0, 2)), "strong")}, [0], [2], "( 0 1 )"),
+        ({"go": Steps(((0, 1), (1, 0), (0, 2)), "weak", each=True)}, [0], [2], "( 0 1 )"),
+        ({"go": Steps(((0, 1), (1, 0), (0, 2)), "strong", each=True)}, [0], [2], "holds"),
+        # A step that changes nothing is no step.
+        ({"stay": Steps(((0, 0),), "weak")}, [0], [1], "( 0 )"),
+        ({"stay": Steps(((0, 0), (1, 1)), "strong"), "go": Steps(LINE, "weak")}, [0], [2], "holds"),
+        # Another action that leads to the same state counts as well.
+        ({"turn": Steps(CIRCLE), "same": Steps(((0, 1),), "strong"), "go": Steps(((1, 2),))}, [0], [2], "( 0 1 )"),
+        # The loop goes round twice: two strongly fair steps that do not fit into one round.
+        (
+            {
+                "right": Steps(((0, 1), (1, 0)), "strong"),
+                "left": Steps(((0, 2), (2, 0)), "strong"),
+                "out": Steps(((0, 3),), None),
+            },
+            [0],
+            [3],
+            "( 0 2 0 1 )",
+        ),
+        # A shorter stem goes before a shorter loop.
+        ({"go": Steps(((0, 1), (1, 2), (2, 0), (2, 3)), "weak"), "end": Steps(((3, 4),))}, [0], [6], "( 0 1 2 )"),
+    ],
+)  # fmt: skip
+def test_known_graphs(
+    engine: str, actions: dict[str, Steps], premise: list[int], goal: list[int], expected: str, tmp_path: Path
+) -> None:
+    assert verdict(engine, tmp_path, actions, premise, goal) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_strong_fairness_is_taken_apart_again_and_again(engine: str, tmp_path: Path) -> None:
+    """Without the states that `a` leaves, the rest falls apart; in what is left `b` is starved; nothing remains."""
+    actions = {
+        "round": Steps(((0, 1), (1, 2), (2, 3), (3, 0), (2, 1))),
+        "a": Steps(((3, 5),), "strong"),
+        "b": Steps(((1, 5), (0, 5)), "strong"),
+        "on": Steps(((0, 1), (1, 2), (2, 3), (3, 0)), "weak"),
+    }
+    assert verdict(engine, tmp_path, actions, [0], [5]) == "holds"
+    fair_b = {**actions, "b": Steps(((0, 5),), "strong")}
+    assert verdict(engine, tmp_path, fair_b, [0], [5]) == "0 ( 1 2 )"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("declared", "holding", "expected"),
+    [
+        ("infinitely_often", [0], "holds"),
+        ("infinitely_often", [2], "violated"),
+        ("infinitely_often", [0, 1], "holds"),
+        ("eventually_always", [0, 1], "holds"),
+        ("eventually_always", [0], "violated"),
+        ("eventually_always", [0, 1, 2], "holds"),
+    ],
+)
+def test_recurrence_and_persistence(
+    engine: str, declared: str, holding: list[int], expected: str, tmp_path: Path
+) -> None:
+    """The run goes to and fro between 0 and 1."""
+    actions = {"turn": Steps(CIRCLE, "weak")}
+    text = f"@{declared}\ndef holding(s: State) -> bool:\n    return {' or '.join(f's.at == {n}' for n in holding)}\n"
+    found, _ = decided(engine, tmp_path, actions, text)
+    assert found.status == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_persistent_loop_returns_to_a_violation(engine: str, tmp_path: Path) -> None:
+    """0 <-> 1 <-> 2, and only 2 is bad: the loop has to go there though a shorter one does not."""
+    actions = {"go": Steps(((0, 1), (1, 0), (1, 2), (2, 1)), "weak")}
+    found, result = decided(
+        engine, tmp_path, actions, "@eventually_always\ndef low(s: State) -> bool:\n    return s.at != 2\n"
+    )
+    assert found.trace is not None
+    assert found.trace.loop == 0
+    assert [s.at for s in found.trace.states] == [0, 1, 2, 1]
+    assert result.exit() is Exit.LIVENESS
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_out_of_a_bound(engine: str, tmp_path: Path) -> None:
+    """It is enabled, so that a bound holds nothing back; and what holds, holds within bounds."""
+    out = {"turn": Steps(CIRCLE), "go": Steps(((0, 3), (1, 3)), "weak")}
+    found, result = decided(engine, tmp_path, out, leads_to_text([0], [2]), top=2)
+    assert found.status is PropertyStatus.HOLDS_WITHIN_BOUNDS
+    assert result.exit() is Exit.INCONCLUSIVE
+    assert verdict(engine, tmp_path, {**out, "go": Steps(((0, 3), (1, 3)))}, [0], [2], top=2) == "( 0 )"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exit_codes_and_fairness_beside_the_verdict(engine: str, tmp_path: Path) -> None:
+    actions = {"turn": Steps(CIRCLE, "weak"), "leave": Steps(((1, 2),), "strong", each=True)}
+    found, result = decided(engine, tmp_path, actions, leads_to_text([0], [2]))
+    assert (found.status, result.exit()) == ("holds", Exit.OK)
+    assert found.note == "assuming weak fairness of turn; strong fairness of leave (each to)"
+    assert result.record({})["fairness"] == [
+        {"action": "turn", "strength": "weak", "each": []},
+        {"action": "leave", "strength": "strong", "each": ["to"]},
+    ]
+    path = graph_file(tmp_path, actions, leads_to_text([0], [2]))
+    short = checked(path, engine, depth=1)
+    assert (short.properties[0].status, short.exit()) == ("unknown", Exit.INCONCLUSIVE)
+    vacuous, result = decided(engine, tmp_path, actions, leads_to_text([5], [2]))
+    assert (vacuous.status, result.exit()) == ("vacuous", Exit.VACUOUS)
+
+
+NUMBERS = st.integers(0, 4)
+DRAWN_STEPS = st.builds(
+    Steps,
+    st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6, unique=True).map(tuple),
+    st.sampled_from([None, "weak", "strong"]),
+).flatmap(lambda s: st.just(s) if s.fair is None else st.booleans().map(lambda each: Steps(s.steps, s.fair, each)))
+DECLARED = st.sampled_from(["infinitely_often", "eventually_always"])
+
+
+@st.composite
+def properties(draw: st.DrawFn) -> str:
+    """One property of each kind about drawn sets of states."""
+    sets = st.sets(NUMBERS, max_size=4).map(sorted)
+    texts = [leads_to_text(draw(sets), draw(sets))]
+    for kind in ("infinitely_often", "eventually_always"):
+        texts.append(f"@{kind}\ndef {kind}_{kind}(s: State) -> bool:\n    return {among(draw(sets))}\n")
+    return "\n".join(texts)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), DRAWN_STEPS, min_size=1), properties(), st.integers(3, 4))
+def test_drawn_models(actions: dict[str, Steps], text: str, top: int) -> None:
+    """Both engines find the same, run for run; steps to states above `top` leave the bound."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = graph_file(Path(folder), actions, text, top)
+        plain, native = (checked(path, engine) for engine in ENGINES)
+    assert [(p.name, told(p), p.note) for p in native.properties] == [
+        (p.name, told(p), p.note) for p in plain.properties
+    ]
+    assert native.exit() is plain.exit()
