@@ -75,7 +75,7 @@ def check(
     stats.seconds["search"] = clock.seconds
     if temporal and verdict.complete:
         began = time.monotonic()
-        _decide_temporal(bound, lowered, kernel, search, clock, verdict, progress)
+        _decide_temporal(bound, lowered, kernel, search, clock, options, verdict, progress)
         stats.seconds["liveness"] = time.monotonic() - began
     began = time.monotonic()
     conclude(bound, kernel.model, search.hits, Paths.of(bound, kernel, search), verdict, options)
@@ -89,6 +89,7 @@ def _decide_temporal(
     kernel: CompiledKernel,
     search: Search,
     clock: Clock,
+    options: SearchOptions,
     verdict: CheckResult,
     progress: Progress,
 ) -> None:
@@ -99,7 +100,7 @@ def _decide_temporal(
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except RaisedAt as raised:
-        explain(bound, kernel.model.layout.decode(raised.row.view(np.uint64)))
+        explain(bound, options, kernel.model.layout.decode(raised.row.view(np.uint64)))
     except Interrupted as end:
         verdict.stopped = end.stop
     except MemoryError:

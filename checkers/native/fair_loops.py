@@ -160,20 +160,14 @@ class RegionSearch:
         return found
 
 
-class _Marked(Collection[int]):
+class _Marked:
     """The states that are marked in an array."""
 
     def __init__(self, marks: NDArray[np.bool_]) -> None:
         self.marks = marks
 
     def __contains__(self, state: object) -> bool:
-        return bool(self.marks[state])  # type: ignore[index]
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        return iter(np.nonzero(self.marks)[0].tolist())
-
-    def __len__(self) -> int:
-        return int(self.marks.sum())
+        return isinstance(state, int) and bool(self.marks[state])
 
 
 class _Graph:

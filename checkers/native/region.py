@@ -26,6 +26,7 @@ from reassure.checkers.native.state_table import BATCH
 from reassure.checkers.native.tally import ERROR
 from reassure.checkers.native.temporal_claims import Judged
 from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.language.types import RecordType
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint, constraint_of
 
@@ -120,7 +121,11 @@ class EdgeLister:
             for name in assumed.each:
                 kind, packed = readers[name]
                 stored = [int(words[f.word]) % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1) for f in place[name]]
-                values.append(unpack_record(stored[0], kind) if packed else rebuild(kind, iter(stored)))
+                if packed:
+                    assert isinstance(kind, RecordType)
+                    values.append(unpack_record(stored[0], kind))
+                else:
+                    values.append(rebuild(kind, iter(stored)))
             return tuple(values)
 
         self.decoders[number] = read

@@ -90,10 +90,12 @@ def conclude(
 def explain(bound: BoundModel, options: SearchOptions, state: Any) -> None:
     """Re-executes a state in plain Python, which raises with an explanation."""
     steps = list(bound.steps(state))
-    claims = [p for p in [*bound.properties, *bound.covers] if not p.temporal and options.wants(p.name)]
+    claims = [p for p in [*bound.properties, *bound.covers] if options.wants(p.name)]
     for p in claims:
         if not p.over_steps:
             bound.holds(p, state)
+        if p.goal is not None:
+            bound.goal_holds(p, state)
     if not steps and bound.model.deadlock and options.wants("deadlock"):
         bound.is_terminal(state)
     for step in steps:

@@ -195,7 +195,7 @@ def read_itf(path: Path) -> dict[str, Any]:
     if loop is not None and (type(loop) is not int or not 0 <= loop < len(data["states"])):
         raise TraceError(f"{path}: `loop` is the number of a state, not {json.dumps(loop)[:40]}")
     meta = data.setdefault("#meta", {})
-    wanted = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
+    wanted: dict[str, type] = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
     wanted |= {"config": dict, "fairness": list}
     if not isinstance(meta, dict):
         raise TraceError(f"{path}: `#meta` is no object")

@@ -54,7 +54,7 @@ def test_the_goal_takes_six_steps() -> None:
 
 @pytest.mark.parametrize(
     ("model", "pairs"),
-    [("die_hard", []), ("two_phase_commit", []), ("core", []), ("kraft", ["unclean=off"])],
+    [("die_hard", []), ("two_phase_commit", []), ("core", []), ("core_liveness", []), ("kraft", ["unclean=off"])],
 )
 def test_engines_agree(model: str, pairs: list[str]) -> None:
     plain, _ = checked(model, pairs, "reference", witness=True)
@@ -178,7 +178,8 @@ def pick(s: State, c: Config) -> State:
             checked(graph(tmp_path, "s.n < 5", more=more), [], engine)
         assert caught.value.code is Exit.MODEL
 
-    def test_leads_to_is_not_checked(self, engine: str, tmp_path: Path) -> None:
+    def test_what_is_not_decided_is_no_pass(self, engine: str, tmp_path: Path) -> None:
+        """A property about whole runs takes all states: part of them decides nothing."""
         more = """
 def done(s: State) -> bool:
     return s.n == 5
@@ -189,10 +190,12 @@ def it_ends(s: State) -> bool:
 """
         path = graph(tmp_path, "s.n < 5", more=more, options=", deadlock=False")
         verdict, _ = checked(path, [], engine)
-        assert [p.status for p in verdict.properties] == ["not_checked"]
-        assert verdict.exit() is Exit.NOTHING
-        asked, _ = checked(path, [], engine, properties=["it_ends"])
-        assert asked.exit() is Exit.NOTHING
+        assert [p.status for p in verdict.properties] == ["violated"]
+        assert verdict.exit() is Exit.LIVENESS
+        for options in ({"depth": 2}, {"budget": 1e-9}):
+            verdict, _ = checked(path, [], engine, **options)
+            assert [p.status for p in verdict.properties] == ["unknown"]
+            assert verdict.exit() is Exit.INCONCLUSIVE
 
     def test_budget(self, engine: str) -> None:
         verdict, _ = checked("core", ["brokers=5"], engine, budget=0.001)

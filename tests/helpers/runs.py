@@ -22,7 +22,7 @@ def everything(verdict: CheckResult) -> dict[str, Any]:
     kept = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}
     stats = {k: record["stats"][k] for k in ("generated", "distinct", "depth", "clipped", "clipped_at", "frontier")}
     traces = {
-        p.name: (p.trace.states, [(s.action, s.params) for s in p.trace.steps])
+        p.name: (p.trace.states, [(s.action, s.params) for s in p.trace.steps], p.trace.loop, p.trace.closing)
         for p in [*verdict.properties, *verdict.covers]
         if p.trace is not None
     }

@@ -406,7 +406,12 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         (lambda d: d.pop("states"), "no ITF trace"),
         (lambda d: d["states"].clear(), "has no states"),
-        (lambda d: d.update(loop=0), "is a lasso"),
+        (lambda d: d.update(loop=0), "does not say which action leads back to state 0"),
+        (lambda d: d.update(loop=77), "`loop` is the number of a state, not 77"),
+        (lambda d: d["#meta"].update(closing=3), "`#meta`.`closing` is 3"),
+        (lambda d: d["#meta"].update(closing={"action": "fly"}), "the closing step, action fly"),
+        (lambda d: d["#meta"].update(closing={"action": "fill_big"}), "does not say where to"),
+        (lambda d: d["#meta"].update(fairness=[{"action": "fly"}]), "`#meta`.`fairness` has"),
         (lambda d: d["states"][1].pop("big"), "state 1"),
         (lambda d: d["states"][1].update(big={"#bigint": "77"}), "outside 0..5"),
         (lambda d: d["states"][2]["#meta"].update(action="fly"), "no action 'fly'"),
