@@ -76,6 +76,11 @@ class RegionSearch:
         pairs = distinct(states[numbers > 0] * self.width + numbers[numbers > 0])
         self.enabled_states, self.enabled_numbers = pairs // self.width, pairs % self.width
 
+    @staticmethod
+    def bytes_for(region: Region) -> int:
+        """About the most bytes that a search takes beside the region."""
+        return 72 * region.count + 20 * len(region.targets) + 40 * len(region.enabled)
+
     def fair_states(self, look: Callable[[], None]) -> FairStates:
         """Every state that a fair loop goes through. look: called before each round; raises to end the work."""
         region = self.region

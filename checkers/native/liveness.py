@@ -44,19 +44,34 @@ class Liveness:
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
         self.lowered, self.allow, self.look = lowered, allow, look
         self.claims = TemporalClaims(lowered, kernel.model.layout)
+        self.peak = 0
+        """The most bytes that were held at a time."""
 
     def region(self, claim: Property, finest: Assumptions) -> tuple[Region, bool]:
         """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`."""
         lister = EdgeLister(self.bound, self.lowered, self.kernel, finest)
         return region_of(
-            lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self.allow, self.look
+            lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self._count, self.look
         )
+
+    def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
+        """Whether some fair run violates the property of a region."""
+        return bool(region.count) and bool(self._search(region, assumptions).fair_states(self.look).any.any())
+
+    def _search(self, region: Region, assumptions: Assumptions) -> RegionSearch:
+        self._count(region.nbytes + RegionSearch.bytes_for(region))
+        return RegionSearch(self.bound, region, assumptions)
+
+    def _count(self, more: int) -> None:
+        """Notes bytes that are held; raises where they pass the memory limit."""
+        self.allow(more)
+        self.peak = max(self.peak, more)
 
     def violating_run(self, claim: Property, region: Region, assumptions: Assumptions, paths: Paths) -> Trace | None:
         """The canonical fair run that violates a property; None if it holds."""
         if not region.count:
             return None
-        search = RegionSearch(self.bound, region, assumptions)
+        search = self._search(region, assumptions)
         found = search.lasso(search.fair_states(self.look))
         if found is None:
             return None
@@ -70,9 +85,10 @@ def decide(liveness: Liveness, paths: Paths, verdict: CheckResult, progress: Pro
     bound = liveness.bound
     assumptions = assumptions_of(bound.model)
     claims = {p.name: p for p in bound.properties}
-    verdict.fairness = as_data(assumptions)
+    verdict.fairness, held = as_data(assumptions), verdict.stats.memory
     for finding in [p for p in verdict.properties if p.temporal]:
         progress.proof(f"fair loops: {finding.name}")
         region, concerned = liveness.region(claims[finding.name], assumptions)
         trace = liveness.violating_run(claims[finding.name], region, assumptions, paths)
         verdict.decide_temporal(finding.name, trace, concerned, in_words(assumptions))
+        verdict.stats.memory = max(verdict.stats.memory, held + liveness.peak)

@@ -74,6 +74,12 @@ class Region:
         """Of states."""
         return len(self.rows)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        arrays = (self.rows, self.levels, self.starts, self.returns, self.ends, self.targets, self.labels, self.enabled)
+        return sum(a.nbytes for a in arrays)
+
 
 class EdgeLister:
     """Expands states by the kernel and lists the edges between those that have numbers."""

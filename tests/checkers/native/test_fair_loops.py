@@ -48,7 +48,7 @@ def test_components(drawn: tuple[int, list[tuple[int, int]], list[int]], compile
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_memory_limit_counts_the_region(workers: int) -> None:
     """Enough for the search, not for the graph: what is not decided is said to be unknown."""
-    full, _ = checked("core_liveness", ["brokers=4"], "native", workers=workers)
+    full, _ = checked("core_liveness", ["brokers=4"], "native", workers=workers, properties=["isr_*", "leader_in_isr"])
     least, _ = checked("core_liveness", ["brokers=4"], "native", workers=workers, memory=full.stats.memory + (1 << 16))
     assert [p.status for p in least.properties[:3]] == ["holds"] * 3
     assert "unknown" in {p.status for p in least.properties[3:]}
