@@ -9,7 +9,7 @@ from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.base.result import error_record
-from reassure.checkers.native.fairness_analysis import Analysis, Need, PropertyNeeds
+from reassure.checkers.native.liveness.fairness_analysis import Analysis, Need, PropertyNeeds
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel

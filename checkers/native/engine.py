@@ -19,8 +19,8 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.tally import GENERATED
+from reassure.checkers.native.liveness.decide import Liveness, decide, needs_parameters
 from reassure.checkers.native.model.model_kernel import ModelKernel
-from reassure.checkers.native.liveness import Liveness, decide, needs_parameters
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
 from reassure.checkers.native.search import SIZES, Clock, RaisedAt, Search, SearchSizes
 from reassure.spec.frontend.lowering import LoweredModel

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Drops and weakens each assumption in turn, and reports."""
     from reassure.checkers.cli.fairness_report import exit_of, fairness_record, report_fairness
-    from reassure.checkers.native.fairness_analysis import analyse
+    from reassure.checkers.native.liveness.fairness_analysis import analyse
 
     outputs_must_be_writable(args)
     bound, lowered, sha = prepare(args.model, args.set)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.native.component_kernel import ComponentArguments, find_components
-from reassure.checkers.native.native_function import native
+from reassure.checkers.native.kernels.components import ComponentArguments, find_components
+from reassure.checkers.native.translator.native_function import native
 from tests.helpers.runs import checked
 
 

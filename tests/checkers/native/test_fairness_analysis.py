@@ -12,7 +12,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.native.fairness_analysis import Weakening, replaced
+from reassure.checkers.native.liveness.fairness_analysis import Weakening, replaced
 from reassure.spec.semantics.liveness import Assumption
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 

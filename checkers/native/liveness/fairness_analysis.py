@@ -18,10 +18,10 @@ from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
-from reassure.checkers.native.liveness import Liveness, needs_parameters
+from reassure.checkers.native.kernels.tally import CLIPS_TOTAL
+from reassure.checkers.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.native.results import Start, explain
 from reassure.checkers.native.search import Clock, RaisedAt, Search
-from reassure.checkers.native.tally import CLIPS_TOTAL
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reassure.checkers.native.kernel_language import Static, Words, kernel, prefetch, scaled, words_from, wrap
-from reassure.checkers.native.model_code import ModelCode, action_of
-from reassure.checkers.native.state_table import BATCH, next_slot, slot_of, words_at
-from reassure.checkers.native.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
+from reassure.checkers.native.kernels.model_code import ModelCode, action_of
+from reassure.checkers.native.kernels.state_table import BATCH, next_slot, slot_of, words_at
+from reassure.checkers.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
+from reassure.checkers.native.translator.language import Static, Words, kernel, prefetch, scaled, words_from, wrap
 
 LABEL_BITS = 24
 MOST_LABELS = (1 << LABEL_BITS) - 1

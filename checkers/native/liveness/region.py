@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from reassure.checkers.encoding.state_layout import codes, rebuild, unpack_record
 from reassure.checkers.native.compiled_kernel import CompiledKernel
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import native
-from reassure.checkers.native.region_kernel import (
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.region_edges import (
     CLIPPED,
     LABEL_BITS,
     MOST_LABELS,
@@ -21,10 +20,11 @@ from reassure.checkers.native.region_kernel import (
     list_edges,
     number_states,
 )
+from reassure.checkers.native.kernels.state_table import BATCH
+from reassure.checkers.native.kernels.tally import ERROR
+from reassure.checkers.native.liveness.temporal_claims import Judged
 from reassure.checkers.native.search import RaisedAt
-from reassure.checkers.native.state_table import BATCH
-from reassure.checkers.native.tally import ERROR
-from reassure.checkers.native.temporal_claims import Judged
+from reassure.checkers.native.translator.native_function import native
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.types import RecordType
 from reassure.spec.semantics.interpreter import BoundModel, Clipped

@@ -10,10 +10,10 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.native.compiled_kernel import CompiledKernel
 from reassure.checkers.native.counterexample import Paths
-from reassure.checkers.native.fair_loops import RegionSearch
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.region import EdgeLister, Region, region_of
-from reassure.checkers.native.temporal_claims import TemporalClaims
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.liveness.fair_loops import RegionSearch
+from reassure.checkers.native.liveness.region import EdgeLister, Region, region_of
+from reassure.checkers.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.frontend.lowering import LoweredModel

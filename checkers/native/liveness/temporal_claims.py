@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.native import llvm
-from reassure.checkers.native.emit_loops import note_error
-from reassure.checkers.native.emit_nodes import NodeEmitter
-from reassure.checkers.native.ir_text import DECLARATIONS, FunctionText
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import ModelFunction, native
-from reassure.checkers.native.region_kernel import JudgeArguments, judge_rows
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.region_edges import JudgeArguments, judge_rows
+from reassure.checkers.native.kernels.tally import ACTIONS_AT, ERROR
+from reassure.checkers.native.model.emit_loops import note_error
+from reassure.checkers.native.model.emit_nodes import NodeEmitter
+from reassure.checkers.native.model.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.native.search import RaisedAt
-from reassure.checkers.native.tally import ACTIONS_AT, ERROR
+from reassure.checkers.native.translator import llvm
+from reassure.checkers.native.translator.native_function import ModelFunction, native
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.native.component_kernel import ComponentArguments, find_components
-from reassure.checkers.native.kernel import Rows
-from reassure.checkers.native.native_function import native
-from reassure.checkers.native.region import Region, distinct
-from reassure.checkers.native.region_kernel import LABEL_BITS, MOST_LABELS
+from reassure.checkers.native.kernels.components import ComponentArguments, find_components
+from reassure.checkers.native.kernels.kernel_shape import Rows
+from reassure.checkers.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
+from reassure.checkers.native.liveness.region import Region, distinct
+from reassure.checkers.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order

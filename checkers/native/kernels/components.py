@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.native.kernel_language import Words, kernel
+from reassure.checkers.native.translator.language import Words, kernel
 
 
 @kernel
