@@ -51,7 +51,7 @@ def fallen(verdict: CheckResult) -> dict[str, int]:
     """What is violated, with the number of states of the shortest trace."""
     assert verdict.complete
     assert verdict.stats.clipped == 0
-    return {p.name: len(p.trace) for p in verdict.properties if p.trace is not None}
+    return {p.name: len(p.trace) for p in verdict.properties if p.trace is not None and not p.temporal}
 
 
 # -- a step's calculation (brokers 1 to 10 stand for the document's 0 to 9) ------------------------------------
