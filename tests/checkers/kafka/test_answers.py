@@ -17,7 +17,7 @@ from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.releases import release
-from tests.helpers.kafka_jars import class_path
+from tests.helpers.kafka_jars import VERSIONS, class_path
 
 SMALL = ["brokers=2", "admin_requests=1"]
 
@@ -85,3 +85,17 @@ def test_the_same_answers_are_the_same_bytes(
     assert main(["kafka", "record", "--release", "4.4.0", *options, "--out", str(tmp_path)]) == Exit.OK.value
     assert (tmp_path / "4.4.0.answers").read_bytes() == kept[0].read_bytes()
     assert "answers in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_model_has_the_rules_of_every_release(version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Against the answers that come with the project, without a JVM: a step that is not among them fails too."""
+    assert main(["kafka", "conform", "kraft_kafka", "--kept", "--release", version, "--quiet"]) == Exit.OK.value
+    said = capsys.readouterr().out
+    assert f"no disagreement with Kafka {version}" in said
+
+
+def test_the_rules_of_another_release_disagree(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is compared with 4.2 under the rules of 4.3 is not found among its answers, or is found otherwise."""
+    options = ["--kept", "--release", "4.2.0", "--set", "release=4.3", "--depth", "8", "--quiet"]
+    assert main(["kafka", "conform", "kraft_kafka", *options]) in (Exit.DRIFT.value, Exit.DISAGREE.value)
