@@ -15,6 +15,7 @@ from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, Read
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.format_value import plain
+from reassure.spec.claims import Claim
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.semantics.trace import Trace
 
@@ -29,19 +30,24 @@ STYLES = {
     "open": "yellow",
     "missing": "yellow",
 }
-TITLES = {
-    "000_fb6c529609128823.txt": "Reassignment in batches (KIP-435)",
-    "001_50f34d4b343a210a.txt": "Dropping intermediate replicas when a reassignment changes (KIP-236)",
-    "002_d3902f3e3e76dd5e.txt": "Throttling reassignment traffic (KIP-542)",
-    "003_c5e6a6197ed818b1.txt": "KRaft replication, chapter 4: reassignment",
-    "004_ba2895aabc08eb3d.txt": "Rack-aware assignment (KIP-36)",
-    "across documents": "Across the documents",
-}
-"""What the documents are about; one that is not here is called by its name."""
+COLUMNS = {"document": "", "kafka": "Kafka's code - ", "mutant": "mutant - "}
+"""How a reading says what it is of."""
 
 
-def title(document: str) -> str:
-    return TITLES.get(document, document)
+def title(document: str, found: list[Entry]) -> str:
+    """What people call a document."""
+    return next((e.claim.title for e in found if e.claim.document == document and e.claim.title), document)
+
+
+def reading_name(answer: Answer) -> str:
+    """A reading's name, with what it is of."""
+    return COLUMNS[answer.reading.column] + answer.reading.name
+
+
+def where(claim: Claim) -> str:
+    """Where a claim is from: the document with lines, or that it is ours."""
+    lines = f", line{'s' * any(c in claim.lines for c in ',-')} {claim.lines}" if claim.lines else ""
+    return f"{claim.title or claim.document}{lines}{' (ours: the document does not say it)' * claim.ours}"
 
 
 def _is_file(document: str) -> bool:
@@ -66,8 +72,9 @@ def standing(entry: Entry) -> str:
     text = entry.standing.words
     if entry.standing is not Standing.AMBIGUOUS:
         return text
-    good = sum(a.verdict is ReadingVerdict.HOLDS for a in entry.answers)
-    return f"{text}, {good} of {len(entry.answers)} hold{'s' * (good == 1)}"
+    of_text = [a for a in entry.answers if a.reading.column == "document"] or entry.answers
+    good = sum(a.verdict is ReadingVerdict.HOLDS for a in of_text)
+    return f"{text}, {good} of {len(of_text)} hold{'s' * (good == 1)}"
 
 
 def relative(path: Path) -> str:
@@ -98,11 +105,11 @@ def tell(found: list[Entry], console: Console) -> None:
         claim = entry.claim
         head = Text(f"{claim.id}  ", style="bold")
         head.append(standing(entry), style=STYLES[entry.standing])
-        head.append(f"  {claim.document}", style="dim")
+        head.append(f"  {where(claim)}", style="dim")
         console.print(head, soft_wrap=True)
         console.print(Text(f"    {claim.statement}"), soft_wrap=True)
         for answer in entry.answers:
-            row = Text(f"    {answer.reading.name}: ", style="bold")
+            row = Text(f"    {reading_name(answer)}: ", style="bold")
             row.append(answer.verdict.words, style=STYLES[answer.verdict])
             row.append(f"  {source(answer)}", style="dim")
             console.print(row, soft_wrap=True)
@@ -154,7 +161,7 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
     lines: list[str] = []
     for document in dict.fromkeys(e.claim.document for e in found):
         lines += [
-            f"### {title(document)}",
+            f"### {title(document, found)}",
             "",
             f"`{document}`",
             "",
@@ -164,7 +171,7 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
         for entry in (e for e in found if e.claim.document == document):
             said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}"
             for answer in entry.answers:
-                cells = (said, _bar(answer.reading.name), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
+                cells = (said, _bar(reading_name(answer)), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
                 lines.append("| " + " | ".join(cells) + " |")
                 said = ""
         lines.append("")
@@ -209,6 +216,9 @@ def data(found: list[Entry]) -> dict[str, Any]:
             {
                 "id": e.claim.id,
                 "document": e.claim.document,
+                "title": e.claim.title,
+                "lines": e.claim.lines,
+                "ours": e.claim.ours,
                 "statement": e.claim.statement,
                 "liveness": e.claim.liveness,
                 "standing": e.standing,
@@ -230,6 +240,7 @@ def _reading(answer: Answer) -> dict[str, Any]:
     record = answer.record
     return {
         "name": answer.reading.name,
+        "column": answer.reading.column,
         "method": answer.run.method,
         "subject": answer.run.subject,
         "set": list(answer.run.settings),
@@ -333,14 +344,15 @@ def _contents(document: str, found: list[Entry]) -> str:
         for e in found
     )
     return (
-        f'<li><a href="#{_anchor(document)}">{html.escape(title(document))}</a> <span class="chips">{chips}</span></li>'
+        f'<li><a href="#{_anchor(document)}">{html.escape(title(document, found))}</a> '
+        f'<span class="chips">{chips}</span></li>'
     )
 
 
 def _section(document: str, found: list[Entry]) -> str:
     inner = "".join(map(_article, found))
     name = _anchor(document)
-    head = f'<h2 id="{name}">{html.escape(title(document))}</h2>'
+    head = f'<h2 id="{name}">{html.escape(title(document, found))}</h2>'
     of = f'<p class="soft">{html.escape(document)}</p>' if _is_file(document) else ""
     return f'<section aria-labelledby="{name}">{head}{of}{inner}</section>'
 
@@ -355,7 +367,7 @@ def _article(entry: Entry) -> str:
 
 def _html_reading(answer: Answer) -> str:
     lines = [
-        f'<div class="reading"><p><strong>{html.escape(answer.reading.name)}</strong> '
+        f'<div class="reading"><p><strong>{html.escape(reading_name(answer))}</strong> '
         f"{tag(answer.verdict, answer.verdict.words)} {html.escape(answer.strength())}</p>"
     ]
     if answer.reading.note:

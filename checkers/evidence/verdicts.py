@@ -170,12 +170,14 @@ class Entry:
 
     @property
     def standing(self) -> Standing:
-        verdicts = {a.verdict for a in self.answers}
+        """What the readings of the text give; those of Kafka and of mutants count where the text has none."""
+        of_text = [a for a in self.answers if a.reading.column == "document"]
+        verdicts = {a.verdict for a in of_text or self.answers}
         for verdict in (ReadingVerdict.MISSING, ReadingVerdict.UNDECIDED, ReadingVerdict.NOT_CHECKED):
             if verdict in verdicts:
                 return Standing(verdict.value)
         if verdicts == {ReadingVerdict.HOLDS}:
-            proved = any(a.run.method == "prove" for a in self.answers)
+            proved = any(a.run.method == "prove" for a in of_text or self.answers)
             return Standing.PROVED if proved else Standing.VERIFIED
         return Standing.REFUTED if verdicts == {ReadingVerdict.VIOLATED} else Standing.AMBIGUOUS
 

@@ -1,8 +1,12 @@
 """What the documents promise, as data: one file for each document, read here and checked by `reassure claims`.
 
+    title = "KIP-435, Reassignment in batches"
+
     [[claim]]
     id = "B4"
     document = "000_fb6c529609128823.txt"
+    lines = "44, 174-185"                   # where it says so
+    ours = false                            # true: no document says it
     statement = "In our own words, one or two sentences."
     liveness = false                        # true: an engine for liveness decides it
     [[claim.reading]]
@@ -13,6 +17,10 @@
     method = "check"                        # or "prove", or "enumerate"
     expect = "violated"                     # or "holds": what a checker was seen to say
     note = "What the trace shows."          # if it needs saying
+    column = "document"                     # or "kafka": its code; or "mutant": shows that the claim can fail
+    releases = ["4.2", "4.4"]               # one reading for each; then expect may be { "4.2" = "holds", "4.4" = ... }
+
+A claim stands by the readings of its text: what Kafka does, or a mutant, makes no text ambiguous.
 
 With `method = "enumerate"` there is `function = "package.module:name"` instead of a model: a function without arguments
 that goes through all cases and returns an `Outcome`. Two readings of one claim may have opposite answers; that is what
@@ -33,6 +41,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 METHODS = ("check", "prove", "enumerate")
+COLUMNS = ("document", "kafka", "mutant")
 EXPECTATIONS = ("holds", "violated")
 
 
@@ -63,6 +72,8 @@ class Reading:
     function: str | None = None
     expect: str | None = None
     note: str = ""
+    column: str = "document"
+    """What it is a reading of: the document's text, Kafka's controller, or a mutant that shows what can fail."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,12 @@ class Claim:
     statement: str
     readings: tuple[Reading, ...]
     liveness: bool = False
+    title: str = ""
+    """What people call the document."""
+    lines: str = ""
+    """Where in the document it is said."""
+    ours: bool = False
+    """No document says it: users ask for it, or the model needs an answer where the text has none."""
 
     def digest(self) -> str:
         """Changes when anything in the entry does."""
@@ -115,10 +132,11 @@ def _file(path: Path, wrong: list[str]) -> list[Claim]:
         wrong.append(f"{path.name} is no TOML: {error}")
         return []
     entries: Any = data.get("claim")
-    if set(data) != {"claim"} or not _tables(entries):
-        wrong.append(f"{path.name}: a file of claims is a list of [[claim]] tables and nothing else")
+    title: Any = data.get("title", "")
+    if not set(data) <= {"title", "claim"} or not _tables(entries) or not isinstance(title, str):
+        wrong.append(f"{path.name}: a file of claims is a title and a list of [[claim]] tables, and nothing else")
         return []
-    made = [_claim(entry, f"{path.name}, claim {i}", path.stem, wrong) for i, entry in enumerate(entries, 1)]
+    made = [_claim(entry, title, f"{path.name}, claim {i}", path.stem, wrong) for i, entry in enumerate(entries, 1)]
     return [claim for claim in made if claim is not None]
 
 
@@ -142,10 +160,18 @@ def _function(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+", value) is not None
 
 
+def _expectation(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(v in EXPECTATIONS for v in value.values())
+    return value in EXPECTATIONS
+
+
 CLAIM_KEYS = {
     "id": (lambda v: isinstance(v, str) and re.fullmatch(r"[A-Z][1-9]\d*", v) is not None, "an id such as B4"),
     "document": (_text, "the name of a document"),
     "statement": (_text, "a sentence"),
+    "lines": (_text, 'lines of the document, such as "62"'),
+    "ours": (lambda v: isinstance(v, bool), "true or false"),
     "liveness": (lambda v: isinstance(v, bool), "true or false"),
     "reading": (_tables, "a list of [[claim.reading]] tables, at least one"),
 }
@@ -156,8 +182,10 @@ READING_KEYS = {
     "set": (_settings, "a table of configuration values"),
     "properties": (_texts, "a list of different properties or covers, at least one"),
     "function": (_function, 'a function such as "kip36_racks.placement_cases:spread"'),
-    "expect": (lambda v: v in EXPECTATIONS, f"one of {', '.join(EXPECTATIONS)}"),
+    "expect": (_expectation, f"one of {', '.join(EXPECTATIONS)}, or a table of them by release"),
     "note": (_text, "a text"),
+    "column": (lambda v: v in COLUMNS, f"one of {', '.join(COLUMNS)}"),
+    "releases": (_texts, 'a list of releases of Kafka, such as "4.4"'),
 }
 
 
@@ -175,13 +203,14 @@ def _fits(entry: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], wh
     return len(wrong) == before
 
 
-def _claim(entry: dict[str, Any], where: str, letter: str, wrong: list[str]) -> Claim | None:
+def _claim(entry: dict[str, Any], title: str, where: str, letter: str, wrong: list[str]) -> Claim | None:
     if isinstance(entry.get("id"), str):
         where = f"{where.split(',')[0]}, {entry['id']}"
     fits = _fits(entry, CLAIM_KEYS, ("id", "document", "statement", "reading"), where, wrong)
     tables: Any = entry.get("reading")
     tables = tables if _tables(tables) else []
-    readings = [_reading(r, f"{where}, reading {i}", wrong) for i, r in enumerate(tables, 1)]
+    single = [one for r in tables for one in _by_release(r, where, wrong)]
+    readings = [_reading(r, f"{where}, reading {i}", wrong) for i, r in enumerate(single, 1)]
     if not fits or None in readings:
         return None
     if not entry["id"].startswith(letter):
@@ -195,7 +224,30 @@ def _claim(entry: dict[str, Any], where: str, letter: str, wrong: list[str]) -> 
         statement=" ".join(entry["statement"].split()),
         readings=tuple(r for r in readings if r is not None),
         liveness=entry.get("liveness", False),
+        title=title,
+        lines=entry.get("lines", ""),
+        ours=entry.get("ours", False),
     )
+
+
+def _by_release(entry: dict[str, Any], where: str, wrong: list[str]) -> list[dict[str, Any]]:
+    """A reading for each release of `releases`, with its expectation; the reading as it is if it has none."""
+    releases: Any = entry.get("releases")
+    expected: Any = entry.get("expect")
+    by_release = isinstance(expected, dict)
+    if not _texts(releases):
+        if by_release and releases is None:
+            wrong.append(f"{where}: a table of expectations goes with releases")
+        return [entry]
+    if by_release and set(expected) != set(releases):
+        wrong.append(f"{where}: expect is a table of {', '.join(sorted(expected))}, releases are {', '.join(releases)}")
+        return []
+    found = []
+    for release in releases:
+        one = {k: v for k, v in entry.items() if k != "releases"}
+        one |= {"name": f"{entry.get('name')}, Kafka {release}", "set": {**entry.get("set", {}), "release": release}}
+        found.append(one | ({"expect": expected[release]} if by_release else {}))
+    return found
 
 
 def _reading(entry: dict[str, Any], where: str, wrong: list[str]) -> Reading | None:
@@ -220,4 +272,5 @@ def _reading(entry: dict[str, Any], where: str, wrong: list[str]) -> Reading | N
         function=entry.get("function"),
         expect=entry.get("expect"),
         note=" ".join(entry.get("note", "").split()),
+        column=entry.get("column", "document"),
     )

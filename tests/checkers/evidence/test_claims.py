@@ -21,6 +21,7 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import command, ledger, refresh, subjects, verdicts
 from reassure.checkers.evidence import pages as ledger_page
+from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.semantics.interpreter import BoundModel
@@ -55,6 +56,30 @@ def of(text: str, folder: Path, name: str = "K.toml") -> list[claims.Claim]:
     return claims.read([path])
 
 
+def test_a_reading_for_each_release(tmp_path: Path) -> None:
+    """One entry, a reading and an expectation a release; the title of the file is that of its claims."""
+    by_release = READING.replace('expect = "holds"', 'column = "kafka"\nreleases = ["4.2", "4.4"]\n')
+    by_release += 'expect = { "4.2" = "holds", "4.4" = "violated" }'
+    (claim,) = of('title = "A document"' + CLAIM + 'lines = "3-5"\nours = true' + READING + by_release, tmp_path)
+    assert (claim.title, claim.lines, claim.ours) == ("A document", "3-5", True)
+    assert ledger_page.where(claim) == "A document, lines 3-5 (ours: the document does not say it)"
+    assert [(r.name, r.column, r.set, r.expect) for r in claim.readings] == [
+        ("as printed", "document", {}, "holds"),
+        ("as printed, Kafka 4.2", "kafka", {"release": "4.2"}, "holds"),
+        ("as printed, Kafka 4.4", "kafka", {"release": "4.4"}, "violated"),
+    ]
+
+
+def test_a_claim_stands_by_the_readings_of_its_text(tmp_path: Path) -> None:
+    """What Kafka does, or a mutant, makes no text ambiguous."""
+    (claim,) = of(CLAIM + READING + READING.replace("as printed", "a mutant") + 'column = "mutant"', tmp_path)
+    decided_by = RunSpec.of(claim.readings[0])
+    holds, violated = verdicts.ReadingVerdict.HOLDS, verdicts.ReadingVerdict.VIOLATED
+    answers = [verdicts.Answer(r, decided_by, None, v) for r, v in zip(claim.readings, (holds, violated), strict=True)]
+    assert verdicts.Entry(claim, answers).standing is verdicts.Standing.VERIFIED
+    assert verdicts.Entry(claim, answers[1:]).standing is verdicts.Standing.REFUTED
+
+
 def test_claims_are_read(tmp_path: Path) -> None:
     (claim,) = of(CLAIM + "liveness = true" + READING + 'set = { brokers = 4, unclean = "off" }' + CASES, tmp_path)
     assert (claim.id, claim.document, claim.statement, claim.liveness) == ("K1", "a.txt", "Something.", True)
@@ -83,8 +108,8 @@ def test_a_digest_changes_with_the_entry(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "K.toml: a file of claims is a list of [[claim]] tables"),
-        ("claim = 1", "K.toml: a file of claims is a list of [[claim]] tables"),
+        ("", "K.toml: a file of claims is a title and a list of [[claim]] tables"),
+        ("claim = 1", "K.toml: a file of claims is a title and a list of [[claim]] tables"),
         ("claim = [", "K.toml is no TOML"),
         (CLAIM, "K.toml, K1: reading is missing; it is a list of [[claim.reading]] tables, at least one"),
         (CLAIM + "reading = []", "reading is a list of [[claim.reading]] tables, at least one, not []"),
@@ -98,7 +123,17 @@ def test_a_digest_changes_with_the_entry(tmp_path: Path) -> None:
         (CLAIM + READING + READING, "two readings are called 'as printed'"),
         (CLAIM + READING + "modle = 1", "K.toml, K1, reading 'as printed': unknown key modle"),
         (CLAIM + READING.replace("check", "guess"), "method is one of check, prove, enumerate, not 'guess'"),
-        (CLAIM + READING.replace("holds", "true"), "expect is one of holds, violated, not 'true'"),
+        (
+            CLAIM + READING.replace("holds", "true"),
+            "or a table of them by release, not 'true'",
+        ),
+        (CLAIM + READING + 'column = "rumour"', "column is one of document, kafka, mutant, not 'rumour'"),
+        (CLAIM + READING + "releases = []", "releases is a list of releases of Kafka"),
+        (CLAIM + READING.replace('"holds"', '{ "4.2" = "holds" }'), "a table of expectations goes with releases"),
+        (
+            CLAIM + READING.replace('"holds"', '{ "4.2" = "holds" }\nreleases = ["4.2", "4.4"]'),
+            "K.toml, K1: expect is a table of 4.2, releases are 4.2, 4.4",
+        ),
         (CLAIM + READING.replace('["leader_is_in_sync"]', "[]"), "properties is a list of different properties"),
         (CLAIM + READING.replace('model = "kraft"', ""), "reading 'as printed': model is missing"),
         (CLAIM + READING + "set = { brokers = 1.5 }", "set is a table of configuration values"),
@@ -131,8 +166,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 # -- the claims of the project ------------------------------------------------------------------------------
 
-NUMBERS = {"K": 14, "B": 10, "I": 6, "T": 7, "R": 7, "X": 3}
+NUMBERS = {"K": 24, "B": 10, "I": 6, "T": 7, "R": 7, "X": 3}
 """How many claims there are, by document."""
+NOT_YET = {
+    "K16": "the removed log, the leader's view of it and the truth are one thing in the model",
+    "K18": "MinISR and unclean election do not change in the model",
+}
+"""Claims without a model that could decide them."""
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +183,7 @@ def found() -> list[verdicts.Entry]:
 def test_every_claim_is_there(found: list[verdicts.Entry]) -> None:
     assert {e.claim.id for e in found} == {
         f"{letter}{n}" for letter, most in NUMBERS.items() for n in range(1, most + 1)
-    }
+    } - set(NOT_YET)
 
 
 def test_the_ledger_is_fresh_and_says_what_is_expected(found: list[verdicts.Entry]) -> None:
@@ -596,11 +636,11 @@ def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
     for entry in found:
         assert entry.claim.id in reader.ids
         assert entry.claim.statement in reader.text
-        assert ledger_page.title(entry.claim.document) in reader.text
+        assert ledger_page.title(entry.claim.document, found) in reader.text
     for promise in PROMISES:
         assert promise.name in reader.text
 
 
 def test_every_document_has_a_title(found: list[verdicts.Entry]) -> None:
-    assert {e.claim.document for e in found} <= set(ledger_page.TITLES)
-    assert ledger_page.title("toys.txt") == "toys.txt"
+    assert all(e.claim.title for e in found)
+    assert ledger_page.title("toys.txt", found) == "toys.txt"
