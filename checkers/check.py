@@ -6,7 +6,6 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
@@ -16,99 +15,26 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.trace_files import results, trace_meta
 from reassure.checkers.reference import search as reference
+from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowering import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import ReplayRefused
 
-Engine = Callable[[BoundModel, LoweredModel, SearchOptions, CheckResult, Progress], CheckResult]
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model under a configuration, ready for every engine."""
+
+    bound: BoundModel
+    lowered: LoweredModel
 
 
-def _reference(
-    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
-) -> CheckResult:
-    verdict.stats.workers = 1
-    return reference.check(bound, options, verdict, progress)
-
-
-def _compiled(work: Callable[[], CheckResult]) -> CheckResult:
-    """Runs an engine that generates code; a disagreement with plain Python is a failure of this program."""
-    from reassure.checkers.traces.reconstruct import Disagreement
-
-    try:
-        return work()
-    except Disagreement as error:
-        raise Failure(Exit.DISAGREE, str(error)) from None
-
-
-def _native(
-    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
-) -> CheckResult:
-    from reassure.checkers.native import engine as native  # imports LLVM and numpy, which only some engines need
-
-    return _compiled(lambda: native.check(bound, lowered, options, verdict, progress))
-
-
-def _spark(asked: CheckRequest) -> Engine:
-    def engine(
-        bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
-    ) -> CheckResult:
-        from reassure.checkers.spark import engine as spark
-        from reassure.checkers.spark.run_directory import RunDirectoryError
-        from reassure.checkers.spark.session import JobFailed, NoSpark
-
-        try:
-            return _compiled(lambda: spark.check(bound, lowered, options, verdict, progress, asked.cluster))
-        except (NoSpark, JobFailed) as error:
-            raise Failure(Exit.SYSTEM, str(error)) from None
-        except RunDirectoryError as error:
-            raise Failure(Exit.USAGE, str(error)) from None
-
-    return engine
-
-
-ENGINES: dict[str, Engine] = {"native": _native, "reference": _reference}
-EXHAUSTIVE_ENGINES = tuple(ENGINES)
 ENGINE_NAMES = ("native", "reference", "spark")
+"""Engines that search every reachable state."""
+EXHAUSTIVE_ENGINES = ("native", "reference")
+"""Those that need no Java."""
 DEFAULT_ENGINE = "native"
-
-
-def _engine(asked: CheckRequest) -> Engine:
-    if asked.proof is not None:
-        return _prover(asked, asked.proof)
-    if asked.walks is not None:
-        return _walker(asked.walks)
-    return _spark(asked) if asked.engine == "spark" else ENGINES[asked.engine]
-
-
-def _walker(walks: SimulationOptions) -> Engine:
-    def engine(
-        bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
-    ) -> CheckResult:
-        from reassure.checkers.native import simulation as simulate
-
-        unknown = set(walks.weights) - {a.name for a in bound.model.actions}
-        if unknown:
-            has = ", ".join(a.name for a in bound.model.actions)
-            raise Failure(Exit.USAGE, f"{bound.model.name} has no action {min(unknown)!r}; it has {has}")
-        return _compiled(lambda: simulate.simulate(bound, lowered, options, verdict, progress, walks))
-
-    return engine
-
-
-def _prover(asked: CheckRequest, proof: ProofOptions) -> Engine:
-    def engine(
-        bound: BoundModel, lowered: LoweredModel, options: SearchOptions, verdict: CheckResult, progress: Progress
-    ) -> CheckResult:
-        from reassure.checkers.symbolic import prover as prove
-
-        def work() -> CheckResult:
-            found, asked.certificate = prove.prove(bound, lowered, options, verdict, progress, proof)
-            return found
-
-        return _compiled(work)
-
-    return engine
 
 
 @dataclass
@@ -126,8 +52,6 @@ class CheckRequest:
     """A proof instead of a search."""
     cluster: SparkOptions = field(default_factory=SparkOptions)
     """For the distributed engine."""
-    certificate: Any = None
-    """What was proved, afterwards: a `certificate.Certificate`."""
 
     def repro(self) -> str:
         """The command that repeats it."""
@@ -141,6 +65,61 @@ class CheckRequest:
         words += how.words() if how else [f"--engine={self.engine}"]
         words += self.cluster.words() if self.engine == "spark" else []
         return shlex.join(words)
+
+
+Engine = Callable[[CheckRequest, Prepared, CheckResult, Progress], CheckResult]
+
+
+def _reference(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+    result.stats.workers = 1
+    return reference.check(model.bound, request.options, result, progress)
+
+
+def _native(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+    from reassure.checkers.native import engine  # imports LLVM and numpy, which only some engines need
+
+    return engine.check(model.bound, model.lowered, request.options, result, progress)
+
+
+def _spark(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+    from reassure.checkers.spark import engine
+    from reassure.checkers.spark.run_directory import RunDirectoryError
+    from reassure.checkers.spark.session import JobFailed, NoSpark
+
+    try:
+        return engine.check(model.bound, model.lowered, request.options, result, progress, request.cluster)
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+    except RunDirectoryError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+
+
+def _simulate(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+    from reassure.checkers.native import simulation
+
+    walks = request.walks or SimulationOptions()
+    declared = [a.name for a in model.bound.model.actions]
+    if unknown := set(walks.weights) - set(declared):
+        has = ", ".join(declared)
+        raise Failure(Exit.USAGE, f"{model.bound.model.name} has no action {min(unknown)!r}; it has {has}")
+    return simulation.simulate(model.bound, model.lowered, request.options, result, progress, walks)
+
+
+def _prove(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+    from reassure.checkers.symbolic import prover
+
+    proof = request.proof or ProofOptions()
+    return prover.prove(model.bound, model.lowered, request.options, result, progress, proof)
+
+
+ENGINES: dict[str, Engine] = {
+    "native": _native,
+    "reference": _reference,
+    "spark": _spark,
+    "simulate": _simulate,
+    "prove": _prove,
+}
+"""Every engine by the name that a request gives (`prove:METHOD` is `prove`)."""
 
 
 def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
@@ -160,11 +139,14 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
         lowered = lowered.only(asked.options.wants)
-        verdict = _engine(asked)(bound, lowered, asked.options, verdict, progress)
+        engine = ENGINES[asked.engine.partition(":")[0]]
+        verdict = engine(asked, Prepared(bound, lowered), verdict, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except reference.Nondeterminism as error:
         raise Failure(Exit.INTERNAL, str(error)) from None
+    except Disagreement as error:
+        raise Failure(Exit.DISAGREE, str(error)) from None
     except ReplayRefused as error:
         raise Failure(Exit.INTERNAL, f"a counterexample does not replay in plain Python: {error}") from None
     finally:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from reassure.checkers.base.engine_results import EngineResult, ProofSummary, SearchResult, SimulationResult
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.spec.language.vocabulary import TEMPORAL
@@ -115,18 +116,8 @@ class CheckResult:
     settings: list[str] = field(default_factory=list)
     """KEY=VALUE, as they were given."""
     repro: str = ""
-    exhaustive: bool = True
-    """Whether a complete run has tried every way to reach a cover."""
-    walks: dict[str, Any] = field(default_factory=dict)
-    """Of a simulation: number, bounds, seed, and how long the walks were."""
-    spark: dict[str, Any] = field(default_factory=dict)
-    """Of a distributed search: the master, the partitions, and what each level took."""
-    bounds_open: list[str] = field(default_factory=list)
-    """Of a proof: bounds that it does not exclude that a step leaves."""
-    lemmas: list[str] = field(default_factory=list)
-    """Of a proof: the lemmas that it uses."""
-    fairness: list[dict[str, Any]] = field(default_factory=list)
-    """What properties about whole runs assume: actions, how fair they are, and for each value of which parameters."""
+    found: EngineResult = field(default_factory=SearchResult)
+    """What this kind of engine has to say beside the above."""
     asked: set[str] = field(default_factory=set)
     """Properties that were asked for by name."""
 
@@ -136,9 +127,19 @@ class CheckResult:
         return self.stopped.text if self.stopped is not None else ""
 
     @property
-    def about_safety(self) -> bool:
-        """Whether the command asks for no more than safety, of whatever is not named."""
-        return self.engine.startswith("prove")
+    def simulation(self) -> SimulationResult | None:
+        """Of random walks."""
+        return self.found if isinstance(self.found, SimulationResult) else None
+
+    @property
+    def proof(self) -> ProofSummary | None:
+        """Of a proof."""
+        return self.found if isinstance(self.found, ProofSummary) else None
+
+    @property
+    def search(self) -> SearchResult | None:
+        """Of a search."""
+        return self.found if isinstance(self.found, SearchResult) else None
 
     def ended(self, *reasons: StopReason) -> bool:
         """Whether the run ended for one of these reasons."""
@@ -149,7 +150,7 @@ class CheckResult:
         for p in self.properties:
             if p.status is not PropertyStatus.UNKNOWN:
                 continue
-            if p.temporal and (self.walks or self.ended(StopReason.COMPLETE)):
+            if p.temporal and (self.simulation or self.ended(StopReason.COMPLETE)):
                 p.status, p.note = PropertyStatus.NOT_CHECKED, p.note or LIVENESS_NOTE
             elif p.temporal:
                 p.note = p.note or "this takes every reachable state"
@@ -189,11 +190,11 @@ class CheckResult:
             elif p.status is PropertyStatus.VACUOUS:
                 codes.append(Exit.VACUOUS)
             elif p.status is PropertyStatus.UNKNOWN or (
-                p.status is PropertyStatus.NOT_CHECKED and (p.name in self.asked or not self.about_safety)
+                p.status is PropertyStatus.NOT_CHECKED and (p.name in self.asked or not self.found.about_safety)
             ):
                 codes.append(Exit.INCONCLUSIVE)
         if self.complete:
-            short = Exit.VACUOUS if self.exhaustive else Exit.INCONCLUSIVE
+            short = Exit.VACUOUS if self.found.exhaustive else Exit.INCONCLUSIVE
             codes += [short for c in self.covers if not c.reached]
         elif self.ended(StopReason.DEPTH):
             codes += [Exit.INCONCLUSIVE for c in self.covers if not c.reached]
@@ -231,10 +232,7 @@ class CheckResult:
             ],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
-            **({"fairness": self.fairness} if any(p.temporal for p in self.properties) else {}),
-            **({"spark": self.spark} if self.spark else {}),
-            **({"simulation": self.walks} if self.walks else {}),
-            **({"lemmas": self.lemmas, "bounds_open": self.bounds_open} if self.engine.startswith("prove") else {}),
+            **self.found.record(),
             "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.actions.items()},
             "stats": {
                 "generated": s.generated,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import CheckResult, error_record
 from reassure.checkers.traces.render import call, tell, tell_astray
@@ -28,9 +29,11 @@ STYLES = {
 
 def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: bool = True) -> None:
     """Prints a verdict."""
-    by = f"by random walks, seed {verdict.walks['seed']}" if verdict.walks else f"with the {verdict.engine} engine"
-    if verdict.engine.startswith("prove:"):
-        by = f"by proof, method {verdict.engine.removeprefix('prove:')}"
+    by = f"with the {verdict.engine} engine"
+    if verdict.simulation:
+        by = f"by random walks, seed {verdict.simulation.seed}"
+    elif verdict.proof:
+        by = f"by proof, method {verdict.proof.method}"
     config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
     console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
     _properties(verdict, console)
@@ -85,12 +88,11 @@ def _covers(verdict: CheckResult, console: Console) -> None:
         if c.depth is not None:
             row.append(f"reached at depth {c.depth}", style="green")
             if c.walks is not None:
-                of = f" of {verdict.walks['walks']:,}" if verdict.walks else ""
+                of = f" of {verdict.simulation.walks:,}" if verdict.simulation else ""
                 row.append(f", in {c.walks:,}{of} walks")
         else:
-            row.append(
-                "never reached" if verdict.complete and verdict.exhaustive else "not reached so far", style="bold red"
-            )
+            never = verdict.complete and verdict.found.exhaustive
+            row.append("never reached" if never else "not reached so far", style="bold red")
         console.print(row, soft_wrap=True)
 
 
@@ -98,7 +100,7 @@ def _actions(verdict: CheckResult, console: Console) -> None:
     if not verdict.actions:
         return
     width = max(len(name) for name in verdict.actions)
-    if verdict.walks:
+    if verdict.simulation:
         _shares("actions", {name: count.taken for name, count in verdict.actions.items()}, console)
         return
     console.print(Text(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold"))
@@ -109,17 +111,15 @@ def _actions(verdict: CheckResult, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def _proof(verdict: CheckResult, console: Console) -> None:
-    if verdict.lemmas:
-        console.print(Text(f"\nan inductive invariant of {len(verdict.lemmas)} lemmas", style="bold"))
-        for text in verdict.lemmas[:LEMMAS]:
+def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
+    if proof.lemmas:
+        console.print(Text(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold"))
+        for text in proof.lemmas[:LEMMAS]:
             console.print(Text(f"  {text}"), soft_wrap=True)
-        if len(verdict.lemmas) > LEMMAS:
-            console.print(
-                Text(f"  and {len(verdict.lemmas) - LEMMAS} more (--certificate FILE has all)"), soft_wrap=True
-            )
-    if verdict.bounds_open:
-        said = ", ".join(verdict.bounds_open)
+        if len(proof.lemmas) > LEMMAS:
+            console.print(Text(f"  and {len(proof.lemmas) - LEMMAS} more (--certificate FILE has all)"), soft_wrap=True)
+    if proof.bounds_open:
+        said = ", ".join(proof.bounds_open)
         console.print(
             Text(f"\nnot excluded: steps that leave the bound of {said}; they count as no steps"), soft_wrap=True
         )
@@ -157,23 +157,23 @@ def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
 
 def _numbers(verdict: CheckResult, console: Console) -> None:
     s = verdict.stats
-    if verdict.engine.startswith("prove:"):
-        _proof(verdict, console)
+    if verdict.proof:
+        _proof(verdict, verdict.proof, console)
         return
-    if verdict.walks:
-        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.walks["depths"]}
+    if verdict.simulation:
+        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.simulation.lengths}
         if depths:
             _shares("states of a walk", depths, console)
         clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
-        text = (
-            f"\n{verdict.walks['walks']:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
-        )
+        walks = verdict.simulation.walks
+        text = f"\n{walks:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
         console.print(Text(text), soft_wrap=True)
         console.print(Text(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim"), soft_wrap=True)
         console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
         return
-    if verdict.spark:
-        _distribution(verdict.spark, console)
+    cluster = verdict.search.cluster if verdict.search else {}
+    if cluster:
+        _distribution(cluster, console)
     text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
     if s.frontier:
         text += f", {s.frontier:,} left to expand"
@@ -185,7 +185,7 @@ def _numbers(verdict: CheckResult, console: Console) -> None:
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
     compiled += f", fair loops in {seconds['liveness']:.2f} s" if "liveness" in seconds else ""
-    workers = f" on {s.workers} {'cores' if verdict.spark else 'threads'}" if s.workers > 1 else ""
+    workers = f" on {s.workers} {'cores' if cluster else 'threads'}" if s.workers > 1 else ""
     memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
     console.print(
         Text(

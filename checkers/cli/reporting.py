@@ -7,15 +7,15 @@ import argparse
 from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.trace_files import write_traces
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.files import name_traces, outputs_must_be_writable
 from reassure.checkers.cli.report import report
 
 
-def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
+def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Console) -> CheckResult:
     """Runs it, writes what is asked for, and reports."""
     outputs_must_be_writable(args)
     result, bound = run(request, Progress(quiet=args.quiet))
@@ -24,4 +24,4 @@ def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Con
         write_record(args.json, result.record(written))
     report(result, bound, console, stories=not args.quiet)
     name_traces(list(written.values()), console)
-    return result.exit()
+    return result

@@ -21,7 +21,7 @@ from typing import Any
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import SearchOptions, seconds
-from reassure.checkers.check import DEFAULT_ENGINE, ENGINES, CheckRequest
+from reassure.checkers.check import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, CheckRequest
 
 VERDICT_NAMES = (*VERDICTS.values(), PASS_TO_DEPTH)
 PINS = ("distinct", "generated", "depth", "clipped")
@@ -52,7 +52,7 @@ KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "unreached": (_names, "a list of covers"),
     "pin": (_pins, f"a table of whole numbers for {', '.join(PINS)}"),
     "property": (_names, "a list of names"),
-    "engine": (lambda v: v in ENGINES, f"one of {', '.join(ENGINES)}"),
+    "engine": (lambda v: v in EXHAUSTIVE_ENGINES, f"one of {', '.join(EXHAUSTIVE_ENGINES)}"),
     "depth": (lambda v: _whole(v, 1), "a whole number of at least 1"),
     "budget": (lambda v: isinstance(v, str | int | float) and not isinstance(v, bool), 'a time, such as "60s"'),
     "accept_clipping": (lambda v: isinstance(v, bool), "true or false"),

@@ -92,7 +92,7 @@ def _record(result: CheckResult, searched: bool) -> Record:
         config=result.config,
         stopped_because=result.stopped_because,
         stats={"distinct": s.distinct, "generated": s.generated, "depth": s.depth} if searched else {},
-        bounds=sorted({*s.clipped_at, *result.bounds_open}),
+        bounds=sorted({*s.clipped_at, *(result.proof.bounds_open if result.proof else [])}),
         results=found,
     )
 

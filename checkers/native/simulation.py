@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.base.engine_results import SimulationResult
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.progress import Progress
@@ -191,13 +192,7 @@ def simulate(
         if n:
             stats.clipped_at[path] = n
     verdict.actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.model.actions)}
-    verdict.walks = {
-        "walks": seen.walks,
-        "depth": walks.depth,
-        "seed": walks.seed,
-        "weights": walks.weights,
-        "depths": _histogram(seen.lengths),
-    }
+    verdict.found = SimulationResult(seen.walks, walks.depth, walks.seed, dict(walks.weights), _histogram(seen.lengths))
     clock = Clock(None)
     _conclude(walker, seen, verdict, options)
     verdict.conclude()

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from reassure.checkers.base.engine_results import SearchResult
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.progress import Progress
@@ -186,7 +187,7 @@ def decide_liveness(
     bound = search.bound
     assumptions = assumptions_of(bound.model)
     claims = {p.name: p for p in bound.properties if p.temporal}
-    verdict.fairness = as_data(assumptions)
+    verdict.found = SearchResult(fairness=as_data(assumptions) if claims else [])
 
     def beat() -> None:
         if options.budget is not None and time.monotonic() - began > options.budget:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.base.engine_results import SearchResult
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ENGINE_VERSION, CheckResult
@@ -209,7 +210,7 @@ class _Check:
         began = time.monotonic()
         conclude(bound, kernel.model, run.hits, paths, verdict, options)
         stats.seconds["report"] = time.monotonic() - began
-        verdict.spark = spark_record(run, self.cluster)
+        verdict.found = SearchResult(cluster=spark_record(run, self.cluster))
         if self.cluster.steps and run.commits and not verdict.ended(StopReason.INTERRUPTED):
             self._export(run, lowered)
         return verdict

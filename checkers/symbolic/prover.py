@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import z3
 
+from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import LIVENESS_NOTE, CheckResult, CoverResult, PropertyResult, PropertyStatus
@@ -213,8 +214,8 @@ def prove(
     verdict: CheckResult,
     progress: Progress,
     proof: ProofOptions,
-) -> tuple[CheckResult, Certificate | None]:
-    """Proves or refutes; fills in and returns the verdict, and the certificate of what was proved by lemmas."""
+) -> CheckResult:
+    """Proves or refutes; fills in and returns the verdict, with the certificate of what was proved by lemmas."""
     began = time.monotonic()
 
     def left() -> float | None:
@@ -232,7 +233,8 @@ def prove(
         verdict.properties.append(PropertyResult("deadlock", "deadlock", PropertyStatus.NOT_CHECKED, note=note))
     seed_z3(proof.seed)
     prover = Prover(bound, restricted(lowered, options.wants), proof, say, left, verdict.model_sha256)
-    found: Certificate | None = None
+    summary = ProofSummary(proof.method)
+    verdict.found = summary
     verdict.stopped, verdict.stats.workers = None, 1
     try:
         try:
@@ -240,7 +242,7 @@ def prove(
         finally:
             _report(prover, verdict)
         if prover.proved():
-            found = _settle(prover, verdict)
+            _settle(prover, verdict, summary)
             _covers(prover, verdict, options)
         prover.compare_searched()
         _conclude(prover, verdict)
@@ -256,7 +258,7 @@ def prove(
         over = options.budget is not None and rest is not None and rest <= 0 and end.stop != BY_USER
         verdict.stopped = budget_ended(options.budget).stop if over and options.budget else end.stop
     verdict.stats.seconds["search"] = time.monotonic() - began
-    return verdict, found
+    return verdict
 
 
 def _conclude(prover: Prover, verdict: CheckResult) -> None:
@@ -292,8 +294,8 @@ def _report(prover: Prover, verdict: CheckResult) -> None:
             finding.note = "proved, but its check did not end"
 
 
-def _settle(prover: Prover, verdict: CheckResult) -> Certificate | None:
-    """Checks the proofs, and gives each claim its status; returns the certificate."""
+def _settle(prover: Prover, verdict: CheckResult, summary: ProofSummary) -> None:
+    """Checks the proofs, and gives each claim its status; the summary gets lemmas, open bounds and certificate."""
     conditions = prover.side_conditions()
     for name in prover.proved():
         why = ""
@@ -305,17 +307,17 @@ def _settle(prover: Prover, verdict: CheckResult) -> Certificate | None:
             prover.results[name] = ProofResult(PropertyStatus.UNKNOWN, why)
             next(p for p in verdict.properties if p.name == name).note = why
     if not prover.proved():
-        return None
+        return
     found = prover.certificate(verdict.config)
     prover.check(found, conditions)
-    verdict.lemmas = [lemma["text"] for lemma in found.lemmas] if found else []
+    summary.lemmas = [lemma["text"] for lemma in found.lemmas] if found else []
     for p in verdict.properties:
         if p.name in prover.proved():
             p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS if conditions.open_bounds else PropertyStatus.PROVED
             p.note = prover.results[p.name].note
-    verdict.bounds_open = sorted(conditions.open_bounds)
+    summary.bounds_open = sorted(conditions.open_bounds)
     verdict.stats.undeclared += not all(conditions.open_bounds.values())
-    return found
+    summary.certificate = found
 
 
 def _covers(prover: Prover, verdict: CheckResult, options: SearchOptions) -> None:
@@ -327,7 +329,6 @@ def _covers(prover: Prover, verdict: CheckResult, options: SearchOptions) -> Non
         hits = int(seen.hits[flag]) if flag else 0
         depth = int(seen.best[flag][0]) + 1 if flag and hits else None
         verdict.covers.append(CoverResult(p.name, depth, walks=hits or None))
-    verdict.exhaustive = False
 
 
 def _open_result(p: Property) -> PropertyResult:

@@ -36,7 +36,7 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
         proof = new_verdict(subject, "prove")
         options = SearchOptions(budget=budget, workers=1)
         try:
-            proof, made = prover.prove(
+            proof = prover.prove(
                 subject.bound, subject.lowered, options, proof, Progress(quiet=True), ProofOptions(method, depth)
             )
         except ModelError as error:
@@ -52,6 +52,7 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
                 yield found
         if any(p.status == "proved" for p in proof.properties) and verdict.stats.undeclared and not raised:
             yield Difference("prove", f"{method}: proved where steps are clipped", f"{verdict.stats.clipped_at}")
+        made = proof.proof.certificate if proof.proof is not None else None
         if made is not None:
             wrong = certificates.verify(made, subject.lowered)
             if wrong:

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     )
     spark = spark_settings(args)
     request = CheckRequest(args.model, args.set, args.engine, options, args.accept_clipping, cluster=spark)
-    return run_and_report(request, args, console)
+    return run_and_report(request, args, console).exit()
 
 
 def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:

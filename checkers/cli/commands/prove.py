@@ -35,11 +35,13 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     options = SearchOptions(args.property, None, args.budget, None, 1, False, False)
     proof = ProofOptions(args.method, args.depth, args.seed)
     request = CheckRequest(args.model, args.set, f"prove:{args.method}", options, args.accept_clipping, proof=proof)
-    code = run_and_report(request, args, console)
+    result = run_and_report(request, args, console)
+    code = result.exit()
     if args.certificate:
-        if request.certificate is None:
+        certificate = result.proof.certificate if result.proof else None
+        if certificate is None:
             missing = "nothing was proved by induction: no certificate"
             raise Failure(code if code is not Exit.OK else Exit.NOTHING, missing)
-        request.certificate.write(args.certificate)
+        certificate.write(args.certificate)
         console.print(f"certificate: {args.certificate}", style="dim", markup=False, soft_wrap=True)
     return code

@@ -42,4 +42,4 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Walks, reports, and writes what is asked for."""
     options = SearchOptions(args.property, None, args.budget, None, args.workers, args.fail_fast, args.witness)
     walks = SimulationOptions(args.walks, args.depth, args.seed, dict(args.weight))
-    return run_and_report(CheckRequest(args.model, args.set, "simulate", options, walks=walks), args, console)
+    return run_and_report(CheckRequest(args.model, args.set, "simulate", options, walks=walks), args, console).exit()

@@ -85,7 +85,9 @@ def decide(liveness: Liveness, paths: Paths, verdict: CheckResult, progress: Pro
     bound = liveness.bound
     assumptions = assumptions_of(bound.model)
     claims = {p.name: p for p in bound.properties}
-    verdict.fairness, held = as_data(assumptions), verdict.stats.memory
+    if verdict.search is not None:
+        verdict.search.fairness = as_data(assumptions)
+    held = verdict.stats.memory
     for finding in [p for p in verdict.properties if p.temporal]:
         progress.proof(f"fair loops: {finding.name}")
         region, concerned = liveness.region(claims[finding.name], assumptions)

@@ -97,7 +97,7 @@ def test_weights() -> None:
     assert abs(taken["fence"] - 1_200) < 100 and abs(taken["propose"] - 400) < 80
     none, _ = walked("core", [], SimulationOptions(100, 9, 1, dict.fromkeys(("fence", "propose", "reassign"), 0)))
     assert none.stats.generated == 0
-    assert none.walks["depths"] == [{"from": 1, "to": 1, "walks": 100}]
+    assert none.simulation.lengths == [{"from": 1, "to": 1, "walks": 100}]
     with pytest.raises(Failure, match=r"no action 'fense'; it has fence,") as refused:
         walked("core", [], SimulationOptions(weights={"fense": 2}))
     assert refused.value.code is Exit.USAGE
@@ -109,7 +109,7 @@ def test_nothing_found_is_no_proof() -> None:
     assert {p.status for p in verdict.properties} == {"unknown"}
     assert not verdict.complete
     assert verdict.stopped_because == "300 walks of at most 20 states were taken"
-    assert verdict.walks["depths"] == [{"from": 19, "to": 20, "walks": 300}]
+    assert verdict.simulation.lengths == [{"from": 19, "to": 20, "walks": 300}]
     assert [(c.name, c.depth, bool(c.walks)) for c in verdict.covers] == [
         ("reassignment_pending", 3, True),
         ("reassignment_completed", 5, True),
@@ -139,7 +139,7 @@ def test_deadlock(tmp_path: Path) -> None:
     verdict, _ = walked(str(stuck(tmp_path)), [], SimulationOptions(50, 30))
     assert [(p.name, p.status, p.depth) for p in verdict.properties] == [("deadlock", "violated", 4)]
     assert verdict.exit() is Exit.DEADLOCK
-    assert verdict.walks["depths"] == [{"from": 4, "to": 6, "walks": 50}]
+    assert verdict.simulation.lengths == [{"from": 4, "to": 6, "walks": 50}]
 
 
 def stuck(folder: Path) -> Path:

@@ -61,13 +61,13 @@ def test_every_model(first: CheckRequest, context: Any) -> None:
 def test_partitions_change_nothing(partitions: int, context: Any) -> None:
     verdict = checked("die_hard", [], far(partitions=partitions))
     assert everything(verdict) == everything(checked("die_hard", []))
-    assert verdict.spark["partitions"] == partitions
+    assert verdict.search.cluster["partitions"] == partitions
 
 
 def test_small_levels_are_searched_in_the_driver(context: Any) -> None:
     verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000))
     assert everything(verdict) == everything(checked("core", ["brokers=4"]))
-    sent = [level["level"] for level in verdict.spark["levels"] if level["shuffled_bytes"]]
+    sent = [level["level"] for level in verdict.search.cluster["levels"] if level["shuffled_bytes"]]
     assert sent == list(range(9, 17))
 
 
@@ -209,7 +209,7 @@ def test_fingerprints(context: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The same answers, with the probability of a wrong one."""
     verdict = checked("core", [], far(fingerprints=True))
     assert everything(verdict) == everything(checked("core", []))
-    assert verdict.spark["fingerprints"] == {"bits": 120, "collision_bound": 1_668 * 1_667 / 2**121}
+    assert verdict.search.cluster["fingerprints"] == {"bits": 120, "collision_bound": 1_668 * 1_667 / 2**121}
     assert verdict.stats.bytes_per_state == 16
     model = load("core")
     report(verdict, bind(model, settings(model, []))[0], Console())

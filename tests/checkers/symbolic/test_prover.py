@@ -79,7 +79,7 @@ def test_core(brokers: int) -> None:
     assert set(statuses(verdict).values()) == {"proved"}
     assert [bool(c.walks) for c in verdict.covers] == [True, True]
     assert (verdict.complete, verdict.exit()) == (True, Exit.OK)
-    assert "isr_within_replicas" in verdict.lemmas
+    assert "isr_within_replicas" in verdict.proof.lemmas
 
 
 def test_core_by_spacer() -> None:
@@ -131,7 +131,7 @@ def test_leaving_a_bound_is_not_proved_away(tmp_path: Path) -> None:
     """Without its guard the counter leaves its bound: that is said, and no property is simply proved."""
     verdict = proved(counter(tmp_path, guard="pass"), [], properties=["parity"])
     assert statuses(verdict) == {"parity": "holds_within_bounds"}
-    assert verdict.bounds_open == ["n"]
+    assert verdict.proof.bounds_open == ["n"]
     assert verdict.exit() is Exit.INCONCLUSIVE
 
 
@@ -224,8 +224,8 @@ def test_a_certificate_that_leaves_a_bound_open(tmp_path: Path, capsys: pytest.C
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "core.json"
     asked = CheckRequest("core", [], "prove:auto", SearchOptions(), proof=ProofOptions())
-    run(asked, Progress(quiet=True))
-    asked.certificate.write(path)
+    result, _ = run(asked, Progress(quiet=True))
+    result.proof.certificate.write(path)
     return path
 
 
@@ -393,12 +393,12 @@ def test_a_counter_that_others_pay_for(tmp_path: Path) -> None:
     path.write_text(PAID.format(most=15, guard=" and s.waiting == frozenset()"))
     verdict = proved(str(path), [])
     assert statuses(verdict) == {"requests_come_first": "proved"}
-    assert (verdict.bounds_open, verdict.exit()) == ([], Exit.OK)
+    assert (verdict.proof.bounds_open, verdict.exit()) == ([], Exit.OK)
     # One less is one too few: a step does leave the bound.
     path.write_text(PAID.format(most=14, guard=" and s.waiting == frozenset()"))
     verdict = proved(str(path), [])
     assert statuses(verdict) == {"requests_come_first": "holds_within_bounds"}
-    assert (verdict.bounds_open, verdict.exit()) == (["writes"], Exit.INCONCLUSIVE)
+    assert (verdict.proof.bounds_open, verdict.exit()) == (["writes"], Exit.INCONCLUSIVE)
 
 
 def test_what_never_clips_is_bounded_where_it_can_be(tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ def test_what_never_clips_is_bounded_where_it_can_be(tmp_path: Path) -> None:
         path.write_text(PAID.format(most=most, guard=""))
         searched, _ = run(CheckRequest(str(path), [], "native", SearchOptions()), Progress(quiet=True))
         verdict = proved(str(path), [])
-        assert verdict.bounds_open == (["writes"] if searched.stats.clipped else [])
+        assert verdict.proof.bounds_open == (["writes"] if searched.stats.clipped else [])
 
 
 def test_the_sum_is_in_the_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
