@@ -16,7 +16,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.trace_files import results, trace_meta
 from reassure.checkers.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import ReplayRefused

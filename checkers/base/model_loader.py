@@ -15,7 +15,8 @@ from typing import Any
 from reassure import models
 from reassure.checkers.base.digest import digest_of_modules
 from reassure.checkers.base.import_file import import_file
-from reassure.spec.frontend.lowering import LoweredModel, lower_model
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, declared_in

@@ -11,7 +11,8 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import UnknownModel, bind, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
-from reassure.spec.frontend.lowering import LoweredModel, SubsetError
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config

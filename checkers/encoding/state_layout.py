@@ -73,7 +73,7 @@ def is_index(kind: Type) -> bool:
 
 
 def codes(kind: Type, start: int = 0) -> list[Code]:
-    """The coded fields of a type, its leaves numbered from `start` as `Symbols.of_type` makes them."""
+    """The coded fields of a type, its leaves numbered from `start` as `leaves.of_type` of the front end makes them."""
     if isinstance(kind, RecordType):
         return _several((t for _, t in kind.fields), start)
     if isinstance(kind, MapType):

@@ -22,7 +22,7 @@ from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.native.translator.native_function import native
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
@@ -162,7 +162,7 @@ class NativeSteps:
         number = int(step[0]) & 0xFFFF
         stored = iter(_values(self.kernel.model.parameters[number], step[self.kernel.shape.step_words :]))
         params: dict[str, Any] = {}
-        for p in self.lowered.actions[number].params:
+        for p in self.lowered.actions[number].parameters:
             if isinstance(p.drawn, tuple):  # a member of a message set: its record as one number
                 params[p.name] = unpack_record(next(stored), p.type)  # type: ignore[arg-type]
             else:

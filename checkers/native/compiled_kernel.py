@@ -6,7 +6,7 @@ from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.kernels.kernel_shape import Kernel, KernelShape
 from reassure.checkers.native.kernels.state_table import MAX_TAG
 from reassure.checkers.native.model.model_kernel import ModelKernel, model_kernel
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
 

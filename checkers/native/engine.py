@@ -23,7 +23,7 @@ from reassure.checkers.native.liveness.decide import Liveness, decide, needs_par
 from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
 from reassure.checkers.native.search import SIZES, Clock, RaisedAt, Search, SearchSizes
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
 

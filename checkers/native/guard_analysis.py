@@ -27,9 +27,9 @@ from reassure.checkers.native.results import explain
 from reassure.checkers.native.search import OutOfMemory, RaisedAt, Search
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import LoweredModel, lower_model
+from reassure.spec.frontend.lowered_model import Check, LoweredModel
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 from reassure.spec.semantics.trace import Trace
 

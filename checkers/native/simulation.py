@@ -30,7 +30,7 @@ from reassure.checkers.native.results import explain
 from reassure.checkers.native.search import BEAT, Clock, RaisedAt
 from reassure.checkers.native.translator.native_function import native
 from reassure.checkers.traces.reconstruct import Disagreement, shows, steps_between, told
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace

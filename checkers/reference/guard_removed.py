@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from reassure.checkers.base.interpreter_hooks import patched_code
-from reassure.spec.frontend.calls import conjuncts
+from reassure.spec.frontend.guards import conjuncts
 from reassure.spec.semantics.interpreter import BoundModel
 
 Part = tuple[int, int]

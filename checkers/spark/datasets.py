@@ -29,7 +29,7 @@ from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.spark.partitioning import Work, kernel_of
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.spark.tasks import Piece
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -100,8 +100,10 @@ class Tables:
         """kernel: one with parameters."""
         found: list[Columns | None] = []
         for action, fields in zip(model.actions, kernel.parameters, strict=True):
-            inner = tuple(_packed(p.type) if isinstance(p.drawn, tuple) else shape_of(p.type) for p in action.params)
-            shape = Shape("record", inner, tuple(p.name for p in action.params))
+            inner = tuple(
+                _packed(p.type) if isinstance(p.drawn, tuple) else shape_of(p.type) for p in action.parameters
+            )
+            shape = Shape("record", inner, tuple(p.name for p in action.parameters))
             found.append(Columns(shape, _places(fields)) if inner else None)
         return cls(Columns.of(layout), kernel.actions, tuple(found))
 

@@ -53,7 +53,7 @@ from reassure.checkers.spark.tasks import (
     touch,
     warm,
 )
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 
 

@@ -10,7 +10,7 @@ from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.symbolic.proof_result import Claims, Obligation, ProofResult
 from reassure.checkers.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.symbolic.transition_system import Machine
-from reassure.spec.frontend.lowering import Formula
+from reassure.spec.frontend.lowered_model import Formula
 
 
 def bounded_search(

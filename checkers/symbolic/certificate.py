@@ -22,7 +22,7 @@ from reassure.checkers.symbolic.smt_terms import parts
 from reassure.checkers.symbolic.solver import constants, satisfiable
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.checkers.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 
 SCHEMA = 1
 

@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 
 from reassure.checkers.encoding.state_layout import codes
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.lowering import Leaf, LoweredModel
+from reassure.spec.frontend.lowered_model import Leaf, LoweredModel
 from reassure.spec.language.types import (
     BagType,
     BoolType,

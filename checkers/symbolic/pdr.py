@@ -16,7 +16,7 @@ from reassure.checkers.symbolic.smt_terms import parts
 from reassure.checkers.symbolic.solver import constants, unanswered
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.checkers.symbolic.verification import inductive, refuted
-from reassure.spec.frontend.lowering import Formula
+from reassure.spec.frontend.lowered_model import Formula
 
 PROVED_BY = "by property-directed reachability"
 ELIMINATION = 10_000

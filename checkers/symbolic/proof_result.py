@@ -9,7 +9,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.base.result import PropertyStatus
-from reassure.spec.frontend.lowering import Formula, LoweredModel
+from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Claims:
         """The claims of a model that have these names."""
         wanted = set(names)
         steps: dict[str, list[tuple[int, Formula]]] = {}
-        for number, formulas in enumerate(lowered.steps):
+        for number, formulas in enumerate(lowered.step_formulas):
             for f in formulas:
                 if f.name in wanted:
                     steps.setdefault(f.name, []).append((number, f))
-        return cls({f.name: f for f in lowered.states if f.name in wanted}, steps)
+        return cls({f.name: f for f in lowered.state_formulas if f.name in wanted}, steps)
 
     def names(self) -> list[str]:
         return [*self.states, *self.steps]
@@ -78,6 +78,6 @@ class Claims:
 
 def restricted(lowered: LoweredModel, wants: Callable[[str], bool]) -> LoweredModel:
     """The model with no other claims than those asked for, so that the others cannot raise."""
-    states = tuple(f for f in lowered.states if wants(f.name))
-    steps = tuple(tuple(f for f in formulas if wants(f.name)) for formulas in lowered.steps)
-    return replace(lowered, states=states, steps=steps)
+    state_formulas = tuple(f for f in lowered.state_formulas if wants(f.name))
+    step_formulas = tuple(tuple(f for f in formulas if wants(f.name)) for formulas in lowered.step_formulas)
+    return replace(lowered, state_formulas=state_formulas, step_formulas=step_formulas)

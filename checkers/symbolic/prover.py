@@ -37,7 +37,7 @@ from reassure.checkers.symbolic.solver import seed_z3, unanswered
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.checkers.symbolic.verification import inductive, never_raises, refuted, within_bounds
 from reassure.checkers.traces.reconstruct import Disagreement, steps_between, told
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 

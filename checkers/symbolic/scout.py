@@ -19,7 +19,7 @@ from reassure.checkers.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.symbolic.sample_evaluator import Sample, Unsupported, columns
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import IntType, SeqType, Type, bits_of
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped

@@ -17,7 +17,7 @@ from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, coded
 from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms, fresh, parts, same, value
 from reassure.checkers.symbolic.type_invariant import well_formed
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import Formula, LoweredAction, LoweredModel, Parameter
+from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel, Parameter
 from reassure.spec.language.types import BoolType, IntType, SeqType
 
 
@@ -130,12 +130,12 @@ class Machine:
         return z3.Or(*(s.taken for s in self.steps(k)))
 
     def _becomes(self, outcome: LoweredAction, terms: Terms, k: int) -> Iterator[z3.BoolRef]:
-        for (_, after), node in zip(self.state(k).items(), outcome.next, strict=True):
+        for (_, after), node in zip(self.state(k).items(), outcome.next_leaves, strict=True):
             yield same(after, terms(node))
 
     def _judged(self, outcome: LoweredAction, terms: Terms) -> tuple[z3.BoolRef, z3.BoolRef, z3.BoolRef]:
         """Enabled, clipped, error."""
-        given = [c for p in outcome.params for c in self._drawn(p, terms)]
+        given = [c for p in outcome.parameters for c in self._drawn(p, terms)]
         passed, errors = list(given), []
         for check in outcome.checks:
             condition = terms(check.condition)

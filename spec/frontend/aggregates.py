@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from reassure.spec.frontend.comprehensions import Comprehensions, Item
-from reassure.spec.frontend.expressions import Refused
-from reassure.spec.frontend.ir import Node, items
+from reassure.spec.frontend.arguments import keyword, positional
+from reassure.spec.frontend.comprehensions import Item, Selection, chosen, select, set_comprehension, unroll
+from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.evaluation import lower, lower_operand, lower_present, lower_scalar, peek
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.iteration import calls, sorted_set
+from reassure.spec.frontend.record_sets import occupied
+from reassure.spec.frontend.refusals import Refused
+from reassure.spec.frontend.sequences import lookup
+from reassure.spec.frontend.sets_and_sequences import seq_len, seq_set, seq_sorted, set_of
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -15,257 +22,309 @@ from reassure.spec.frontend.symbolic_values import (
     MapOf,
     Poison,
     Scalar,
-    Static,
     Sym,
     describe,
 )
-from reassure.spec.language.types import (
-    BoolType,
-    IdType,
-    IntType,
-    SeqType,
-    SetType,
-)
+from reassure.spec.language.types import BoolType, IdType, IntType, SeqType, SetType
 
 
 class Default:
     """The default of max, min or next. Python evaluates it before the elements, whether it is wanted or not."""
 
-    def __init__(self, builtins: Aggregates, node: ast.expr | None) -> None:
-        self.builtins, self.node = builtins, node
+    def __init__(self, context: Context, node: ast.expr | None) -> None:
+        self.context, self.node = context, node
         self.value: Sym | None = None
 
     def evaluate(self) -> None:
-        """Elaborates it here."""
+        """Lowers it here."""
         if self.node is not None:
-            self.value = self.builtins.expr(self.node)
+            self.value = lower(self.context, self.node)
 
 
-class Aggregates(Comprehensions):
-    """Elaborates calls of the built-in functions."""
+# -- any, all, sum, len -------------------------------------------------------------------------------------
 
-    def _truths(self, node: ast.Call, conjunction: bool) -> Sym:
-        (argument,) = self.arguments(node, 1, 1)
-        if not isinstance(argument, ast.GeneratorExp):
-            raise self.refuse(node, "any/all of this", "write `any(condition for x in set)`")
-        g = self.g
-        wrapped = ast.GeneratorExp(elt=argument.elt, generators=argument.generators)
-        ast.copy_location(wrapped, argument)
-        found = self.select(wrapped, early=True)
-        if found is not None:
-            terms = [self._truth(argument.elt, e) for e in found.elements]
-            if found.source.op != "const":
-                # Over a set that is not known: one operation on masks.
-                pairs = list(zip(found.conditions, terms, strict=True))
-                if conjunction:
-                    missing = g.minus(found.source, g.build(found.item, [g.implies(c, t) for c, t in pairs]))
-                    return Scalar(g.eq(missing, g.const(0, missing.type)))
-                matching = g.inter(found.source, g.build(found.item, [g.and_(c, t) for c, t in pairs]))
-                return Scalar(g.not_(g.eq(matching, g.const(0, matching.type))))
-            members = [
-                (g.and_(g.member(g.const(i, found.item), found.source), c), t)
-                for i, (c, t) in enumerate(zip(found.conditions, terms, strict=True))
-            ]
-        else:
 
-            def ends(value: Sym) -> Node:
-                truth = self._truth(argument.elt, value)
-                return g.not_(truth) if conjunction else truth
+def any_of(context: Context, node: ast.Call) -> Sym:
+    """`any(condition for x in set)`."""
+    return _truths(context, node, False)
 
-            found_ = self.unroll(argument, argument.elt, ends=ends)
-            members = [(c, self._truth(argument.elt, v)) for c, v in found_]
-        if conjunction:
-            return Scalar(g.and_(*(g.implies(c, t) for c, t in members)))
-        return Scalar(g.or_(*(g.and_(c, t) for c, t in members)))
 
-    def _truth(self, node: ast.expr, value: Sym) -> Node:
-        if isinstance(value, Scalar) and isinstance(value.type, BoolType):
-            return value.node
-        if isinstance(value, Poison):
-            raise Refused
-        raise self.refuse(node, f"{describe(value)} as a condition", "only bools are conditions")
+def all_of(context: Context, node: ast.Call) -> Sym:
+    """`all(condition for x in set)`."""
+    return _truths(context, node, True)
 
-    def _sum(self, node: ast.Call) -> Sym:
-        (argument,) = self.arguments(node, 1, 1)
-        if not isinstance(argument, ast.GeneratorExp):
-            raise self.refuse(node, "sum() of this", "write `sum(number for x in set)`")
-        g = self.g
-        source = self.peek(argument.generators[0].iter)
-        over_set = isinstance(source, Scalar) and isinstance(source.type, SetType)
-        found = self.select(argument) if over_set else None
-        if found is not None and all(isinstance(e, Scalar) and e.node is g.num(1) for e in found.elements):
-            return Scalar(g.card(self.chosen(found)))
+
+def _truths(context: Context, node: ast.Call, conjunction: bool) -> Sym:
+    (argument,) = positional(context, node, 1, 1)
+    if not isinstance(argument, ast.GeneratorExp):
+        raise context.refuse(node, "any/all of this", "write `any(condition for x in set)`")
+    g, element = context.graph, argument.elt
+    selection = select(context, argument, early=True)
+    if selection is not None:
+        truths = [_truth(context, element, e) for e in selection.elements]
+        if selection.source.op != "const":
+            return Scalar(_mask_truth(context, selection, truths, conjunction))
+        members = [
+            (g.and_(g.member(g.const(i, selection.item), selection.source), c), t)
+            for i, (c, t) in enumerate(zip(selection.conditions, truths, strict=True))
+        ]
+    else:
+
+        def ends(value: Sym) -> Node:
+            truth = _truth(context, element, value)
+            return g.not_(truth) if conjunction else truth
+
+        elements = unroll(context, argument, element, ends=ends)
+        members = [(c, _truth(context, element, v)) for c, v in elements]
+    if conjunction:
+        return Scalar(g.and_(*(g.implies(c, t) for c, t in members)))
+    return Scalar(g.or_(*(g.and_(c, t) for c, t in members)))
+
+
+def _mask_truth(context: Context, selection: Selection, truths: list[Node], conjunction: bool) -> Node:
+    """`any` or `all` over a set that is not known: one operation on masks."""
+    g = context.graph
+    pairs = list(zip(selection.conditions, truths, strict=True))
+    if conjunction:
+        failing = g.minus(selection.source, g.build(selection.item, [g.implies(c, t) for c, t in pairs]))
+        return g.eq(failing, g.const(0, failing.type))
+    matching = g.inter(selection.source, g.build(selection.item, [g.and_(c, t) for c, t in pairs]))
+    return g.not_(g.eq(matching, g.const(0, matching.type)))
+
+
+def _truth(context: Context, node: ast.expr, value: Sym) -> Node:
+    if isinstance(value, Scalar) and isinstance(value.type, BoolType):
+        return value.node
+    if isinstance(value, Poison):
+        raise Refused
+    raise context.refuse(node, f"{describe(value)} as a condition", "only bools are conditions")
+
+
+def sum_of(context: Context, node: ast.Call) -> Sym:
+    """`sum(number for x in set)`."""
+    (argument,) = positional(context, node, 1, 1)
+    if not isinstance(argument, ast.GeneratorExp):
+        raise context.refuse(node, "sum() of this", "write `sum(number for x in set)`")
+    g = context.graph
+    source = peek(context, argument.generators[0].iter)
+    over_set = isinstance(source, Scalar) and isinstance(source.type, SetType)
+    selection = select(context, argument) if over_set else None
+    if selection is not None and all(isinstance(e, Scalar) and e.node is g.num(1) for e in selection.elements):
+        return Scalar(g.card(chosen(context, selection)))
+    total = g.num(0)
+    for condition, value in unroll(context, argument, argument.elt):
+        if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
+            what = f"a sum of {describe(value)}"
+            raise context.refuse(argument.elt, what, "sum ints; count with `sum(1 for ...)`")
+        total = g.arith("add", total, g.ite(condition, value.node, g.num(0)))
+    return Scalar(total)
+
+
+def length_of(context: Context, node: ast.Call) -> Sym:
+    """`len(set)`, `len(sequence)`."""
+    g = context.graph
+    value = context.symbols.as_bag(lower_operand(context, positional(context, node, 1, 1)[0]))
+    if isinstance(value, Empty):
+        return Scalar(g.num(0))
+    if isinstance(value, Scalar) and isinstance(value.type, SetType):
+        return Scalar(g.card(value.node))
+    if isinstance(value, Scalar) and isinstance(value.type, SeqType):
+        return Scalar(seq_len(g, value.node))
+    if isinstance(value, Bag):
         total = g.num(0)
-        for condition, value in self.unroll(argument, argument.elt):
-            if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
-                raise self.refuse(argument.elt, f"a sum of {describe(value)}", "sum ints; count with `sum(1 for ...)`")
-            total = g.arith("add", total, g.ite(condition, value.node, g.num(0)))
+        for slot in value.looked_into():
+            total = g.arith("add", total, g.ite(occupied(g, slot), g.num(1), g.num(0)))
         return Scalar(total)
-
-    def _len(self, node: ast.Call) -> Sym:
-        value = self.symbols.as_bag(self.operand(self.arguments(node, 1, 1)[0]))
-        if isinstance(value, Empty):
-            return Scalar(self.g.num(0))
-        if isinstance(value, Scalar) and isinstance(value.type, SetType):
-            return Scalar(self.g.card(value.node))
-        if isinstance(value, Scalar) and isinstance(value.type, SeqType):
-            return Scalar(self.seq_len(value.node))
-        if isinstance(value, Bag):
-            total = self.g.num(0)
-            for slot in self.symbols.looked_into(value).slots:
-                total = self.g.arith(
-                    "add", total, self.g.ite(self.symbols.occupied(slot), self.g.num(1), self.g.num(0))
-                )
-            return Scalar(total)
-        if isinstance(value, Poison):
-            return value
-        raise self.refuse(node, f"len() of {describe(value)}", "sets and tuples have a length")
-
-    def _extreme(self, node: ast.Call, name: str) -> Sym:
-        arguments = self.arguments(node, 1, 8, "default")
-        default = Default(self, self.keyword(node, "default"))
-        op = "lowest" if name == "min" else "highest"
-        if len(arguments) > 1:
-            if default.node is not None:
-                raise self.refuse(node, f"`{ast.unparse(node)}`", "a default is for one set")
-            result = self.scalar(arguments[0], IntType, IdType)
-            for other in arguments[1:]:
-                result = self._better(node, name, result, self.scalar(other, IntType, IdType))
-            return Scalar(result)
-        (argument,) = arguments
-        g = self.g
-        if isinstance(argument, ast.GeneratorExp):
-            mark = self.mark()
-            found = self.select(argument, then=default.evaluate)
-            if found is None or not (found.identity and isinstance(found.item, IdType)):
-                self.rollback(mark)
-                return self._best(node, name, self.unroll(argument, argument.elt, then=default.evaluate), default)
-            chosen = self.chosen(found)
-        else:
-            source = self.operand(argument)
-            if isinstance(source, Poison):
-                return source
-            if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
-                raise self.refuse(node, f"{name}() of {describe(source)}", "a set of ids, or several ints")
-            default.evaluate()
-            chosen = source.node
-        assert isinstance(chosen.type, SetType)
-        if not isinstance(chosen.type.item, IdType):
-            raise self.refuse(node, f"{name}() of a set of {chosen.type.item}", "only ids have an order here")
-        self.ordered_sorts.add(chosen.type.item.sort)
-        some_left = g.not_(g.eq(chosen, g.const(0, chosen.type)))
-        return self._or_default(node, some_left, Scalar(g.extreme(op, chosen)), default)
-
-    def _best(self, node: ast.Call, name: str, found: list[Item], default: Default) -> Sym:
-        g, exists, best = self.g, self.g.false, None
-        for condition, value in found:
-            if not isinstance(value, Scalar) or not isinstance(value.type, IntType | IdType):
-                raise self.refuse(node, f"{name}() of {describe(value)}", "ints or ids")
-            if best is None:
-                best = value.node
-            else:
-                better = self._better(node, name, best, value.node)
-                best = g.ite(condition, g.ite(exists, better, value.node), best)
-            exists = g.or_(exists, condition)
-        return self._or_default(node, exists, POISON if best is None else Scalar(best), default)
-
-    def _better(self, node: ast.Call, name: str, a: Node, b: Node) -> Node:
-        if isinstance(a.type, IntType) and isinstance(b.type, IntType):
-            return self.g.arith(name, a, b)
-        if a.type != b.type or not isinstance(a.type, IdType):
-            raise self.refuse(node, f"{name}() of values of two sorts", "of one sort")
-        self.ordered_sorts.add(a.type.sort)
-        first = self.g.lt(a, b)
-        return self.g.ite(first, a, b) if name == "min" else self.g.ite(first, b, a)
-
-    def _or_default(self, node: ast.Call, exists: Node, value: Sym, default: Default) -> Sym:
-        if default.value is not None:
-            return default.value if exists is self.g.false else self.symbols.choose(exists, value, default.value)
-        if isinstance(value, Poison) and self.path is not self.g.false:
-            raise self.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
-        self.check("error", node, exists)
+    if isinstance(value, Poison):
         return value
+    raise context.refuse(node, f"len() of {describe(value)}", "sets and tuples have a length")
 
-    def _next(self, node: ast.Call) -> Sym:
-        arguments = self.arguments(node, 1, 2)
-        argument = arguments[0]
-        default = Default(self, arguments[1] if len(arguments) == 2 else None)
-        if not isinstance(argument, ast.GeneratorExp) or len(argument.generators) != 1:
-            raise self.refuse(node, "next() of this", "write `next((x for x in seq if condition), None)`")
-        g = self.g
-        found = self.select(argument, ordered=True, then=default.evaluate, early=True)
-        if found is None:
-            result: Sym = POISON
-            exists = g.false
-            items_ = self.unroll(argument, argument.elt, True, ends=lambda _: g.true, then=default.evaluate)
-            for condition, value in reversed(items_):
-                result = value if exists is g.false else self.symbols.choose(condition, value, result)
-                exists = g.or_(exists, condition)
-            return self._or_default(node, exists, result, default)
-        chosen = self.chosen(found)
-        seq = self.peek(argument.generators[0].iter)
-        if isinstance(seq, Scalar) and isinstance(seq.type, SeqType):
-            keep = g.build(found.item, found.conditions)
-            index = g.op("seq_first", found.item, (seq.node, keep))
+
+def absolute(context: Context, node: ast.Call) -> Sym:
+    """`abs(number)`."""
+    g = context.graph
+    value = lower_scalar(context, positional(context, node, 1, 1)[0], IntType)
+    return Scalar(g.arith("max", value, g.arith("sub", g.num(0), value)))
+
+
+# -- min, max, next -----------------------------------------------------------------------------------------
+
+
+def minimum(context: Context, node: ast.Call) -> Sym:
+    """`min(set)`, `min(a, b)`, `min(... for x in set)`."""
+    return _extreme(context, node, "min")
+
+
+def maximum(context: Context, node: ast.Call) -> Sym:
+    """`max(set)`, `max(a, b)`, `max(... for x in set)`."""
+    return _extreme(context, node, "max")
+
+
+def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
+    arguments = positional(context, node, 1, 8, "default")
+    default = Default(context, keyword(node, "default"))
+    if len(arguments) > 1:
+        return _extreme_of_several(context, node, name, default)
+    (argument,) = arguments
+    g = context.graph
+    if isinstance(argument, ast.GeneratorExp):
+        checkpoint = context.checkpoint()
+        selection = select(context, argument, then=default.evaluate)
+        if selection is None or not (selection.identity and isinstance(selection.item, IdType)):
+            context.rollback(checkpoint)
+            elements = unroll(context, argument, argument.elt, then=default.evaluate)
+            return _extreme_of_elements(context, node, name, elements, default)
+        mask = chosen(context, selection)
+    else:
+        source = lower_operand(context, argument)
+        if isinstance(source, Poison):
+            return source
+        if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
+            raise context.refuse(node, f"{name}() of {describe(source)}", "a set of ids, or several ints")
+        default.evaluate()
+        mask = source.node
+    assert isinstance(mask.type, SetType)
+    if not isinstance(mask.type.item, IdType):
+        raise context.refuse(node, f"{name}() of a set of {mask.type.item}", "only ids have an order here")
+    context.scope.ordered_sorts.add(mask.type.item.sort)
+    exists = g.not_(g.eq(mask, g.const(0, mask.type)))
+    extreme = g.extreme("lowest" if name == "min" else "highest", mask)
+    return _or_default(context, node, exists, Scalar(extreme), default)
+
+
+def _extreme_of_several(context: Context, node: ast.Call, name: str, default: Default) -> Sym:
+    if default.node is not None:
+        raise context.refuse(node, f"`{ast.unparse(node)}`", "a default is for one set")
+    first, *others = node.args
+    best = lower_scalar(context, first, IntType, IdType)
+    for other in others:
+        best = _better(context, node, name, best, lower_scalar(context, other, IntType, IdType))
+    return Scalar(best)
+
+
+def _extreme_of_elements(context: Context, node: ast.Call, name: str, elements: list[Item], default: Default) -> Sym:
+    g = context.graph
+    exists, best = g.false, None
+    for condition, value in elements:
+        if not isinstance(value, Scalar) or not isinstance(value.type, IntType | IdType):
+            raise context.refuse(node, f"{name}() of {describe(value)}", "ints or ids")
+        if best is None:
+            best = value.node
         else:
-            index = g.extreme("lowest", chosen)
-        exists = g.not_(g.eq(chosen, g.const(0, chosen.type)))
-        result = Scalar(index)
-        if not found.identity:
-            result = self.lookup(MapOf(found.item, tuple(found.elements)), index)
-        return self._or_default(node, exists, result, default)
-
-    def _tuple(self, node: ast.Call) -> Sym:
-        arguments = self.arguments(node, 0, 1)
-        if not arguments:
-            return Empty(True)
-        (argument,) = arguments
-        g = self.g
-        if isinstance(argument, ast.Call):
-            target = self.peek(argument.func)
-            if isinstance(target, Static) and target.value is sorted:
-                return self._from_sorted(self.sorted_set(argument))
-        if isinstance(argument, ast.GeneratorExp):
-            found = self.select(argument, ordered=True)
-            if found is not None and found.identity:
-                seq = self.peek(argument.generators[0].iter)
-                if isinstance(seq, Scalar) and isinstance(seq.type, SeqType):
-                    keep = g.build(found.item, found.conditions)
-                    return Scalar(g.op("seq_keep", seq.type, (seq.node, keep)))
-                return self._from_sorted(self.chosen(found))
-            remedy = "keep members as they are: `tuple(x for x in seq if condition)`"
-            raise self.refuse(node, "a tuple of changed members", remedy)
-        value = self.solid(argument)
-        if isinstance(value, Empty) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
-            return value
-        raise self.refuse(node, f"tuple() of {describe(value)}", "write `tuple(sorted(set))`")
-
-    def _from_sorted(self, source: Node) -> Sym:
-        assert isinstance(source.type, SetType)
-        item = source.type.item
-        return Scalar(self.g.op("seq_sorted", SeqType(item, items(item)), (source,)))
-
-    def _frozenset(self, node: ast.Call) -> Sym:
-        arguments = self.arguments(node, 0, 1)
-        if not arguments:
-            return Empty(False)
-        (argument,) = arguments
-        if isinstance(argument, ast.GeneratorExp):
-            return self.set_from(argument)
-        if isinstance(argument, ast.Tuple | ast.List):
-            return self.symbols.set_of([(self.g.true, self.solid(e)) for e in argument.elts])
-        value = self.operand(argument)
-        if isinstance(value, Scalar) and isinstance(value.type, SeqType):
-            return Scalar(self.seq_set(value.node))
-        if isinstance(value, Empty):
-            return Empty(False)
-        if isinstance(value, Bag | Loose | Poison) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
-            return value
-        raise self.refuse(node, f"frozenset() of {describe(value)}", "a set, a tuple or a comprehension")
-
-    def _abs(self, node: ast.Call) -> Sym:
-        value = self.scalar(self.arguments(node, 1, 1)[0], IntType)
-        return Scalar(self.g.arith("max", value, self.g.arith("sub", self.g.num(0), value)))
+            better = _better(context, node, name, best, value.node)
+            best = g.ite(condition, g.ite(exists, better, value.node), best)
+        exists = g.or_(exists, condition)
+    return _or_default(context, node, exists, POISON if best is None else Scalar(best), default)
 
 
-__all__ = ["Aggregates"]
+def _better(context: Context, node: ast.Call, name: str, a: Node, b: Node) -> Node:
+    g = context.graph
+    if isinstance(a.type, IntType) and isinstance(b.type, IntType):
+        return g.arith(name, a, b)
+    if a.type != b.type or not isinstance(a.type, IdType):
+        raise context.refuse(node, f"{name}() of values of two sorts", "of one sort")
+    context.scope.ordered_sorts.add(a.type.sort)
+    first = g.lt(a, b)
+    return g.ite(first, a, b) if name == "min" else g.ite(first, b, a)
+
+
+def _or_default(context: Context, node: ast.Call, exists: Node, value: Sym, default: Default) -> Sym:
+    """The value if it exists, else the default; an error where there is none."""
+    g = context.graph
+    if default.value is not None:
+        return default.value if exists is g.false else context.symbols.choose(exists, value, default.value)
+    if isinstance(value, Poison) and context.path is not g.false:
+        raise context.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
+    context.check("error", node, exists)
+    return value
+
+
+def first_of(context: Context, node: ast.Call) -> Sym:
+    """`next((x for x in seq if condition), default)`."""
+    arguments = positional(context, node, 1, 2)
+    argument = arguments[0]
+    default = Default(context, arguments[1] if len(arguments) == 2 else None)
+    if not isinstance(argument, ast.GeneratorExp) or len(argument.generators) != 1:
+        raise context.refuse(node, "next() of this", "write `next((x for x in seq if condition), None)`")
+    g = context.graph
+    selection = select(context, argument, ordered=True, then=default.evaluate, early=True)
+    if selection is None:
+        first: Sym = POISON
+        exists = g.false
+        elements = unroll(context, argument, argument.elt, True, ends=lambda _: g.true, then=default.evaluate)
+        for condition, value in reversed(elements):
+            first = value if exists is g.false else context.symbols.choose(condition, value, first)
+            exists = g.or_(exists, condition)
+        return _or_default(context, node, exists, first, default)
+    mask = chosen(context, selection)
+    sequence = _sequence(context, argument)
+    if sequence is not None:
+        kept = g.build(selection.item, selection.conditions)
+        index = g.op("seq_first", selection.item, (sequence, kept))
+    else:
+        index = g.extreme("lowest", mask)
+    exists = g.not_(g.eq(mask, g.const(0, mask.type)))
+    first = Scalar(index)
+    if not selection.identity:
+        first = lookup(context, MapOf(selection.item, tuple(selection.elements)), index)
+    return _or_default(context, node, exists, first, default)
+
+
+def _sequence(context: Context, argument: ast.GeneratorExp) -> Node | None:
+    """The sequence that a comprehension ranges over, if it is one."""
+    source = peek(context, argument.generators[0].iter)
+    return source.node if isinstance(source, Scalar) and isinstance(source.type, SeqType) else None
+
+
+# -- tuple, frozenset ---------------------------------------------------------------------------------------
+
+
+def tuple_of(context: Context, node: ast.Call) -> Sym:
+    """`tuple(sorted(set))`, `tuple(x for x in seq if condition)`."""
+    arguments = positional(context, node, 0, 1)
+    if not arguments:
+        return Empty(True)
+    (argument,) = arguments
+    g = context.graph
+    if isinstance(argument, ast.Call) and calls(context, argument, sorted):
+        return Scalar(seq_sorted(g, sorted_set(context, argument)))
+    if isinstance(argument, ast.GeneratorExp):
+        selection = select(context, argument, ordered=True)
+        if selection is not None and selection.identity:
+            sequence = _sequence(context, argument)
+            if sequence is not None:
+                kept = g.build(selection.item, selection.conditions)
+                return Scalar(g.op("seq_keep", sequence.type, (sequence, kept)))
+            return Scalar(seq_sorted(g, chosen(context, selection)))
+        remedy = "keep members as they are: `tuple(x for x in seq if condition)`"
+        raise context.refuse(node, "a tuple of changed members", remedy)
+    value = lower_present(context, argument)
+    if isinstance(value, Empty) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
+        return value
+    raise context.refuse(node, f"tuple() of {describe(value)}", "write `tuple(sorted(set))`")
+
+
+def frozenset_of(context: Context, node: ast.Call) -> Sym:
+    """`frozenset({a, b})`, `frozenset(... for x in set)`, `frozenset(sequence)`."""
+    arguments = positional(context, node, 0, 1)
+    if not arguments:
+        return Empty(False)
+    (argument,) = arguments
+    g = context.graph
+    if isinstance(argument, ast.GeneratorExp):
+        return set_comprehension(context, argument)
+    if isinstance(argument, ast.Tuple | ast.List):
+        return set_of(g, [(g.true, lower_present(context, e)) for e in argument.elts])
+    value = lower_operand(context, argument)
+    if isinstance(value, Scalar) and isinstance(value.type, SeqType):
+        return Scalar(seq_set(g, value.node))
+    if isinstance(value, Empty):
+        return Empty(False)
+    if isinstance(value, Bag | Loose | Poison) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
+        return value
+    raise context.refuse(node, f"frozenset() of {describe(value)}", "a set, a tuple or a comprehension")
+
+
+__all__ = [
+    "absolute", "all_of", "any_of", "first_of", "frozenset_of", "length_of", "maximum", "minimum", "sum_of", "tuple_of",
+]  # fmt: skip

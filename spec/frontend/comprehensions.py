@@ -1,43 +1,27 @@
-"""Comprehensions of the subset: what a model may range over, and in which order what is in it is evaluated.
+"""Comprehensions: every element with its condition, and in which order what is in it is evaluated.
 
-Everything that ranges over a finite sort is unrolled here; what ranges over a set becomes operations on its mask.
+What ranges over a finite sort is unrolled here; a selection from a set becomes operations on its mask.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from reassure.spec.frontend.conditions import exclude
-from reassure.spec.frontend.expressions import Check, Expressions, Refused
+from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.evaluation import lower, lower_present, peek
 from reassure.spec.frontend.ir import Node, items
-from reassure.spec.frontend.symbolic_values import (
-    POISON,
-    Bag,
-    Empty,
-    Loose,
-    Poison,
-    Scalar,
-    Static,
-    Sym,
-    describe,
-)
-from reassure.spec.language.types import (
-    IdType,
-    IntType,
-    SeqType,
-    SetType,
-    Type,
-)
+from reassure.spec.frontend.iteration import NO_ORDER, Item, calls, filtered, members_of, naming, sorted_set
+from reassure.spec.frontend.lowered_model import Check
+from reassure.spec.frontend.sets_and_sequences import seq_set, set_of
+from reassure.spec.frontend.symbolic_values import POISON, Poison, Scalar, Static, Sym
+from reassure.spec.language.types import SeqType, SetType, Type
 
-Item = tuple[Node, Sym]
-"""A value and the condition under which it is there."""
 Comprehension = ast.GeneratorExp | ast.SetComp | ast.DictComp
-MOST = 4096
-"""Numbers of a range, at most: each becomes a copy of the expression."""
+Ends = Callable[[Sym], Node]
+"""The condition under which an element ends a comprehension, so that Python does not look at the rest."""
 
 
 @dataclass
@@ -68,283 +52,201 @@ class Turn:
 
 @dataclass
 class Loop:
-    """A comprehension while it is unrolled. ordered: only what has an order may be iterated over.
-
-    one_by_one: what one element makes sure of holds for the next, and what comes after one that `ends` it is not
-    reached: `live` is the condition under which none has.
-    """
+    """A comprehension while it is unrolled."""
 
     element: ast.expr
     ordered: bool
+    """Whether only what has an order may be iterated over."""
     pairs: bool
+    """Whether an element is a key and a value, of any two kinds."""
     one_by_one: bool = False
-    ends: Callable[[Sym], Node] | None = None
+    """Whether what one element makes sure of holds for the next."""
+    ends: Ends | None = None
     live: Node | None = None
+    """One by one: the condition under which no element before has ended it."""
     in_order: bool = True
-    """Whether everything it ranges over has an order."""
+    """Whether everything it ranges over so far has an order."""
     turns: list[Turn] = field(default_factory=list)
 
 
-class Comprehensions(Expressions):
-    """Elaborates comprehensions."""
+def unroll(
+    context: Context,
+    node: Comprehension,
+    element: ast.expr,
+    ordered: bool = False,
+    pairs: bool = False,
+    ends: Ends | None = None,
+    then: Callable[[], None] | None = None,
+) -> list[Item]:
+    """All elements of a comprehension with the conditions under which they are there.
 
-    def arguments(self, node: ast.Call, low: int, high: int, *keywords: str) -> list[ast.expr]:
-        """Positional arguments, their number checked, and no keywords but the given ones."""
-        unknown = [k.arg for k in node.keywords if k.arg not in keywords]
-        if unknown or not low <= len(node.args) <= high:
-            count = str(low) if low == high else f"{low} to {high}"
-            raise self.refuse(node, f"`{ast.unparse(node)}`", f"it takes {count} arguments here")
-        return node.args
+    then: what is evaluated once the first iterable has been. Where the order of a set would show, this is refused.
+    """
+    loop = Loop(element, ordered, pairs)
+    checkpoint = context.checkpoint()
+    elements = _unrolled(context, node.generators, loop, then)
+    if not any(turn.checks for turn in loop.turns):
+        return elements
+    if loop.in_order:
+        # Something may fail, so that it matters what is evaluated before: once more, one element after the other.
+        context.rollback(checkpoint)
+        one_by_one = Loop(element, ordered, pairs, True, ends, context.graph.true)
+        return _unrolled(context, node.generators, one_by_one, then)
+    require_hidden_order(context, node, loop.turns, ends)
+    return elements
 
-    def keyword(self, node: ast.Call, name: str) -> ast.expr | None:
-        return next((k.value for k in node.keywords if k.arg == name), None)
 
-    def iterate(self, node: ast.expr, ordered: bool) -> tuple[list[Item], bool]:
-        """The members an iterable may have, each with its condition, and whether they come in a defined order.
-
-        ordered: refuse what has none.
-        """
-        g = self.g
-        if isinstance(node, ast.Call):
-            target = self.peek(node.func)
-            if isinstance(target, Static) and target.value is sorted:
-                return self._members(self.sorted_set(node)), True
-            if isinstance(target, Static) and target.value is range:
-                return self._range(node), True
-        if isinstance(node, ast.Tuple):
-            return [(g.true, self.solid(e)) for e in node.elts], True
-        source = self.operand(node)
-        if isinstance(source, Poison):
-            raise Refused
-        if isinstance(source, Empty):
-            return [], True
-        if isinstance(source, Scalar) and isinstance(source.type, SeqType):
-            return self._positions(source.node, source.type), True
-        if ordered:
-            raise self.refuse(node, "a set has no order", "iterate over `sorted(...)` or a tuple")
-        if isinstance(source, Scalar) and isinstance(source.type, SetType):
-            return self._members(source.node), False
-        if isinstance(source, Bag):
-            slots = self.symbols.looked_into(source).slots
-            return [(self.symbols.occupied(s), self.symbols.unpack_slot(source.item, s)) for s in slots], False
-        if isinstance(source, Loose):
-            return self._distinct(source), False
-        raise self.refuse(node, f"iteration over {describe(source)}", "iterate over a set, a tuple or `every(Sort, c)`")
-
-    def _distinct(self, source: Loose) -> list[Item]:
-        """The records of a display, each once."""
-        g = self.g
-        found: list[Item] = []
-        for i, (condition, record) in enumerate(source.members):
-            same = [g.and_(c, self.symbols.equal(record, r)) for c, r in source.members[:i]]
-            found.append((g.and_(condition, g.not_(g.or_(*same))), record))
-        return found
-
-    def _members(self, source: Node) -> list[Item]:
-        assert isinstance(source.type, SetType)
-        item, g = source.type.item, self.g
-        return [(g.member(i, source), Scalar(i)) for i in (g.const(k, item) for k in range(items(item)))]
-
-    def _positions(self, source: Node, kind: SeqType) -> list[Item]:
-        g, length = self.g, self.seq_len(source)
-        return [
-            (g.lt(g.num(i), length), Scalar(g.op("seq_get", kind.item, (source, g.num(i))))) for i in range(kind.length)
-        ]
-
-    def _range(self, node: ast.Call) -> list[Item]:
-        bounds = [self.scalar(a, IntType) for a in self.arguments(node, 1, 2)]
-        if any(b.op != "const" for b in bounds):
-            raise self.refuse(node, "a range whose bounds are no constants", "use constants or the configuration")
-        numbers = range(*(b.data for b in bounds))
-        if len(numbers) > MOST:
-            raise self.refuse(node, f"a range of {len(numbers)} numbers", f"at most {MOST}")
-        return [(self.g.true, Scalar(self.g.num(i))) for i in numbers]
-
-    def sorted_set(self, node: ast.Call) -> Node:
-        """The set under `sorted(...)`."""
-        (argument,) = self.arguments(node, 1, 1)
-        source = self.set_from(argument) if isinstance(argument, ast.GeneratorExp) else self.operand(argument)
-        if isinstance(source, Scalar) and isinstance(source.type, SetType):
-            if not isinstance(source.type.item, IdType):
-                raise self.refuse(node, "sorted() of this", "only ids have an order here")
-            self.ordered_sorts.add(source.type.item.sort)
-            return source.node
-        raise self.refuse(node, f"sorted() of {describe(source)}", "it sorts a set of ids")
-
-    @contextmanager
-    def naming(self, target: ast.expr, value: Sym) -> Any:
-        if not isinstance(target, ast.Name):
-            raise self.refuse(target, "this loop variable", "one name")
-        frame, missing = self.frame, object()
-        saved: Any = frame.env.get(target.id, missing)
-        known = frame.known
-        frame.env[target.id] = value
-        frame.known = frozenset(k for k in known if k.split(".")[0] != target.id)
-        try:
-            yield
-        finally:
-            frame.known = known
-            if saved is missing:
-                del frame.env[target.id]
-            else:
-                frame.env[target.id] = saved
-
-    def unroll(
-        self,
-        node: Comprehension,
-        element: ast.expr,
-        ordered: bool = False,
-        pairs: bool = False,
-        ends: Callable[[Sym], Node] | None = None,
-        then: Callable[[], None] | None = None,
-    ) -> list[Item]:
-        """All elements of a comprehension with the conditions under which they are there.
-
-        ends: the condition under which an element ends it, so that Python does not look at the rest. then: what is
-        evaluated once the first iterable has been. Where the order of a set would show, this is refused.
-        """
-        loop = Loop(element, ordered, pairs)
-        mark = self.mark()
-        found = self._unrolled(node.generators, loop, then)
-        if not any(turn.checks for turn in loop.turns):
-            return found
-        if loop.in_order:
-            # Something may fail, so that it matters what is evaluated before: once more, one element after the other.
-            self.rollback(mark)
-            return self._unrolled(node.generators, Loop(element, ordered, pairs, True, ends, self.g.true), then)
-        self.order_hidden(node, loop.turns, ends)
-        return found
-
-    def _unrolled(
-        self, generators: list[ast.comprehension], loop: Loop, then: Callable[[], None] | None, inner: bool = False
-    ) -> list[Item]:
-        first, *rest = generators
-        if first.is_async:
-            raise self.refuse(loop.element, "async", "a model is plain functions")
-        members, in_order = self.iterate(first.iter, loop.ordered)
-        loop.in_order = loop.in_order and in_order
-        if then is not None:
-            then()
-        found: list[Item] = []
-        before, start = self.passed, len(self.checks)
-        for condition, value in members:
-            number = len(self.checks)
-            if not loop.one_by_one and not inner:
-                self.passed = before
-            here = condition if loop.live is None else self.g.and_(loop.live, condition)
-            with self.under(here), self.naming(first.target, value), self._filtered(first.ifs) as kept:
-                items = self._unrolled(rest, loop, None, True) if rest else [(self.g.true, self._element(loop))]
-            there = [(self.g.and_(condition, kept, c), v) for c, v in items]
-            there = [(c, v) for c, v in there if c is not self.g.false]
-            found += there
-            if not inner:
-                loop.turns.append(Turn(self.checks[number:], there))
+def _unrolled(
+    context: Context,
+    generators: list[ast.comprehension],
+    loop: Loop,
+    then: Callable[[], None] | None,
+    inner: bool = False,
+) -> list[Item]:
+    g = context.graph
+    first, *rest = generators
+    if first.is_async:
+        raise context.refuse(loop.element, "async", "a model is plain functions")
+    members, in_order = members_of(context, first.iter, loop.ordered)
+    loop.in_order = loop.in_order and in_order
+    if then is not None:
+        then()
+    elements: list[Item] = []
+    assured, first_check = context.assured, len(context.checks)
+    for condition, value in members:
+        turn_start = len(context.checks)
         if not loop.one_by_one and not inner:
-            guards = [c.condition for c in self.checks[start:] if c.kind == "require"]
-            self.passed = self.g.and_(before, *guards)
-        return found
+            context.assured = assured
+        reached = condition if loop.live is None else g.and_(loop.live, condition)
+        with (
+            context.under(reached),
+            naming(context, first.target, value),
+            filtered(context, first.ifs) as kept,
+        ):
+            found = _unrolled(context, rest, loop, None, True) if rest else [(g.true, _element(context, loop))]
+        there = [(g.and_(condition, kept, c), v) for c, v in found]
+        there = [(c, v) for c, v in there if c is not g.false]
+        elements += there
+        if not inner:
+            loop.turns.append(Turn(context.checks[turn_start:], there))
+    if not loop.one_by_one and not inner:
+        _assure_all(context, assured, first_check)
+    return elements
 
-    def _element(self, loop: Loop) -> Sym:
-        element = loop.element
-        if loop.pairs and isinstance(element, ast.Tuple):
-            return Static(tuple(self.expr(e) for e in element.elts))
-        value = self.expr(element)
-        if loop.ends is not None and loop.live is not None:
-            loop.live = self.g.and_(loop.live, self.g.not_(self.g.and_(self.path, loop.ends(value))))
-        return value
 
-    def order_hidden(self, node: ast.expr, turns: list[Turn], ends: Callable[[Sym], Node] | None) -> None:
-        """Refuses a comprehension over a set in which one member may fail where another, if it came first, would end
-        it or fail in another way: a set has no order."""
-        g = self.g
-        stops: list[list[tuple[str, Node]]] = []
-        for turn in turns:
-            held = [c.condition for c in turn.checks]
-            found = [(c.kind, g.and_(g.not_(c.condition), *held[:i])) for i, c in enumerate(turn.checks)]
-            if ends is not None:
-                over = g.or_(*(g.and_(c, ends(v)) for c, v in turn.items))
-                found.append(("end", g.and_(over, *held)))
-            stops.append(found)
-        for i, mine in enumerate(stops):
-            others = [stop for j, theirs in enumerate(stops) if j != i for stop in theirs]
-            for kind, fails in mine:
-                if kind != "end" and any(k != kind and not exclude(g, fails, stop) for k, stop in others):
-                    what = "what may fail in a comprehension over a set, whose order would show"
-                    raise self.refuse(node, what, "test before it that it cannot fail, or iterate over `sorted(...)`")
+def _assure_all(context: Context, assured: Node, first_check: int) -> None:
+    """After all turns, each of which was lowered as if it were the first: every guard of them has passed."""
+    guards = [c.condition for c in context.checks[first_check:] if c.kind == "require"]
+    context.assured = context.graph.and_(assured, *guards)
 
-    @contextmanager
-    def _filtered(self, tests: list[ast.expr]) -> Any:
-        """Within, the filters of a comprehension hold; yields their conjunction."""
-        saved, known, kept = self.path, self.frame.known, self.g.true
-        try:
-            for test in tests:
-                term = self.boolean(test)
-                self.frame.known |= self.facts(test, True)
-                self.path = self.g.and_(self.path, term)
-                kept = self.g.and_(kept, term)
-            yield kept
-        finally:
-            self.path, self.frame.known = saved, known
 
-    def select(
-        self, node: Comprehension, ordered: bool = False, then: Callable[[], None] | None = None, early: bool = False
-    ) -> Selection | None:
-        """The comprehension as a selection from one set (or, where order is wanted, a sorted one), if it is one.
+def _element(context: Context, loop: Loop) -> Sym:
+    element = loop.element
+    if loop.pairs and isinstance(element, ast.Tuple):
+        return Static(tuple(lower(context, e) for e in element.elts))
+    value = lower(context, element)
+    if loop.ends is not None and loop.live is not None:
+        g = context.graph
+        loop.live = g.and_(loop.live, g.not_(g.and_(context.path, loop.ends(value))))
+    return value
 
-        early: an element may end it, so that it is none where something in it may fail.
-        """
-        if len(node.generators) != 1 or not isinstance(node, ast.GeneratorExp | ast.SetComp):
+
+def require_hidden_order(context: Context, node: ast.expr, turns: list[Turn], ends: Ends | None) -> None:
+    """Refuses a comprehension over a set in which one member may fail where another, if it came first, would end
+    it or fail in another way: a set has no order."""
+    g = context.graph
+    stops_of_turns: list[list[tuple[str, Node]]] = []
+    for turn in turns:
+        conditions = [c.condition for c in turn.checks]
+        stops = [(c.kind, g.and_(g.not_(c.condition), *conditions[:i])) for i, c in enumerate(turn.checks)]
+        if ends is not None:
+            over = g.or_(*(g.and_(c, ends(v)) for c, v in turn.items))
+            stops.append(("end", g.and_(over, *conditions)))
+        stops_of_turns.append(stops)
+    for i, stops in enumerate(stops_of_turns):
+        others = [stop for j, theirs in enumerate(stops_of_turns) if j != i for stop in theirs]
+        for kind, fails in stops:
+            if kind != "end" and any(k != kind and not exclude(g, fails, stop) for k, stop in others):
+                what = "what may fail in a comprehension over a set, whose order would show"
+                raise context.refuse(node, what, "test before it that it cannot fail, or iterate over `sorted(...)`")
+
+
+def select(
+    context: Context,
+    node: Comprehension,
+    ordered: bool = False,
+    then: Callable[[], None] | None = None,
+    early: bool = False,
+) -> Selection | None:
+    """The comprehension as a selection from one set (or, where order is wanted, a sorted one), if it is one.
+
+    then: what is evaluated once the set has been. early: an element may end it, so that it is none where something in
+    it may fail.
+    """
+    if len(node.generators) != 1 or not isinstance(node, ast.GeneratorExp | ast.SetComp):
+        return None
+    (generator,) = node.generators
+    checkpoint = context.checkpoint()
+    source = _selected_from(context, generator.iter, ordered)
+    if source is None:
+        return None
+    if then is not None:
+        then()
+    assert isinstance(source.type, SetType)
+    g, item = context.graph, source.type.item
+    conditions, elements, turns = [], [], []
+    assured, first_check = context.assured, len(context.checks)
+    for k in range(items(item)):
+        context.assured, turn_start = assured, len(context.checks)
+        index = g.const(k, item)
+        with context.under(g.member(index, source)), naming(context, generator.target, Scalar(index)):
+            with filtered(context, generator.ifs) as kept:
+                elements.append(lower(context, node.elt))
+            conditions.append(kept)
+        turns.append(Turn(context.checks[turn_start:], []))
+    if len(context.checks) > first_check:
+        if early:
+            context.rollback(checkpoint)
             return None
-        (generator,) = node.generators
-        mark = self.mark()
-        sorted_call = isinstance(generator.iter, ast.Call) and isinstance(t := self.peek(generator.iter.func), Static)
-        if sorted_call and isinstance(t, Static) and t.value is sorted and isinstance(generator.iter, ast.Call):
-            source = self.sorted_set(generator.iter)
-        else:
-            value = self.peek(generator.iter)
-            if not isinstance(value, Scalar) or not isinstance(value.type, SetType | SeqType):
-                return None
-            if ordered and isinstance(value.type, SetType):
-                raise self.refuse(generator.iter, "a set has no order", "iterate over `sorted(...)` or a tuple")
-            value = self.solid(generator.iter)
-            assert isinstance(value, Scalar)
-            source = self.seq_set(value.node) if isinstance(value.type, SeqType) else value.node
-        if then is not None:
-            then()
-        assert isinstance(source.type, SetType)
-        item = source.type.item
-        conditions, elements, turns = [], [], []
-        before, start = self.passed, len(self.checks)
-        for k in range(items(item)):
-            self.passed, number = before, len(self.checks)
-            index = self.g.const(k, item)
-            with self.under(self.g.member(index, source)), self.naming(generator.target, Scalar(index)):
-                with self._filtered(generator.ifs) as kept:
-                    elements.append(self.expr(node.elt))
-                conditions.append(kept)
-            turns.append(Turn(self.checks[number:], []))
-        if len(self.checks) > start:
-            if early:
-                self.rollback(mark)
-                return None
-            self.order_hidden(node, turns, None)
-            guards = [c.condition for c in self.checks[start:] if c.kind == "require"]
-            self.passed = self.g.and_(before, *guards)
-        return Selection(source, item, conditions, elements)
-
-    def chosen(self, found: Selection) -> Node:
-        """The subset that a selection keeps."""
-        return self.g.inter(found.source, self.g.build(found.item, found.conditions))
-
-    def set_from(self, node: ast.GeneratorExp | ast.SetComp) -> Sym:
-        """The set that a comprehension makes."""
-        found = self.select(node)
-        if found is not None and found.identity:
-            return Scalar(self.chosen(found))
-        members = self.unroll(node, node.elt)
-        if any(isinstance(v, Poison) for _, v in members):
-            return POISON
-        return self.symbols.set_of(members)
+        require_hidden_order(context, node, turns, None)
+        _assure_all(context, assured, first_check)
+    return Selection(source, item, conditions, elements)
 
 
-__all__ = ["Comprehension", "Comprehensions", "Item", "Loop", "Selection", "Turn"]
+def _selected_from(context: Context, node: ast.expr, ordered: bool) -> Node | None:
+    """The set that an iterable is, or that a sequence has; None for another iterable."""
+    if isinstance(node, ast.Call) and calls(context, node, sorted):
+        return sorted_set(context, node)
+    value = peek(context, node)
+    if not isinstance(value, Scalar) or not isinstance(value.type, SetType | SeqType):
+        return None
+    if ordered and isinstance(value.type, SetType):
+        raise context.refuse(node, *NO_ORDER)
+    value = lower_present(context, node)
+    assert isinstance(value, Scalar)
+    return seq_set(context.graph, value.node) if isinstance(value.type, SeqType) else value.node
+
+
+def chosen(context: Context, selection: Selection) -> Node:
+    """The subset that a selection keeps."""
+    g = context.graph
+    return g.inter(selection.source, g.build(selection.item, selection.conditions))
+
+
+def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) -> Sym:
+    """The set that a comprehension makes."""
+    selection = select(context, node)
+    if selection is not None and selection.identity:
+        return Scalar(chosen(context, selection))
+    members = unroll(context, node, node.elt)
+    if any(isinstance(v, Poison) for _, v in members):
+        return POISON
+    return set_of(context.graph, members)
+
+
+def set_display(context: Context, node: ast.Set) -> Sym:
+    """`{a, b}`."""
+    return set_of(context.graph, [(context.graph.true, lower_present(context, e)) for e in node.elts])
+
+
+__all__ = ["Comprehension", "Item", "Selection", "chosen", "select", "set_comprehension", "set_display", "unroll"]

@@ -65,7 +65,7 @@ def by_operation(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Bou
     for name in TABLES:
         bound = bound_model(name, folder)
         (action,) = lower_model(bound).actions
-        roots = [*action.next, *(c.condition for c in action.checks), *(c for _, c, _ in action.clips)]
+        roots = [*action.next_leaves, *(c.condition for c in action.checks), *(c for _, c, _ in action.clips)]
         for op in {node.op for node in below(iter(roots))}:
             found.setdefault(op, []).append(bound)
     return found

@@ -256,5 +256,5 @@ def test_every_statement_is_in_the_tables(by_use: dict[str, list[BoundModel]]) -
 def test_every_operation_of_the_language_is_emitted(tmp_path: Path) -> None:
     for name in TABLES:
         for action in lower_model(bound_model(name, tmp_path)).actions:
-            nodes = below(iter([*action.next, *(c.condition for c in action.checks)]))
+            nodes = below(iter([*action.next_leaves, *(c.condition for c in action.checks)]))
             assert {n.op for n in nodes} <= set(OPERATIONS) | {"const", "param"}

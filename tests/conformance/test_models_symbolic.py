@@ -27,7 +27,7 @@ FLOOR = {"die_hard": 20, "kraft": 50, "kraft_kafka": 25, "intermediate_inclusive
 
 
 def claims_agree(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> None:
-    for formula in machine.model.states:
+    for formula in machine.model.state_formulas:
         assert formula.claim is not None
         if formula.claim.temporal:
             continue
@@ -45,7 +45,7 @@ def step_claims_agree(bound: BoundModel, machine: Machine, solver: z3.Solver, st
         if isinstance(step.after, Clipped):
             continue
         number = [a.name for a in bound.model.actions].index(step.action.name)
-        for formula in machine.model.steps[number]:
+        for formula in machine.model.step_formulas[number]:
             assert formula.claim is not None
             try:
                 want = bound.holds_on(formula.claim, state, step)

@@ -96,7 +96,7 @@ def show(values: set[Any]) -> str:
 
 
 def _claim_terms(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> Iterator[Difference]:
-    for formula in [*machine.model.states, *machine.model.terminals]:
+    for formula in [*machine.model.state_formulas, *machine.model.terminal_formulas]:
         claim = formula.claim
         if claim is not None and claim.kind == "leads_to":
             continue
@@ -112,7 +112,7 @@ def _claim_terms(bound: BoundModel, machine: Machine, solver: z3.Solver, state: 
             if solver.check(machine.holds(formula, 0) == z3.BoolVal(not want)) == z3.sat:
                 yield Difference("terms", "a claim has another truth", f"{where}: {want} in Python")
     for number, action in enumerate(bound.model.actions):
-        formulas = machine.model.steps[number]
+        formulas = machine.model.step_formulas[number]
         if not formulas:
             continue
         try:

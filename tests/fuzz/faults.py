@@ -13,12 +13,12 @@ import z3
 from reassure.checkers.native import compiled_kernel
 from reassure.checkers.symbolic import smt_terms, type_invariant
 from reassure.checkers.symbolic.certificate import Certificate
-from reassure.spec.frontend import comprehensions, expressions, symbolic_values
-from reassure.spec.frontend.aggregates import Aggregates, Default
-from reassure.spec.frontend.calls import Calls
-from reassure.spec.frontend.expressions import Expressions
-from reassure.spec.frontend.lowering import Elaborator, LoweredModel
-from reassure.spec.frontend.symbolic_values import Symbols
+from reassure.spec.frontend import aggregates, bounds, comprehensions, declarations, guards, leaves, records
+from reassure.spec.frontend.aggregates import Default
+from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.evaluation import lower
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.symbolic_values import Bag
 from reassure.spec.language.types import IntType, Type
 
 Fault = Callable[[], AbstractContextManager[Any]]
@@ -41,35 +41,35 @@ def _not_one_by_one(right: Any) -> Any:
 @contextmanager
 def _late_default() -> Iterator[None]:
     """The default of max, min and next is evaluated only where it is wanted."""
-    right = Aggregates._or_default
+    right = aggregates._or_default
 
-    def late(self: Any, node: ast.Call, exists: Any, value: Any, default: Default) -> Any:
+    def late(context: Context, node: ast.Call, exists: Any, value: Any, default: Default) -> Any:
         if default.node is not None:
-            with self.under(self.g.not_(exists)):
-                default.value = self.expr(default.node)
-        return right(self, node, exists, value, default)
+            with context.under(context.graph.not_(exists)):
+                default.value = lower(context, default.node)
+        return right(context, node, exists, value, default)
 
-    with patch.object(Default, "evaluate", lambda self: None), patch.object(Aggregates, "_or_default", late):
+    with patch.object(Default, "evaluate", lambda self: None), patch.object(aggregates, "_or_default", late):
         yield
 
 
 def _sorted_arguments(right: Any) -> Any:
     """Arguments are evaluated in another order than the one in which they are written."""
 
-    def given(self: Any, node: ast.Call, *more: Any) -> Any:
+    def by_parameter(context: Context, node: ast.Call, *more: Any) -> Any:
         other = ast.Call(node.func, node.args, sorted(node.keywords, key=lambda k: k.arg or ""))
-        return right(self, ast.copy_location(other, node), *more)
+        return right(context, ast.copy_location(other, node), *more)
 
-    return given
+    return by_parameter
 
 
 def _silently_drawn(right: Any) -> Any:
     """What a parameter is drawn from raises nothing."""
 
-    def drawn(self: Any, *given: Any) -> Any:
-        checks = len(self.checks)
-        found = right(self, *given)
-        del self.checks[checks:]
+    def drawn(context: Context, *given: Any) -> Any:
+        checks = len(context.checks)
+        found = right(context, *given)
+        del context.checks[checks:]
         return found
 
     return drawn
@@ -78,14 +78,14 @@ def _silently_drawn(right: Any) -> Any:
 def _hoisted(right: Any) -> Any:
     """An error is seen whatever guards stand before it."""
 
-    def check(self: Any, kind: str, *given: Any) -> Any:
-        saved = self.path, self.passed
+    def check(context: Context, kind: str, *given: Any) -> Any:
+        saved = context.path, context.assured
         if kind == "error":
-            self.path = self.passed = self.g.true
+            context.path = context.assured = context.graph.true
         try:
-            return right(self, kind, *given)
+            return right(context, kind, *given)
         finally:
-            self.path, self.passed = (saved[0], self.passed) if kind != "error" else saved
+            context.path, context.assured = (saved[0], context.assured) if kind != "error" else saved
 
     return check
 
@@ -102,10 +102,10 @@ def _near_zero(right: Any) -> Any:
 def _one_place(right: Any) -> Any:
     """A guard that is reached twice is left out in the first place alone."""
 
-    def switch(self: Any, *given: Any) -> Any:
-        before = len(self.guards or ())
-        found = right(self, *given)
-        return found if len(self.guards or ()) > before else self.g.false
+    def switch(context: Context, *given: Any) -> Any:
+        before = len(context.scope.guards or ())
+        found = right(context, *given)
+        return found if len(context.scope.guards or ()) > before else context.graph.false
 
     return switch
 
@@ -144,23 +144,26 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         _instead(comprehensions, "Loop", _not_one_by_one),
         "1 guard within any over a sequence",
     ),
-    "2 numbers may leave a word": (lambda: patch.object(expressions, "NUMBER", 1 << 90), "2 products"),
+    "2 numbers may leave a word": (lambda: patch.object(bounds, "NUMBER", 1 << 90), "2 products"),
     "3 sequences may leave a word": (
-        lambda: patch.object(expressions, "SEQUENCE_BITS", 1 << 10),
+        lambda: patch.object(bounds, "SEQUENCE_BITS", 1 << 10),
         "3 a sequence longer than a word",
     ),
     "4 a set is looked into that may hold what it cannot": (
-        lambda: patch.object(Symbols, "looked_into", lambda self, bag: bag),
+        lambda: patch.object(Bag, "looked_into", lambda bag: bag.slots),
         "4 a record out of its bound in a claim",
     ),
     "5 a default is evaluated late": (_late_default, "5 a default that is evaluated first"),
-    "5 arguments in another order": (_instead(Calls, "given", _sorted_arguments), "5 keyword arguments out of order"),
-    "5 a drawn set raises nothing": (_instead(Elaborator, "_drawn", _silently_drawn), "5 a drawn set that raises"),
+    "5 arguments in another order": (
+        _instead(records, "by_parameter", _sorted_arguments),
+        "5 keyword arguments out of order",
+    ),
+    "5 a drawn set raises nothing": (_instead(declarations, "_drawn", _silently_drawn), "5 a drawn set that raises"),
     "6, 7 an absent number is nearest to zero": (
-        _instead(symbolic_values, "zero", _near_zero),
+        _instead(leaves, "zero", _near_zero),
         "6 an optional record of a negative range",
     ),
-    "8 errors are seen before guards": (_instead(Expressions, "check", _hoisted), "8 an error behind a guard"),
+    "8 errors are seen before guards": (_instead(Context, "check", _hoisted), "8 an error behind a guard"),
     "10 what is not asked for is evaluated": (
         lambda: patch.object(LoweredModel, "only", lambda self, wanted: self),
         "10 a property that raises is not asked for",
@@ -180,6 +183,9 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         lambda: patch.object(compiled_kernel, "MAX_TAG", 200),
         "9 more than 126 actions",
     ),
-    "15 a guard is left out in one place": (_instead(Calls, "switch", _one_place), "15 a guard that is reached twice"),
+    "15 a guard is left out in one place": (
+        _instead(guards, "_switch", _one_place),
+        "15 a guard that is reached twice",
+    ),
 }
 """A patch that puts the fault back, and the directed model that shows it. The number is of the cause."""

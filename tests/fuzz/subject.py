@@ -13,7 +13,8 @@ from typing import Any
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.model_loader import bind, load
 from reassure.checkers.base.result import CheckResult
-from reassure.spec.frontend.lowering import LoweredModel, SubsetError
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import BagType, DomainError, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import Action, GuardRefused, LanguageError

@@ -52,7 +52,7 @@ class Native:
             words[f.word] % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1) for f in self.kernel.parameters[action]
         )
         found = {}
-        for p in self.lowered.actions[action].params:
+        for p in self.lowered.actions[action].parameters:
             member = isinstance(p.drawn, tuple)
             found[p.name] = unpack_record(next(stored), p.type) if member else rebuild(p.type, stored)
         return found

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.spec.frontend.lowering import SubsetError, check, lower_model
+from reassure.spec.frontend.lowering import check, lower_model
+from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.model_text import model
 
@@ -187,7 +188,7 @@ def test_a_legal_model_has_no_record_or_optional_left(tmp_path: Path) -> None:
         "alive", "leader?", "leader", "order", "colour", "inner.count", "inner.on",
         "score[1]", "score[2]", "score[3]", "sent#0", "sent#1", "number",
     ]  # fmt: skip
-    assert [n.data for n in lowered.actions[0].next] == [leaf.path for leaf in lowered.leaves]
+    assert [n.data for n in lowered.actions[0].next_leaves] == [leaf.path for leaf in lowered.leaves]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from reassure.checkers.native.liveness.region import EdgeLister, Region, region_
 from reassure.checkers.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.reconstruct import with_loop
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, assumptions_of

@@ -22,7 +22,7 @@ from reassure.checkers.native.kernels.tally import CLIPS_TOTAL
 from reassure.checkers.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.native.results import Start, explain
 from reassure.checkers.native.search import Clock, RaisedAt, Search
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumption, Assumptions, assumptions_of

@@ -25,7 +25,7 @@ from reassure.checkers.native.kernels.tally import ERROR
 from reassure.checkers.native.liveness.temporal_claims import Judged
 from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.native.translator.native_function import native
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import RecordType
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint, constraint_of
@@ -113,7 +113,7 @@ class EdgeLister:
     def _prepare_each(self, number: int, assumed: Assumption, lowered: LoweredModel) -> None:
         """Notes where the parameters of an action that count are, and how their values are read."""
         fields, place, readers = iter(self.kernel.model.parameters[number]), {}, {}
-        for p in lowered.actions[number].params:
+        for p in lowered.actions[number].parameters:
             packed = isinstance(p.drawn, tuple)
             place[p.name] = [next(fields) for _ in range(1 if packed else len(codes(p.type)))]
             readers[p.name] = p.type, packed

@@ -19,7 +19,7 @@ from reassure.checkers.native.model.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.native.translator import llvm
 from reassure.checkers.native.translator.native_function import ModelFunction, native
-from reassure.spec.frontend.lowering import LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
 MOST = 31
@@ -42,7 +42,7 @@ class TemporalClaims:
 
     def __init__(self, lowered: LoweredModel, layout: Layout) -> None:
         """Raises `LanguageError` if there are too many."""
-        self.formulas = [f for f in lowered.states if f.claim is not None and f.claim.temporal]
+        self.formulas = [f for f in lowered.state_formulas if f.claim is not None and f.claim.temporal]
         if len(self.formulas) > MOST:
             raise LanguageError(f"{len(self.formulas)} properties about whole runs: at most {MOST} are possible")
         self.words = layout.words

@@ -33,12 +33,12 @@ from reassure.checkers.native.model.loop_form import (
     Statement,
     StepError,
 )  # fmt: skip
-from reassure.checkers.native.model.node_order import arguments_first
-from reassure.checkers.native.model.substitution import substitute
-from reassure.spec.frontend.expressions import Check
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.lowering import Formula, LoweredAction, Parameter
-from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, Symbols
+from reassure.spec.frontend.leaves import of_type
+from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter
+from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.substitution import substitute
+from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym
 from reassure.spec.language.types import (
     BagType,
     IntType,
@@ -167,15 +167,14 @@ class ActionBuilder:
         self.formulas = formulas
         self.nest = Nest()
         self.most = 1
-        self.symbols = Symbols(numbers.graph, None)
-        self.domains = {p.name: Domain(p.leaves[0]) for p in outcome.params if _is_narrowable(p)}
+        self.domains = {p.name: Domain(p.leaves[0]) for p in outcome.parameters if _is_narrowable(p)}
 
     def build(self, fields: tuple[Field, ...]) -> ActionLoops:
         """The loop form. fields: where the parameters are stored."""
         outcome = self.outcome
-        pending = {p.name for p in outcome.params}
+        pending = {p.name for p in outcome.parameters}
         left = self._test(self._absorb(conjuncts(outcome.checks)), pending)
-        for p in outcome.params:
+        for p in outcome.parameters:
             self._choose(p)
             pending.discard(p.name)
             left = self._test(left, pending)
@@ -185,7 +184,7 @@ class ActionBuilder:
 
     def _absorb(self, left: list[Check]) -> list[Check]:
         """The checks that must be tested; the others narrow the domain of their last parameter."""
-        order = {p.name: i for i, p in enumerate(self.outcome.params)}
+        order = {p.name: i for i, p in enumerate(self.outcome.parameters)}
         kept: list[Check] = []
         for check in left:
             # What stands after something that may raise is tested where it stands.
@@ -224,7 +223,7 @@ class ActionBuilder:
         if isinstance(p.drawn, Node) and p.name in self.domains:
             self.domains[p.name].within.append(p.drawn)
         g = self.numbers.graph
-        value = self.symbols.of_type(p.type, lambda path, kind: g.param(p.name, path, kind))
+        value = of_type(p.type, lambda path, kind: g.param(p.name, path, kind))
         self._over(p.name, value, p.type, None)
 
     def _over(self, name: str, value: Sym, kind: Type, when: Node | None) -> None:
@@ -285,14 +284,14 @@ class ActionBuilder:
         for path, condition, declared in outcome.clips:
             nest.add(Clip(condition, self.numbers.clip(path, declared), path), condition)
         claims = tuple(self._claims())
-        leaves = tuple(leaf for p in outcome.params for leaf in p.leaves) if self.numbers.parameters else None
-        emit = Emit(outcome.next, claims, leaves)
-        nest.add(emit, *outcome.next, *(node for _, node in claims), *(leaves or ()))
+        leaves = tuple(leaf for p in outcome.parameters for leaf in p.leaves) if self.numbers.parameters else None
+        emit = Emit(outcome.next_leaves, claims, leaves)
+        nest.add(emit, *outcome.next_leaves, *(node for _, node in claims), *(leaves or ()))
 
     def _claims(self) -> Iterator[tuple[int, Node]]:
         """The claims over the step, and when they are hit."""
         g = self.numbers.graph
-        after = {path + "'": node for path, node in zip(self.numbers.paths, self.outcome.next, strict=True)}
+        after = {path + "'": node for path, node in zip(self.numbers.paths, self.outcome.next_leaves, strict=True)}
         made: dict[Node, Node] = {}
         for formula in self.formulas:
             assert formula.claim is not None

@@ -8,8 +8,8 @@ from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout,
 from reassure.checkers.native.kernels.tally import SWITCH
 from reassure.checkers.native.model import sequence_functions as sequences
 from reassure.checkers.native.model.ir_text import FunctionText, literal
-from reassure.checkers.native.model.node_order import arguments_first
 from reassure.spec.frontend.ir import Node, items
+from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
 

@@ -23,7 +23,7 @@ from reassure.checkers.native.model.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.native.model.loop_form import ActionLoops
 from reassure.checkers.native.model.print_loops import kernel_text
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowering import Formula, LoweredModel
+from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
 Flag = tuple[int, int]
@@ -123,14 +123,14 @@ def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) 
     Raises `LanguageError` if the model has more of something than there is room for.
     """
     paths = tuple(leaf.path for leaf in model.leaves)
-    step_flags = tuple(dict.fromkeys(f.name for formulas in model.steps for f in formulas))
-    places = [placed(parameter_codes(a.params)) for a in model.actions] if parameters else []
+    step_flags = tuple(dict.fromkeys(f.name for formulas in model.step_formulas for f in formulas))
+    places = [placed(parameter_codes(a.parameters)) for a in model.actions] if parameters else []
     fields = tuple(found for found, _ in places) or ((),) * len(model.actions)
     parameter_words = max((words for _, words in places), default=0) if parameters else None
     numbers = Numbers(model.graph, paths, step_flags, parameters)
     loops = tuple(
         ActionBuilder(numbers, i, action, formulas).build(fields[i])
-        for i, (action, formulas) in enumerate(zip(model.actions, model.steps, strict=True))
+        for i, (action, formulas) in enumerate(zip(model.actions, model.step_formulas, strict=True))
     )
     most = sum(one.most for one in loops)
     if most > MOST_SUCCESSORS:
@@ -179,7 +179,7 @@ def _check(
         "check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
     )
     values = NodeEmitter(f, layout, paths, helpers)
-    claims = [formula for formula in model.states if formula.claim is not None and not formula.claim.temporal]
+    claims = [formula for formula in model.state_formulas if formula.claim is not None and not formula.claim.temporal]
     if len(claims) > STATE_CLAIMS:
         raise LanguageError(f"{len(claims)} invariants and covers of states: at most {STATE_CLAIMS} are possible")
     result, hits = "0", []
@@ -210,7 +210,7 @@ def _terminal(model: LoweredModel) -> tuple[Node, Node]:
     """Whether a state is terminal, and whether plain Python raises when asked: it asks one after the other."""
     g = model.graph
     ended = raises = g.false
-    for formula in model.terminals:
+    for formula in model.terminal_formulas:
         safe = g.and_(*(check.condition for check in formula.checks))
         raises = g.or_(raises, g.and_(g.not_(ended), g.not_(safe)))
         ended = g.or_(ended, formula.condition)

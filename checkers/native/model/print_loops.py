@@ -26,9 +26,9 @@ from reassure.checkers.native.model.loop_form import (
     Statement,
     StepError,
 )  # fmt: skip
-from reassure.checkers.native.model.node_order import arguments_first
 from reassure.checkers.native.model.print_nodes import NodePrinter
 from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.node_order import arguments_first
 
 NESTED = 12
 """Operations within each other from which one gets a name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.symbolic_values import Symbols
+from reassure.spec.frontend.leaves import of_type
 from reassure.spec.language.types import BoolType, EnumType, IdType, RecordType, SeqType, SetType, Type
 
 _INFIX = {
@@ -59,12 +59,8 @@ def leaf_paths(kind: RecordType) -> list[str]:
         found.append(path)
         return Node(0, "const", kind, (), None, frozenset())
 
-    Symbols.of_type(_NO_SYMBOLS, kind, leaf)
+    of_type(kind, leaf)
     return found
-
-
-_NO_SYMBOLS = Symbols.__new__(Symbols)
-"""`of_type` reads nothing of it."""
 
 
 class NodePrinter:

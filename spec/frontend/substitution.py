@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reassure.checkers.native.model.node_order import arguments_first
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.language.types import SetType
 
 

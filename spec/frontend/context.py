@@ -1,0 +1,179 @@
+"""The state of lowering: what is known at the place of the text that is being lowered.
+
+`ModelScope` is what all declarations of a model share; a `Context` is made for each declaration. The functions that
+lower constructs take it as their first argument, and reach each other through its tables (`Constructs`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from reassure.spec.frontend.conditions import implied
+from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.leaves import of_type
+from reassure.spec.frontend.lowered_model import Check, Guard
+from reassure.spec.frontend.refusals import Refusal, Refused
+from reassure.spec.frontend.symbolic_values import Sym
+from reassure.spec.frontend.symbols import Symbols
+from reassure.spec.semantics.interpreter import BoundModel
+
+LowerExpression = Callable[["Context", Any], Sym]
+"""Lowers an expression of one kind of syntax node: it takes the node."""
+
+
+@dataclass(frozen=True)
+class Constructs:
+    """How expressions are lowered, by their kind of syntax node."""
+
+    expressions: Mapping[type[ast.expr], LowerExpression]
+    set_displays: Mapping[type[ast.expr], LowerExpression]
+    """A mutable set, where an operation takes it at once so that nobody can change it."""
+
+
+@dataclass
+class Frame:
+    """One function that is being lowered."""
+
+    function: FunctionType
+    file: str
+    lines: list[str]
+    """The text of the file."""
+    variables: dict[str, Sym]
+    not_none: frozenset[str] = frozenset()
+    """Access paths (`a.b.c`) that are known not to be None here."""
+    has_refusal: bool = False
+
+
+class ModelScope:
+    """What the declarations of one model share while they are lowered."""
+
+    def __init__(self, bound: BoundModel, constructs: Constructs, switches: bool = False) -> None:
+        self.bound = bound
+        self.constructs = constructs
+        self.graph = Graph()
+        self.symbols = Symbols(self.graph, bound.config)
+        self.state = of_type(bound.type, self.graph.var)
+        self.next_state = of_type(bound.type, lambda path, kind: self.graph.var(path + "'", kind))
+        self.refusals: list[Refusal] = []
+        self.ordered_sorts: set[type] = set()
+        """Id sorts whose order is read somewhere: they are not symmetric."""
+        self.guards: dict[Guard, list[str]] | None = {} if switches else None
+        """The guards of the text that have a switch, by number, with what evaluates them; None: none has."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What had been recorded when something was begun that may be lowered once more."""
+
+    checks: int
+    assured: Node
+
+
+class Context:
+    """The state of lowering one declaration: an action, an initial function, a claim."""
+
+    def __init__(self, scope: ModelScope, declaration: str) -> None:
+        self.scope = scope
+        self.declaration = declaration
+        self.constructs = scope.constructs
+        self.graph = scope.graph
+        self.symbols = scope.symbols
+        self.config = scope.bound.config
+        self.guards_allowed = False
+        self.frames: list[Frame] = []
+        """The function that is being lowered comes last, after those that called it."""
+        self.checks: list[Check] = []
+        self.path = scope.graph.true
+        """The condition under which the branches, filters and operands so far lead here."""
+        self.assured = scope.graph.true
+        """What the guards so far have made sure of."""
+
+    @property
+    def frame(self) -> Frame:
+        """The function that is being lowered."""
+        return self.frames[-1]
+
+    @contextmanager
+    def entered(self, frame: Frame) -> Iterator[None]:
+        """Within, a function is being lowered; what its branches have made of the path ends with it."""
+        path = self.path
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
+            self.path = path
+
+    # -- refusals -------------------------------------------------------------------------------------
+
+    def refuse(self, node: ast.AST, construct: str, remedy: str) -> Refused:
+        """Records a refusal at a node. The caller raises what is returned, unless it goes on to find more."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        frame = self.frame
+        source = frame.lines[line - 1].rstrip() if line <= len(frame.lines) else ""
+        refusal = Refusal(frame.file, line, column, construct, remedy, source)
+        if refusal not in self.scope.refusals:
+            self.scope.refusals.append(refusal)
+        return Refused()
+
+    # -- conditions -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def under(self, condition: Node) -> Iterator[None]:
+        """Within, only runs in which `condition` holds are meant."""
+        path, self.path = self.path, self.graph.and_(self.path, condition)
+        try:
+            yield
+        finally:
+            self.path = path
+
+    @contextmanager
+    def knowing(self, not_none: frozenset[str]) -> Iterator[None]:
+        """Within, these access paths are known not to be None."""
+        frame, before = self.frame, self.frame.not_none
+        frame.not_none = before | not_none
+        try:
+            yield
+        finally:
+            frame.not_none = before
+
+    # -- checks ---------------------------------------------------------------------------------------
+
+    def check(self, kind: str, node: ast.expr, condition: Node, part: tuple[int, int] = (0, 1), text: str = "") -> None:
+        """Records that Python goes on here only if the condition holds. kind, part: as `Check` has them."""
+        g = self.graph
+        premise = g.and_(self.path, self.assured) if kind == "error" else self.path
+        condition = implied(g, premise, condition)
+        if condition is g.true:
+            return
+        file, line, column = self.frame.file, node.lineno, node.col_offset
+        self.checks.append(Check(kind, condition, text or ast.unparse(node), file, line, column, part))
+        if kind == "require":
+            self.assured = g.and_(self.assured, condition)
+
+    def checkpoint(self) -> Checkpoint:
+        """What `rollback` goes back to."""
+        return Checkpoint(len(self.checks), self.assured)
+
+    def rollback(self, checkpoint: Checkpoint) -> None:
+        """Forgets the checks since the checkpoint, to lower the same once more."""
+        del self.checks[checkpoint.checks :]
+        self.assured = checkpoint.assured
+
+    @contextmanager
+    def nothing_recorded(self) -> Iterator[None]:
+        """Within, refusals and checks are forgotten at the end."""
+        refusals, checkpoint = len(self.scope.refusals), self.checkpoint()
+        try:
+            yield
+        finally:
+            del self.scope.refusals[refusals:]
+            self.rollback(checkpoint)
+
+
+__all__ = ["Checkpoint", "Constructs", "Context", "Frame", "LowerExpression", "ModelScope"]

@@ -1,0 +1,225 @@
+"""Declarations: actions, initial functions, and claims over states and steps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from reassure.spec.frontend.bounds import excess
+from reassure.spec.frontend.context import Context, Frame, ModelScope
+from reassure.spec.frontend.functions import lower_function
+from reassure.spec.frontend.introspection import find_source, hints_of, signature_of
+from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.leaves import leaves, of_type, slot_type
+from reassure.spec.frontend.lowered_model import Formula, LoweredAction, Parameter
+from reassure.spec.frontend.record_sets import occupied, unpack_slot
+from reassure.spec.frontend.symbolic_values import Bag, Mismatch, Poison, Record, Scalar, Static, Sym, describe
+from reassure.spec.language.types import BoolType, RecordType, SetType, Type
+from reassure.spec.language.vocabulary import Action, Initial, Property, Terminal
+
+# -- actions and initial functions ------------------------------------------------------------------------------
+
+
+def lower_action(scope: ModelScope, action: Action) -> LoweredAction:
+    """An action as a step from any state."""
+    return _lower_step(scope, action.name, action.function, dict(action.members), [scope.state])
+
+
+def lower_initial(scope: ModelScope, initial: Initial) -> LoweredAction:
+    """An initial function as a step from nowhere."""
+    return _lower_step(scope, initial.name, initial.function, {}, [])
+
+
+def _lower_step(
+    scope: ModelScope,
+    name: str,
+    function: Callable[..., Any],
+    members: dict[str, Callable[..., Any]],
+    before: list[Sym],
+) -> LoweredAction:
+    """members: what parameters are drawn from, by name. before: the state that the function takes, if it does."""
+    assert isinstance(function, FunctionType)
+    context = Context(scope, name)
+    g, symbols, state_type = scope.graph, scope.symbols, scope.bound.type
+    parameters: list[Parameter] = []
+    values: dict[str, Sym] = {}
+    # Python evaluates what the parameters are drawn from before it calls the function.
+    for parameter_name, kind in scope.bound.parameters(name):
+        parameter = _parameter(context, parameter_name, kind, members.get(parameter_name))
+        parameters.append(parameter)
+        values[parameter_name] = parameter_value(scope, parameter)
+    drawable = g.and_(*(c.condition for c in context.checks))
+    parameters = [dataclasses.replace(p, drawn=_drawn_or_any(g, drawable, p.drawn)) for p in parameters]
+    context.guards_allowed = True
+    context.assured = g.and_(*(_has_value(context, p) for p in parameters))
+    after = lower_function(context, function, _arguments(scope, function, before, values))
+    refused = LoweredAction(name, tuple(parameters), (), (), ())
+    if scope.refusals:
+        return refused
+    try:
+        fitted = symbols.fit(after if before else _widened(scope, after), state_type)
+    except Mismatch as error:
+        _refuse_result(context, function, str(error))
+        return refused
+    clips = tuple(excess(g, fitted, state_type, ""))
+    next_leaves = tuple(leaves(g, fitted, state_type))
+    return LoweredAction(name, tuple(parameters), tuple(context.checks), clips, next_leaves)
+
+
+def _widened(scope: ModelScope, state: Sym) -> Sym:
+    """An initial state of a class that the model's extends gets the further fields' defaults."""
+    cls: Any = scope.bound.model.state
+    if isinstance(state, Record) and state.cls is not cls and issubclass(cls, state.cls):
+        further = [f for f in dataclasses.fields(cls) if f.name not in state.fields]
+        return Record(cls, {**state.fields, **{f.name: scope.symbols.lift(f.default) for f in further}})
+    return state
+
+
+# -- parameters ---------------------------------------------------------------------------------------------------
+
+
+def _parameter(context: Context, name: str, kind: Type, members: Callable[..., Any] | None) -> Parameter:
+    """A parameter of a type, drawn from what `members` returns if it is not None."""
+    g = context.graph
+    drawn = None if members is None else _drawn(context, members, kind)
+    value = of_type(kind, lambda path, leaf_type: g.param(name, path, leaf_type))
+    if isinstance(kind, RecordType) and isinstance(drawn, tuple):
+        return Parameter(name, kind, (g.param(name, "#", slot_type(kind)),), drawn)
+    return Parameter(name, kind, tuple(leaves(g, value, kind)), drawn)
+
+
+def parameter_value(scope: ModelScope, parameter: Parameter) -> Sym:
+    """The value that a function sees."""
+    g = scope.graph
+    if isinstance(parameter.type, RecordType) and isinstance(parameter.drawn, tuple):
+        return unpack_slot(g, parameter.type, parameter.leaves[0])
+    return of_type(parameter.type, lambda path, kind: g.param(parameter.name, path, kind))
+
+
+def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node | tuple[Node, ...]:
+    """The set that a parameter of a type is drawn from."""
+    assert isinstance(function, FunctionType)
+    scope = context.scope
+    try:
+        members = lower_function(context, function, _arguments(scope, function, [scope.state], {}))
+        value = scope.symbols.as_bag(members)
+        if isinstance(value, Bag) and value.item == kind:
+            return value.looked_into()
+    except Mismatch as error:
+        _refuse_result(context, function, str(error))
+        return ()
+    if isinstance(value, Scalar) and isinstance(value.type, SetType) and value.type.item == kind:
+        return value.node
+    if isinstance(value, Bag) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
+        why = f"a parameter has the type of the set's members: {describe(value)} has no {kind}"
+        _refuse_result(context, function, why)
+    elif not isinstance(value, Poison):
+        _refuse_result(context, function, f"a parameter is drawn from a set, not from {describe(value)}")
+    return ()
+
+
+def _drawn_or_any(g: Graph, drawable: Node, drawn: Node | tuple[Node, ...] | None) -> Node | tuple[Node, ...] | None:
+    """The set drawn from; with some member where `drawable` fails, as Python raises there even if the set is empty."""
+    if isinstance(drawn, tuple):
+        return tuple(g.ite(drawable, slot, g.num(1)) for slot in drawn[:1]) + drawn[1:]
+    if drawn is None or not isinstance(drawn.type, SetType):
+        return drawn
+    return g.ite(drawable, drawn, g.full(drawn.type.item))
+
+
+def _has_value(context: Context, parameter: Parameter) -> Node:
+    """Whether there is a value to draw: if not, the action is not even called."""
+    g, drawn = context.graph, parameter.drawn
+    if isinstance(drawn, tuple):
+        return g.or_(*(occupied(g, slot) for slot in drawn))
+    return g.true if drawn is None else g.not_(g.eq(drawn, g.const(0, drawn.type)))
+
+
+# -- claims -------------------------------------------------------------------------------------------------------
+
+
+def lower_state_claim(scope: ModelScope, claim: Property) -> Formula:
+    """A property or cover over one state; of a leads-to, its goal too."""
+    context = Context(scope, claim.name)
+    condition = _over_state(context, claim.function)
+    goal = None if claim.goal is None else _over_state(context, claim.goal)
+    return Formula(claim.name, claim, condition, tuple(context.checks), goal)
+
+
+def lower_terminal(scope: ModelScope, terminal: Terminal, unless: Node) -> Formula:
+    """Where a run may stop. unless: the condition under which Python does not ask for it."""
+    context = Context(scope, terminal.name)
+    context.path = scope.graph.not_(unless)
+    return Formula(terminal.name, None, _over_state(context, terminal.function), tuple(context.checks))
+
+
+def lower_step_claim(scope: ModelScope, claim: Property, action: LoweredAction, declared: Action) -> Formula:
+    """A property or cover over the steps of an action."""
+    context = Context(scope, claim.name)
+    function = claim.function
+    assert isinstance(function, FunctionType)
+    parameters = {p.name: parameter_value(scope, p) for p in action.parameters}
+    before = _view(context, function, "before", scope.state)
+    after = _view(context, function, "after", scope.next_state)
+    values = {**parameters, "before": before, "after": after}
+    value = lower_function(context, function, _arguments(scope, function, [], values, declared))
+    return Formula(claim.name, claim, _truth(context, function, value), tuple(context.checks))
+
+
+def _over_state(context: Context, function: Callable[..., Any]) -> Node:
+    """The condition that a function of the state, or of a view of it, returns."""
+    assert isinstance(function, FunctionType)
+    first = next(iter(signature_of(function).parameters))
+    state = _view(context, function, first, context.scope.state)
+    value = lower_function(context, function, _arguments(context.scope, function, [state], {}))
+    return _truth(context, function, value)
+
+
+def _view(context: Context, function: FunctionType, parameter: str, state: Sym) -> Sym:
+    """The state, or the view of it that a function's parameter wants."""
+    bound = context.scope.bound
+    wanted: Any = hints_of(function).get(parameter)
+    view = bound.views.get(wanted)
+    if view is None or wanted is bound.model.state:
+        return state
+    assert isinstance(view, FunctionType)
+    return lower_function(context, view, _arguments(context.scope, view, [state], {}))
+
+
+def _truth(context: Context, function: FunctionType, value: Sym) -> Node:
+    if isinstance(value, Scalar) and isinstance(value.type, BoolType):
+        return value.node
+    if not isinstance(value, Poison):
+        _refuse_result(context, function, f"a bool is needed, not {describe(value)}")
+    return context.graph.false
+
+
+# -- both -----------------------------------------------------------------------------------------------------------
+
+
+def _arguments(
+    scope: ModelScope, function: FunctionType, states: list[Sym], values: dict[str, Sym], action: Action | None = None
+) -> dict[str, Sym]:
+    """Arguments by name: the states first, then those in `values`, an `Action` by its type; else the configuration."""
+    hints = hints_of(function)
+    arguments: dict[str, Sym] = {}
+    for i, name in enumerate(signature_of(function).parameters):
+        if i < len(states):
+            arguments[name] = states[i]
+        elif name in values:
+            arguments[name] = values[name]
+        else:
+            arguments[name] = Static(action if hints.get(name) is Action else scope.bound.config)
+    return arguments
+
+
+def _refuse_result(context: Context, function: FunctionType, why: str) -> None:
+    """Refuses what a declared function returns."""
+    tree, path, lines = find_source(function)
+    with context.entered(Frame(function, path, lines, {})):
+        context.refuse(tree, f"what `{function.__name__}` returns", why)
+
+
+__all__ = ["lower_action", "lower_initial", "lower_state_claim", "lower_step_claim", "lower_terminal"]

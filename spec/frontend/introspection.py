@@ -1,0 +1,71 @@
+"""The signature, the annotations and the source of functions, which lowering asks for again and again."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import typing
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+REMEMBERED = 4096
+"""Functions and classes whose answers are kept."""
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@lru_cache(REMEMBERED)
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function, or the fields that a class is made of."""
+    return inspect.signature(function)
+
+
+@lru_cache(REMEMBERED)
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function or class, with what is noted in them."""
+    return typing.get_type_hints(function, include_extras=True)
+
+
+@cache
+def _parsed(path: str) -> tuple[ast.Module, list[str]]:
+    """The syntax tree and the lines of a file."""
+    text = Path(path).read_text(encoding="utf-8")
+    return ast.parse(text), text.splitlines()
+
+
+@lru_cache(REMEMBERED)
+def find_source(function: FunctionType) -> tuple[Definition, str, list[str]]:
+    """The syntax tree of a function or lambda, its file and the file's lines; `OSError` if there is none."""
+    path = inspect.getsourcefile(function)
+    if path is None:
+        raise OSError(f"{function.__name__} has no source")
+    tree, lines = _parsed(path)
+    if function.__name__ == "<lambda>":
+        return _find_lambda(function, tree, path), path, lines
+    first_line = function.__code__.co_firstlineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function.__name__:
+            if first_line in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                return node, path, lines
+    raise OSError(f"{function.__name__} is not in {path}")
+
+
+def _find_lambda(function: FunctionType, tree: ast.Module, path: str) -> ast.Lambda:
+    """The innermost lambda whose body has all the places that the function's instructions come from."""
+    places = [(p[0], p[2]) for p in function.__code__.co_positions() if p[0] is not None and p[2]]
+    candidates = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            body = node.body
+            start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+            if all(start <= (line, column or 0) <= end for line, column in places if line and column):
+                candidates.append(node)
+    if not candidates:
+        raise OSError(f"a lambda of {path}:{function.__code__.co_firstlineno} was not found")
+    return max(candidates, key=lambda n: (n.lineno, n.col_offset))
+
+
+__all__ = ["Definition", "find_source", "hints_of", "signature_of"]

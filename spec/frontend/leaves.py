@@ -1,0 +1,105 @@
+"""Values of a type as their scalars ("leaves"), in the order of the state's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reassure.spec.frontend.ir import BOOL, Graph, Node, scalar
+from reassure.spec.frontend.symbolic_values import Bag, MapOf, Mismatch, Option, Record, Scalar, Sym, describe
+from reassure.spec.language.types import (
+    BagType,
+    BoolType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    Type,
+    bits_of,
+    key_name,
+)
+
+MakeLeaf = Callable[[str, Type], Node]
+"""The node of a scalar, from its path within the value and its type."""
+
+
+def slot_type(item: RecordType) -> IntType:
+    """The type of a slot of a set of records: 0 where it is empty, else 1 + the packed record."""
+    return IntType(0, 1 << bits_of(item))
+
+
+def of_type(kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
+    """A value of a type, its scalars made by `leaf`; `Mismatch` for a type that is no model's."""
+    if scalar(kind):
+        return Scalar(leaf(path, kind))
+    if isinstance(kind, RecordType):
+        dot = path + "." if path else ""
+        return Record(kind.cls, {name: of_type(inner, leaf, dot + name) for name, inner in kind.fields})
+    if isinstance(kind, OptionType):
+        return Option(leaf(path + "?", BOOL), of_type(kind.inner, leaf, path))
+    if isinstance(kind, MapType):
+        names = [key_name(key) for key in kind.key.values()]
+        return MapOf(kind.key, tuple(of_type(kind.value, leaf, f"{path}[{name}]") for name in names))
+    if isinstance(kind, BagType):
+        slot = slot_type(kind.item)
+        return Bag(kind.item, tuple(leaf(f"{path}#{i}", slot) for i in range(kind.size)))
+    raise Mismatch(f"no symbolic value of {kind}")
+
+
+def zero(g: Graph, kind: Type) -> Node:
+    """The constant that an absent optional has in a scalar leaf: the one that is stored as 0."""
+    if isinstance(kind, BoolType):
+        return g.false
+    if isinstance(kind, SeqType):
+        return g.const((), SeqType(kind.item, 0))
+    if isinstance(kind, IntType):
+        return g.num(kind.low)
+    return g.const(0, kind)
+
+
+def nothing(g: Graph, kind: Type) -> Sym:
+    """What an absent optional of a type holds."""
+    return of_type(kind, lambda _, leaf_type: zero(g, leaf_type))
+
+
+def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
+    """Scalars of a fitted value in layout order.
+
+    What an absent optional holds is zero, so that equal values are packed equally.
+    """
+    if isinstance(value, Scalar):
+        yield value.node
+    elif isinstance(value, Record) and isinstance(kind, RecordType):
+        for name, inner in kind.fields:
+            yield from leaves(g, value.fields[name], inner)
+    elif isinstance(value, MapOf) and isinstance(kind, MapType):
+        for part in value.values:
+            yield from leaves(g, part, kind.value)
+    elif isinstance(value, Bag) and isinstance(kind, BagType):
+        yield from value.slots[: kind.size]
+    elif isinstance(value, Option) and isinstance(kind, OptionType) and value.value is not None:
+        yield value.present
+        zeros = leaves(g, nothing(g, kind.inner), kind.inner)
+        for node, zero_node in zip(leaves(g, value.value, kind.inner), zeros, strict=True):
+            kept = _zero_if_absent(g, node, value.present, zero_node)
+            yield node if kept else g.ite(value.present, node, zero_node)
+    else:
+        raise Mismatch(f"{describe(value)} is no value of {kind}")
+
+
+def _zero_if_absent(g: Graph, node: Node, present: Node, zero_node: Node) -> bool:
+    """Whether a leaf is zero already where the optional is absent: it is one of a state or a parameter, whose type
+    has the same zero."""
+    return (
+        node.op in ("var", "param")
+        and node.op == present.op
+        and _path(node) == _path(present)
+        and zero(g, node.type) is zero_node
+    )
+
+
+def _path(node: Node) -> str:
+    return str(node.data).replace("?", "")
+
+
+__all__ = ["MakeLeaf", "leaves", "nothing", "of_type", "slot_type", "zero"]

@@ -1,0 +1,95 @@
+"""Ids, `every`, and total maps: `fill`, `Map({...})`, `map.put(key, value)`."""
+
+from __future__ import annotations
+
+import ast
+
+from reassure.spec.frontend.arguments import keyword, positional
+from reassure.spec.frontend.comprehensions import unroll
+from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.evaluation import lower, lower_present
+from reassure.spec.frontend.sets_and_sequences import item_index
+from reassure.spec.frontend.symbolic_values import MapOf, Option, Scalar, Static, Sym, describe
+from reassure.spec.language.annotations import resolve
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, Type
+from reassure.spec.language.values import Id
+
+NOT_TOTAL = "a map that is not total", "its keys are `k for k in every(Sort, c)`"
+"""A map that lacks a key, and the remedy."""
+
+
+def id_of(context: Context, node: ast.Call, sort: type[Id]) -> Sym:
+    """`Broker(1)`."""
+    number = lower(context, positional(context, node, 1, 1)[0])
+    if isinstance(number, Scalar) and isinstance(number.type, IntType) and number.node.op == "const":
+        return context.symbols.lift(sort(number.node.data))
+    what = f"{sort.__name__}() of what is no constant"
+    raise context.refuse(node, what, "ids are not calculated; use parameters")
+
+
+def every_call(context: Context, node: ast.Call) -> Sym:
+    """`every(Broker, c)`."""
+    arguments = positional(context, node, 1, 2, "config")
+    config = arguments[1] if len(arguments) == 2 else keyword(node, "config")
+    return Scalar(context.graph.full(_sort(context, node, arguments[0], config, "every(Broker, c)")))
+
+
+def fill_call(context: Context, node: ast.Call) -> Sym:
+    """`fill(Broker, c, value)`."""
+    sort, config, value = positional(context, node, 3, 3)
+    key = _sort(context, node, sort, config, "fill(Broker, c, value)")
+    return MapOf(key, (lower(context, value),) * key.count)
+
+
+def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | None, remedy: str) -> Type:
+    """The sort that `every` or `fill` is of; an id sort is as large as the configuration says."""
+    named = lower_present(context, sort)
+    if not isinstance(named, Static):
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
+    given = None if config is None else lower(context, config)
+    kind = resolve(named.value, context.config)
+    if not isinstance(kind, IdType | EnumType | BoolType):
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
+    is_none = isinstance(given, Option) and given.value is None
+    if (given is None or is_none) and isinstance(kind, IdType):
+        raise context.refuse(node, f"{kind} without the configuration", remedy)
+    if given is not None and not is_none and not (isinstance(given, Static) and given.value is context.config):
+        raise context.refuse(node, "this as the configuration", remedy)
+    return kind
+
+
+def map_call(context: Context, node: ast.Call) -> Sym:
+    """`Map({k: value for k in every(Sort, c)})`."""
+    (argument,) = positional(context, node, 1, 1)
+    if not isinstance(argument, ast.DictComp):
+        raise context.refuse(node, "Map() of this", "write `Map({k: v for k in every(Sort, c)})`")
+    pair = ast.Tuple(elts=[argument.key, argument.value], ctx=ast.Load())
+    ast.copy_location(pair, argument)
+    entries: dict[int, Sym] = {}
+    sort: Type | None = None
+    for condition, element in unroll(context, argument, pair, pairs=True):
+        assert isinstance(element, Static)
+        key, value = element.value
+        if condition is not context.graph.true or not isinstance(key, Scalar) or key.node.op != "const":
+            raise context.refuse(node, *NOT_TOTAL)
+        sort = key.type
+        entries[item_index(context.graph, key).data] = value
+    if sort is None or sorted(entries) != list(range(sort.count)):
+        raise context.refuse(node, *NOT_TOTAL)
+    return MapOf(sort, tuple(entries[i] for i in range(sort.count)))
+
+
+def put(context: Context, node: ast.Call, target: ast.expr) -> Sym:
+    """`map.put(key, value)`. target: the map."""
+    g, symbols = context.graph, context.symbols
+    base = lower_present(context, target)
+    assert isinstance(base, MapOf)
+    key = lower_present(context, node.args[0])
+    if not isinstance(key, Scalar) or key.type != base.key:
+        raise context.refuse(node.args[0], f"{describe(key)} as a key", f"keys are {base.key}")
+    index, value = item_index(g, key), lower(context, node.args[1])
+    entries = [symbols.choose(g.eq(index, g.const(k, base.key)), value, old) for k, old in enumerate(base.values)]
+    return MapOf(base.key, tuple(entries))
+
+
+__all__ = ["every_call", "fill_call", "id_of", "map_call", "put"]

@@ -1,0 +1,241 @@
+"""Statements: assignments, conditions, early returns, guards; and the value of a whole function's body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.evaluation import lower, lower_condition, peek
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.narrowing import not_none_if
+from reassure.spec.frontend.refusals import Refused
+from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Static, Sym
+from reassure.spec.language.vocabulary import refuse
+
+
+class Returned(NamedTuple):
+    """A `return`: the path to it, and the value."""
+
+    path: Node
+    value: Sym
+
+
+@dataclass
+class Branch:
+    """What a branch of an `if` leaves. live: the path on which it goes on; None if it is the one it began with."""
+
+    ended: bool
+    variables: dict[str, Sym]
+    not_none: frozenset[str]
+    live: Node | None
+
+
+def lower_body(context: Context, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> Sym:
+    """The value that a function returns."""
+    if isinstance(tree, ast.AsyncFunctionDef):
+        raise context.refuse(tree, *UNSUPPORTED[ast.AsyncFunctionDef])
+    if tree.args.vararg or tree.args.kwarg:
+        raise context.refuse(tree, "`*args` or `**kwargs`", "name every parameter")
+    returns: list[Returned] = []
+    ended = _block(context, tree.body, returns)
+    if context.frame.has_refusal:
+        return POISON
+    if not ended:
+        raise context.refuse(tree, f"`{tree.name}` may end without a value", "return on every path")
+    if not returns:
+        raise context.refuse(tree, f"`{tree.name}` never returns", "return a value on some path")
+    return _returned_value(context, tree, returns)
+
+
+def _returned_value(context: Context, tree: ast.FunctionDef, returns: list[Returned]) -> Sym:
+    """The choice among the values that are returned."""
+    g = context.graph
+    result = context.symbols.as_bag(returns[-1].value)
+    not_taken = [g.not_(r.path) for r in returns]
+    for i, (path, value) in reversed(list(enumerate(returns[:-1]))):
+        # Where an earlier return was taken this choice is not looked at.
+        terms = path.args if path.op == "and" else (path,)
+        path = g.and_(*(t for t in terms if t not in not_taken[:i]))
+        try:
+            result = context.symbols.choose(path, value, result)
+        except Mismatch as error:
+            raise context.refuse(tree, f"`{tree.name}` returns different kinds of value", str(error)) from None
+    return result
+
+
+def _block(context: Context, body: list[ast.stmt], returns: list[Returned]) -> bool:
+    """Lowers statements; True when every path through them has ended."""
+    for statement in body:
+        try:
+            if _statement(context, statement, returns):
+                return True
+        except (Refused, Mismatch) as error:
+            if isinstance(error, Mismatch):
+                context.refuse(statement, "types do not fit", str(error))
+            # The refusal is recorded; go on, so that all of them come in one go.
+            for variable in _assigned(statement):
+                context.frame.variables[variable] = POISON
+            context.frame.has_refusal = True
+            if isinstance(statement, ast.Return):
+                returns.append(Returned(context.path, POISON))
+                return True
+    return False
+
+
+def _statement(context: Context, node: ast.stmt, returns: list[Returned]) -> bool:
+    lower_statement = STATEMENTS.get(type(node))
+    if lower_statement is None:
+        construct, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, "this is not in the language"))
+        raise context.refuse(node, construct, remedy)
+    return lower_statement(context, node, returns)
+
+
+def _assigned(statement: ast.stmt) -> list[str]:
+    """The variables that a statement assigns."""
+    return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+# -- one function for each kind of statement: whether every path has ended after it -----------------------------
+
+
+def _return(context: Context, node: ast.Return, returns: list[Returned]) -> bool:
+    if node.value is None:
+        raise context.refuse(node, "return without a value", "return the next state or the value")
+    returns.append(Returned(context.path, context.symbols.as_bag(lower(context, node.value))))
+    return True
+
+
+def _pass(context: Context, node: ast.Pass, returns: list[Returned]) -> bool:
+    return False
+
+
+def _expression(context: Context, node: ast.Expr, returns: list[Returned]) -> bool:
+    """A guard, or the docstring."""
+    if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return False
+    if not isinstance(node.value, ast.Call):
+        raise context.refuse(node, "an expression without effect", "assign or return it")
+    value = lower(context, node.value)
+    if isinstance(value, Static) and value.value is None:
+        # `refuse()` ends the path: whatever follows is not reached.
+        target = peek(context, node.value.func)
+        return isinstance(target, Static) and target.value is refuse
+    raise context.refuse(node, "a call whose value is not used", "assign or return it")
+
+
+def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: list[Returned]) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if node.value is None:
+        raise context.refuse(node, "a name without a value", "give it one")
+    target = targets[0]
+    if len(targets) == 1 and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        names = [t.id for t in target.elts if isinstance(t, ast.Name)]
+        if len(names) == len(target.elts) == len(node.value.elts):
+            values = [context.symbols.as_bag(lower(context, e)) for e in node.value.elts]
+            for name, value in zip(names, values, strict=True):
+                _bind(context, name, value)
+            return False
+    if len(targets) != 1 or not isinstance(target, ast.Name):
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            raise context.refuse(node, f"changing `{ast.unparse(target)}`", "values do not change: use `replace(...)`")
+        raise context.refuse(node, "unpacking", "assign one name; return a record instead of a tuple")
+    # What is known not to be None has been unwrapped: so is the variable.
+    _bind(context, target.id, context.symbols.as_bag(lower(context, node.value)))
+    return False
+
+
+def _augmented_assignment(context: Context, node: ast.AugAssign, returns: list[Returned]) -> bool:
+    if not isinstance(node.target, ast.Name):
+        raise context.refuse(node, "changing a part of a value", "use `replace(...)`")
+    old = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+    whole = ast.copy_location(ast.BinOp(old, node.op, node.value), node)
+    _bind(context, node.target.id, context.symbols.as_bag(lower(context, whole)))
+    return False
+
+
+def _bind(context: Context, variable: str, value: Sym) -> None:
+    frame = context.frame
+    frame.variables[variable] = value
+    frame.not_none = frozenset(path for path in frame.not_none if path.split(".")[0] != variable)
+
+
+def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
+    g, frame, before = context.graph, context.frame, context.path
+    test = lower_condition(context, node.test)
+    if_true, if_false = not_none_if(context, node.test, True), not_none_if(context, node.test, False)
+    variables, not_none = frame.variables, frame.not_none
+
+    def branch(condition: Node, facts: frozenset[str], body: list[ast.stmt]) -> Branch:
+        frame.variables, frame.not_none = dict(variables), not_none | facts
+        context.path = entry = g.and_(before, condition)
+        ended = _block(context, body, returns)
+        live = None if context.path in (entry, before) else context.path
+        return Branch(ended, frame.variables, frame.not_none, live)
+
+    yes = branch(test, if_true, node.body)
+    no = branch(g.not_(test), if_false, node.orelse)
+    if yes.ended and no.ended:
+        context.path = before
+        return True
+    if yes.ended or no.ended:
+        going_on, condition = (no, g.not_(test)) if yes.ended else (yes, test)
+        frame.variables, frame.not_none = going_on.variables, going_on.not_none
+        context.path = g.and_(before, condition) if going_on.live is None else going_on.live
+        return False
+    frame.variables = _merged(context, node, test, yes.variables, no.variables)
+    frame.not_none = yes.not_none & no.not_none
+    if yes.live is None and no.live is None:
+        context.path = before
+    else:
+        yes_live = g.and_(before, test) if yes.live is None else yes.live
+        no_live = g.and_(before, g.not_(test)) if no.live is None else no.live
+        context.path = g.or_(yes_live, no_live)
+    return False
+
+
+def _merged(
+    context: Context, node: ast.If, test: Node, if_true: dict[str, Sym], if_false: dict[str, Sym]
+) -> dict[str, Sym]:
+    """The variables after both branches: what only one of them has assigned is unbound."""
+    merged: dict[str, Sym] = {}
+    for name in if_true:
+        if name in if_false:
+            try:
+                merged[name] = context.symbols.choose(test, if_true[name], if_false[name])
+            except Mismatch as error:
+                raise context.refuse(node, f"`{name}` is of two kinds after this", str(error)) from None
+    return merged
+
+
+STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any, list[Returned]], bool]] = {
+    ast.Return: _return,
+    ast.Pass: _pass,
+    ast.If: _if,
+    ast.Assign: _assignment,
+    ast.AnnAssign: _assignment,
+    ast.AugAssign: _augmented_assignment,
+    ast.Expr: _expression,
+}
+UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.For: ("a for loop", "use a comprehension with any, all, sum, min, max, next, tuple or frozenset"),
+    ast.While: ("a while loop", "a step is finite; write several actions"),
+    ast.With: ("with", "a model has no resources"),
+    ast.Try: ("try", "test the condition first"),
+    ast.Raise: ("raise", "`require(...)` disables an action; a property returns False"),
+    ast.Assert: ("assert", "use `require(...)` in an action, or an invariant"),
+    ast.FunctionDef: ("a nested function", "define it in the module"),
+    ast.ClassDef: ("a class in a function", "define it in the module"),
+    ast.Global: ("global", "everything that changes is in the state"),
+    ast.Nonlocal: ("nonlocal", "everything that changes is in the state"),
+    ast.Import: ("an import in a function", "import at the top of the module"),
+    ast.ImportFrom: ("an import in a function", "import at the top of the module"),
+    ast.Delete: ("del", "values do not change"),
+    ast.Match: ("match", "use if and elif"),
+    ast.AsyncFunctionDef: ("async", "a model is plain functions"),
+}
+"""What is no statement of the language, with what to write instead."""
+
+__all__ = ["lower_body"]

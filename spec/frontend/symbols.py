@@ -1,0 +1,238 @@
+"""Operations on symbolic values that need the configuration: it says how large the types of records are."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from reassure.spec.frontend.bounds import excess
+from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.leaves import leaves, nothing, zero
+from reassure.spec.frontend.record_sets import insert, occupied, padded, unpack_slot
+from reassure.spec.frontend.sets_and_sequences import empty_like, is_empty, sequence_of, set_of
+from reassure.spec.frontend.symbolic_values import (
+    POISON,
+    Bag,
+    Empty,
+    Excess,
+    Loose,
+    MapOf,
+    Mismatch,
+    Option,
+    Poison,
+    Record,
+    Scalar,
+    Static,
+    Sym,
+    comparable,
+    describe,
+    optional,
+)
+from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.types import (
+    RECORD_BITS,
+    BagType,
+    EnumType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+    bits_of,
+)
+from reassure.spec.language.values import Id, Map
+from reassure.spec.language.vocabulary import Action, Initial, Model, Property, Terminal
+
+
+class Symbols:
+    """Makes, compares and fits symbolic values of one graph under one configuration."""
+
+    def __init__(self, graph: Graph, config: Any) -> None:
+        self.graph = graph
+        self.config = config
+        self._record_types: dict[type, RecordType] = {}
+
+    def record_type(self, cls: type) -> RecordType:
+        """The type of a record; `DomainError` if a field has no finite type."""
+        if cls not in self._record_types:
+            self._record_types[cls] = record_type(cls, self.config)
+        return self._record_types[cls]
+
+    # -- constants ------------------------------------------------------------------------------------
+
+    def lift(self, value: Any) -> Sym:
+        """The symbolic constant for a Python value; anything that is no value of a model stays static."""
+        g = self.graph
+        if value is True or value is False:
+            return Scalar(g.truth(value))
+        if value is None:
+            return Option(g.false, None)
+        if isinstance(value, Id):
+            kind = resolve(type(value), self.config)
+            misfit = kind.misfit(value)
+            if misfit is not None:
+                raise Mismatch(misfit.message)
+            return Scalar(g.const(int(value) - value.first, kind))
+        if type(value) is int:
+            return Scalar(g.num(value))
+        if isinstance(value, Enum):
+            return Scalar(g.const(list(type(value)).index(value), EnumType(type(value))))
+        if isinstance(value, frozenset):
+            return set_of(g, [(g.true, self.lift(v)) for v in sorted(value, key=repr)])
+        if isinstance(value, tuple):
+            return sequence_of(g, [self.lift(v) for v in value])
+        if isinstance(value, Map):
+            pairs = list(value.pairs())
+            kind = resolve(type(pairs[0][0]), self.config)
+            return MapOf(kind, tuple(self.lift(value[k]) for k in kind.values()))
+        named = isinstance(value, Action | Initial | Model | Property | Terminal | type)
+        if hasattr(type(value), "__dataclass_fields__") and value is not self.config and not named:
+            return Record(type(value), {f.name: self.lift(getattr(value, f.name)) for f in fields(value)})
+        return Static(value)
+
+    # -- sets of records --------------------------------------------------------------------------------
+
+    def pack_slot(self, value: Record, condition: Node) -> tuple[Node, tuple[Excess, ...]]:
+        """The occupied slot that holds a record, and what says that if `condition` it is out of a bound."""
+        g, kind = self.graph, self.record_type(value.cls)
+        if bits_of(kind) > RECORD_BITS:
+            raise Mismatch(f"{kind} takes {bits_of(kind)} bits; a record in a set has at most {RECORD_BITS}")
+        fitted = self.fit(value, kind)
+        out = [Excess(p, g.and_(condition, c), declared) for p, c, declared in excess(g, fitted, kind, "[]")]
+        packed = g.op("pack", kind, tuple(leaves(g, fitted, kind)))
+        slot = g.op("slot", IntType(1, 1 << bits_of(kind)), (packed,))
+        return slot, tuple(e for e in out if e.condition is not g.false)
+
+    def as_bag(self, value: Sym) -> Sym:
+        """A display of records packed into slots; anything else unchanged."""
+        if not isinstance(value, Loose):
+            return value
+        bag: Bag | None = None
+        for condition, record in value.members:
+            bag = self.with_record(bag, record, condition)
+        assert bag is not None
+        return bag
+
+    def with_record(self, bag: Bag | None, record: Record, condition: Node) -> Bag:
+        """The set with one more record if `condition`."""
+        slot, out = self.pack_slot(record, condition)
+        return insert(self.graph, bag, slot, self.record_type(record.cls), condition, out)
+
+    def among(self, record: Record, value: Sym) -> Node:
+        """Whether a record is in a set of records, packed or not."""
+        g = self.graph
+        if isinstance(value, Empty):
+            return g.false
+        if isinstance(value, Loose):
+            return g.or_(*(g.and_(c, self.equal(record, member)) for c, member in value.members))
+        if isinstance(value, Bag):
+            members = [(occupied(g, s), unpack_slot(g, value.item, s)) for s in value.looked_into()]
+            return g.or_(*(g.and_(there, self.equal(record, member)) for there, member in members))
+        raise Mismatch(f"{describe(value)} is no set of records")
+
+    # -- two values -----------------------------------------------------------------------------------
+
+    def equal(self, a: Sym, b: Sym) -> Node:
+        """Python's `==` of two values of a model."""
+        g = self.graph
+        a, b = self.as_bag(a), self.as_bag(b)
+        if isinstance(a, Empty) or isinstance(b, Empty):
+            return is_empty(g, b if isinstance(a, Empty) else a)
+        if isinstance(a, Option) or isinstance(b, Option):
+            a, b = optional(g, a), optional(g, b)
+            if a.value is None or b.value is None:
+                return g.and_(g.not_(a.present), g.not_(b.present))
+            both = g.and_(a.present, b.present, self.equal(a.value, b.value))
+            return g.or_(both, g.and_(g.not_(a.present), g.not_(b.present)))
+        if isinstance(a, Record) and isinstance(b, Record):
+            if a.cls is not b.cls:
+                raise Mismatch(f"{a.cls.__name__} is never equal to {b.cls.__name__}")
+            return g.and_(*(self.equal(v, b.fields[n]) for n, v in a.fields.items()))
+        if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
+            return g.and_(*(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
+        if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
+            slots_a, slots_b = a.looked_into(), b.looked_into()
+            n = max(len(slots_a), len(slots_b))
+            return g.and_(*(g.eq(x, y) for x, y in zip(padded(g, slots_a, n), padded(g, slots_b, n), strict=True)))
+        if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
+            return g.eq(a.node, b.node)
+        raise Mismatch(f"{describe(a)} is never equal to {describe(b)}")
+
+    def choose(self, condition: Node, a: Sym, b: Sym) -> Sym:
+        """`a if condition else b`."""
+        g = self.graph
+        if a is b or condition is g.true:
+            return self.as_bag(a)
+        if condition is g.false:
+            return self.as_bag(b)
+        if isinstance(a, Poison) or isinstance(b, Poison):
+            return POISON
+        a, b = self.as_bag(a), self.as_bag(b)
+        if isinstance(a, Option) or isinstance(b, Option):
+            a, b = optional(g, a), optional(g, b)
+            present = g.ite(condition, a.present, b.present)
+            if a.value is None or b.value is None:
+                return Option(present, a.value if b.value is None else b.value)
+            return Option(present, self.choose(condition, a.value, b.value))
+        if isinstance(a, Empty) and isinstance(b, Empty) and a.sequence == b.sequence:
+            return a
+        if isinstance(a, Empty):
+            a = empty_like(g, b, a.sequence)
+        if isinstance(b, Empty):
+            b = empty_like(g, a, b.sequence)
+        if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls:
+            return Record(a.cls, {n: self.choose(condition, v, b.fields[n]) for n, v in a.fields.items()})
+        if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
+            pairs = zip(a.values, b.values, strict=True)
+            return MapOf(a.key, tuple(self.choose(condition, x, y) for x, y in pairs))
+        if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
+            return self._choose_bag(condition, a, b)
+        if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
+            return Scalar(g.ite(condition, a.node, b.node))
+        raise Mismatch(f"{describe(a)} here and {describe(b)} there")
+
+    def _choose_bag(self, condition: Node, a: Bag, b: Bag) -> Bag:
+        g = self.graph
+        n = max(len(a.slots), len(b.slots))
+        pairs = zip(padded(g, a.slots, n), padded(g, b.slots, n), strict=True)
+        branches = ((a, condition), (b, g.not_(condition)))
+        out = [Excess(p, g.and_(taken, c), declared) for bag, taken in branches for p, c, declared in bag.excess]
+        slots = tuple(g.ite(condition, x, y) for x, y in pairs)
+        return Bag(a.item, slots, tuple(e for e in out if e.condition is not g.false))
+
+    # -- a value and a type -----------------------------------------------------------------------------
+
+    def fit(self, value: Sym, kind: Type) -> Sym:
+        """`value` in the shape of `kind` (None and empty sets made concrete); `Mismatch` if it cannot be.
+
+        Intervals, sequence lengths and slots may still exceed the type: that is what *clipped* is about.
+        """
+        g = self.graph
+        if isinstance(value, Poison):
+            return value
+        value = self.as_bag(value)
+        if isinstance(value, Empty):
+            if isinstance(kind, BagType) and not value.sequence:
+                return Bag(kind.item, (g.num(0),) * kind.size)
+            if isinstance(kind, SeqType if value.sequence else SetType):
+                return Scalar(zero(g, kind))
+        if isinstance(kind, OptionType):
+            option = optional(g, value)
+            if option.value is None:
+                return Option(g.false, nothing(g, kind.inner))
+            return Option(option.present, self.fit(option.value, kind.inner))
+        if isinstance(kind, RecordType) and isinstance(value, Record) and value.cls is kind.cls:
+            return Record(kind.cls, {n: self.fit(value.fields[n], t) for n, t in kind.fields})
+        if isinstance(kind, MapType) and isinstance(value, MapOf) and value.key == kind.key:
+            return MapOf(kind.key, tuple(self.fit(v, kind.value) for v in value.values))
+        if isinstance(kind, BagType) and isinstance(value, Bag) and value.item == kind.item:
+            return Bag(kind.item, padded(g, value.slots, kind.size), value.excess)
+        if isinstance(value, Scalar) and comparable(value.type, kind):
+            return value
+        raise Mismatch(f"{describe(value)} where {kind} is needed")
+
+
+__all__ = ["Symbols"]
