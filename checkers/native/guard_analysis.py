@@ -39,7 +39,7 @@ MOST = 20
 
 @dataclass
 class Guard:
-    """One conjunct of a `require`, and what comes of leaving it out.
+    """One conjunct of a `require`, or a `some` or `refuse`, and what comes of leaving it out.
 
     verdict: load-bearing, redundant, raises, bounding (it keeps the model within its bounds), not needed, undecided.
     """
@@ -158,7 +158,10 @@ class Guards:
     def judge(self, guard: Guard, number: int, base: Ran) -> None:
         """Leaves a guard out, and says what comes of it."""
         g = self.guards[number]
-        if g.text.startswith("some(") or (g.file, g.line, g.column, g.part) in self.sure:
+        if g.kind == "refuse":
+            guard.note = "not analysed: without it Python would run what follows it, which is not lowered"
+            return
+        if g.kind == "some" or (g.file, g.line, g.column, g.part) in self.sure:
             guard.verdict, guard.note = "raises", "without it there may be no value to act on"
             return
         starts = self.starts

@@ -63,7 +63,7 @@ class ModelScope:
         self.ordered_sorts: set[type] = set()
         """Id sorts whose order is read somewhere: they are not symmetric."""
         self.guards: dict[Guard, list[str]] | None = {} if switches else None
-        """The guards of the text that have a switch, by number, with what evaluates them; None: none has."""
+        """With switches: the guards of the text, by number, each with the declarations that evaluate it."""
 
 
 @dataclass(frozen=True)

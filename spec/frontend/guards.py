@@ -54,10 +54,12 @@ def some_call(context: Context, node: ast.Call) -> Sym:
 
 
 def refuse_call(context: Context, node: ast.Call) -> Sym:
-    """`refuse("why")`: the action is not enabled. What would follow it is not lowered, so that it has no switch."""
+    """`refuse("why")`: the action is not enabled. It has no switch, since what follows it is not lowered."""
     positional(context, node, 0, 1, "note")
     _refuse_odd_note(context, node, 0)
     _refuse_guard_elsewhere(context, node)
+    if context.scope.guards is not None:
+        _listed(context, context.scope.guards, node, "refuse", WHOLE, node)
     context.check("require", node, context.graph.false)
     return Static(None)
 
@@ -79,11 +81,23 @@ def _switch(context: Context, node: ast.Call, kind: str, part: tuple[int, int], 
     guards = context.scope.guards
     if guards is None:
         return context.graph.false
+    return context.graph.op("switch", BOOL, (), _listed(context, guards, node, kind, part, text))
+
+
+def _listed(
+    context: Context,
+    guards: dict[Guard, list[str]],
+    node: ast.Call,
+    kind: str,
+    part: tuple[int, int],
+    text: ast.expr,
+) -> int:
+    """The number of a guard of the text, which is listed with the declaration that evaluates it."""
     guard = Guard(kind, context.frame.file, node.lineno, node.col_offset, part, ast.unparse(text))
     reached_by = guards.setdefault(guard, [])
     if context.declaration not in reached_by:
         reached_by.append(context.declaration)
-    return context.graph.op("switch", BOOL, (), list(guards).index(guard))
+    return list(guards).index(guard)
 
 
 __all__ = ["conjuncts", "refuse_call", "require_call", "some_call"]

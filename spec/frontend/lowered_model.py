@@ -111,7 +111,8 @@ class LoweredModel:
     ordered_sorts: frozenset[type] = field(default_factory=frozenset)
     """Id sorts whose order is read somewhere: they are not symmetric."""
     guards: tuple[Guard, ...] = ()
-    """With switches: the guards of the text; node `switch` with data k says that guard k is left out."""
+    """With switches: the guards of the text. Node `switch` with data k says that guard k is left out; a `refuse` has
+    none."""
 
     def only(self, wanted: Callable[[str], bool]) -> LoweredModel:
         """The same model with the claims whose name is wanted: what is not asked for is not evaluated."""

@@ -261,3 +261,21 @@ def pick(s: State) -> State:
 """
     assert guards_of(tmp_path, text)[0] == 150
     assert "pick() raised ValueError" in capsys.readouterr().err
+
+
+def test_a_refuse_is_listed_as_not_analysed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows it is not lowered; the guards beside it have their verdicts."""
+    text = """
+@action(who="a")
+def up(s: State) -> State:
+    if s.x:
+        refuse()
+    require(s.n < 1)
+    return replace(s, n=s.n + 1)
+"""
+    assert guards_of(tmp_path, text) == (5, {
+        ("up", "refuse()"): ("undecided", ()),
+        ("up", "s.n < 1"): ("load-bearing", ("small",)),
+    })  # fmt: skip
+    _, out, _ = said(capsys, "guards", str(tmp_path / "small.py"))
+    assert "refuse()\n    undecided: not analysed: without it Python would run what follows it" in out
