@@ -84,9 +84,9 @@ def _parameter(context: Context, name: str, kind: Type, members: Callable[..., A
     """A parameter of a type, drawn from what `members` returns if it is not None."""
     g = context.graph
     drawn = None if members is None else _drawn(context, members, kind)
-    value = of_type(kind, lambda path, leaf_type: g.param(name, path, leaf_type))
     if isinstance(kind, RecordType) and isinstance(drawn, tuple):
         return Parameter(name, kind, (g.param(name, "#", slot_type(kind)),), drawn)
+    value = of_type(kind, lambda path, leaf_type: g.param(name, path, leaf_type))
     return Parameter(name, kind, tuple(leaves(g, value, kind)), drawn)
 
 

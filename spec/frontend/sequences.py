@@ -34,7 +34,6 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
             return lookup(context, base, item_index(context.graph, key))
         raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
-        seq_len(context.graph, base.node)  # EQ
         if isinstance(node.slice, ast.Slice):
             return _slice(context, node, node.slice, base.node, base.type)
         return _item(context, node, base.node, base.type)
