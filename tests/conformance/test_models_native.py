@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
-from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.base.model_loader import load, names, settings
 from reassure.checkers.native.compiled_kernel import shape_of
 from reassure.checkers.native.kernels.kernel_shape import Kernel
 from reassure.checkers.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
-from tests.helpers.drawn_states import drawn, perturbed, walk
+from tests.helpers.configurations import SMALL, VARIED, varied
+from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.native_steps import Native, plain_steps
 
-MODELS = [
-    ("die_hard", []),
-    ("two_phase_commit", []),
-    ("core", ["brokers=5"]),
-    ("kraft", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
-    ("kraft_kafka", ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"]),
-    ("reassignment_classic", ["brokers=3", "changes=1", "requests=2"]),
-    ("batching_literal", ["brokers=3", "changes=1", "requests=2"]),
-    ("batching", ["brokers=3", "partitions=2", "changes=1", "requests=2"]),
-]
 FLOOR = 200
-"""Enabled steps that each model must have been compared on, at the least (a small toy has fewer)."""
+"""Enabled steps that each model must have been compared on, at the least."""
+REACHED, DRAWN = 150, 60
+"""States of each model: so many reachable ones, the same perturbed, and so many drawn."""
 
 
 def flags(bound: BoundModel, native: Native, state: Any) -> bool:
@@ -63,19 +57,18 @@ def step_flags(bound: BoundModel, native: Native, state: Any, count: int) -> Non
             assert bool(row[native.layout.words + word] >> (ACTION_BITS + at) & 1) == want, (name, step)
 
 
-@pytest.mark.parametrize(("name", "pairs"), MODELS, ids=[m for m, _ in MODELS])
-def test_model(name: str, pairs: list[str]) -> None:
+@pytest.mark.parametrize("name", names())
+def test_model(name: str) -> None:
     model = load(name)
-    bound = BoundModel(model, make_config(model, settings(model, pairs)))
+    bound = BoundModel(model, make_config(model, settings(model, varied(name))))
     native = Native(bound)
     rng = random.Random(name)
-    reached = walk(bound, rng, 150)
-    states = [*reached, *(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(60))]
-    enabled: dict[str, int] = {}
-    for state in states:
+    reached = reachable(bound, rng, REACHED)
+    others = [*(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(DRAWN))]
+    enabled: Counter[str] = Counter()
+    for state in [*reached, *others]:
         assert native.layout.decode(native.layout.encode(state)) == state
-        want = plain_steps(bound, state)
-        got = native.steps(state)
+        want, got = plain_steps(bound, state), native.steps(state)
         if want[2]:
             assert got[2], state
             continue
@@ -85,8 +78,11 @@ def test_model(name: str, pairs: list[str]) -> None:
             step_flags(bound, native, state, len(got[0]))
         except ModelError:
             continue
-        for action, *_ in want[0]:
-            enabled[action] = enabled.get(action, 0) + 1
-    assert sum(enabled.values()) >= FLOOR
-    # Every action was compared where it is enabled.
-    assert set(enabled) == {a.name for a in model.actions}
+        enabled.update(action for action, *_ in want[0])
+    assert enabled.total() >= FLOOR
+    never = {a.name for a in model.actions} - set(enabled)
+    assert not never, f"give {name} settings with which {', '.join(never)} can be taken in tests/helpers/configurations"
+
+
+def test_settings_are_of_models() -> None:
+    assert {*SMALL, *VARIED} <= set(names())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 from reassure import replace
@@ -30,15 +31,35 @@ def drawn(kind: Type, rng: random.Random) -> Any:
     return rng.choice(list(kind.values()))
 
 
-def walk(bound: BoundModel, rng: random.Random, count: int) -> list[Any]:
-    """Reachable states, by random walks from the initial ones."""
+def reachable(bound: BoundModel, rng: random.Random, count: int) -> list[Any]:
+    """At most so many reachable states: half of them those in which the rarest actions can be taken."""
+    enabled = searched(bound, rng, 8 * count)
+    often = Counter(name for names in enabled.values() for name in names)
+    by_rarity = sorted(enabled, key=lambda state: min((often[name] for name in enabled[state]), default=0))
+    rare, rest = by_rarity[: count // 2], by_rarity[count // 2 :]
+    return rare + rng.sample(rest, min(len(rest), count - len(rare)))
+
+
+def searched(bound: BoundModel, rng: random.Random, count: int) -> dict[Any, frozenset[str]]:
+    """The actions that can be taken in each of some states, found by a search in random order.
+
+    The next state is one found by the action by which the fewest were: walks would use up what is bounded.
+    """
     starts = [s for _, _, s in bound.initial_states()]
-    found, state = [], rng.choice(starts)
-    for _ in range(count):
-        found.append(state)
-        steps = [s.after for s in bound.steps(state) if not isinstance(s.after, Clipped)]
-        state = rng.choice(steps) if steps and rng.random() < 0.97 else rng.choice(starts)
-    return found
+    found_by: dict[str, list[Any]] = {"": starts.copy()}
+    seen, looked_at = set(starts), Counter[str]()
+    enabled: dict[Any, frozenset[str]] = {}
+    while len(enabled) < count and any(found_by.values()):
+        name = min((name for name, states in found_by.items() if states), key=lambda name: looked_at[name])
+        looked_at[name] += 1
+        state = found_by[name].pop(rng.randrange(len(found_by[name])))
+        steps = [s for s in bound.steps(state) if not isinstance(s.after, Clipped)]
+        enabled[state] = frozenset(s.action.name for s in steps)
+        for step in steps:
+            if step.after not in seen:
+                seen.add(step.after)
+                found_by.setdefault(step.action.name, []).append(step.after)
+    return enabled
 
 
 def perturbed(bound: BoundModel, state: Any, rng: random.Random) -> Any:

@@ -16,36 +16,55 @@ STATES = 10
 """Drawn states that one comparison takes unless told otherwise."""
 
 
-def successors(machine: Machine, solver: z3.Solver, number: int) -> tuple[set[Any], bool, bool]:
-    """Every outcome of an action from the state that the solver holds, and whether one is clipped or raises."""
-    step = machine.steps(0)[number]
-    found = set()
-    solver.push()
-    solver.add(step.taken)
-    while solver.check() == z3.sat:
-        after = machine.decoded(1, solver.model())
-        assert after not in found
-        found.add(after)
-        solver.add(z3.Not(machine.equals(1, after)))
-    solver.pop()
-    return found, solver.check(step.clipped) == z3.sat, solver.check(step.error) == z3.sat
+class Fixed:
+    """Z3's terms with the variables of copies of the state replaced by values: little is left to solve."""
+
+    def __init__(self, machine: Machine, *states: Any) -> None:
+        self.machine = machine
+        equations = [e for k, state in enumerate(states) for e in machine.equals(k, state).children()]
+        self.values = [(e.arg(0), e.arg(1)) for e in equations]
+
+    def possible(self, *conditions: z3.BoolRef) -> bool:
+        """Whether the conditions can all be true, by some values of what is not fixed."""
+        found: z3.CheckSatResult = self._solver(*conditions).check()
+        assert found != z3.unknown
+        return found == z3.sat
+
+    def successors(self, number: int) -> tuple[set[Any], bool, bool]:
+        """Every outcome of an action from copy 0, and whether one is clipped or raises."""
+        step, found = self.machine.steps(0)[number], set()
+        solver = self._solver(step.taken)
+        while solver.check() == z3.sat:
+            after = self.machine.decoded(1, solver.model())
+            assert after not in found
+            found.add(after)
+            solver.add(z3.Not(self.machine.equals(1, after)))
+        return found, self.possible(step.clipped), self.possible(step.error)
+
+    def _solver(self, *conditions: z3.BoolRef) -> z3.Solver:
+        solver = z3.SolverFor("QF_FD")
+        solver.add(*(z3.simplify(z3.substitute(c, *self.values)) for c in conditions))
+        return solver
 
 
 def difference(bound: BoundModel, machine: Machine, rng: random.Random, states: int = STATES) -> tuple[Any, int]:
     """The first of some drawn states on which Z3 and plain Python differ, if any; and how many steps were compared."""
-    solver, compared = z3.SolverFor("QF_FD"), 0
-    solver.add(machine.well_formed(0))
+    compared = 0
     for _ in range(states):
         state = drawn(bound.type, rng)
-        solver.push()
-        solver.add(machine.equals(0, state))
-        assert solver.check() == z3.sat, "every state of the type is well formed"
-        assert machine.decoded(0, solver.model()) == state
+        assert round_trip(machine, state) == state
         steps, clipped, raises = plain_steps(bound, state)
-        found = successors(machine, solver, 0)
-        solver.pop()
+        found = Fixed(machine, state).successors(0)
         wanted = {after for _, _, after in steps}
         if found[2] != raises or (not raises and found[:2] != (wanted, clipped > 0)):
             return state, compared
         compared += len(wanted)
     return None, compared
+
+
+def round_trip(machine: Machine, state: Any) -> Any:
+    """A state as Z3 gives it back, which every state of the type is to survive."""
+    solver = z3.SolverFor("QF_FD")
+    solver.add(machine.well_formed(0), machine.equals(0, state))
+    assert solver.check() == z3.sat, "every state of the type is well formed"
+    return machine.decoded(0, solver.model())

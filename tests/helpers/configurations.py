@@ -1,0 +1,64 @@
+"""Configurations for tests that take every model that comes with the project.
+
+A new model is taken with its default configuration; where that is too large, or leaves an action that can never be
+taken, the test that notices asks for an entry here.
+"""
+
+from __future__ import annotations
+
+from reassure.checkers.base.model_loader import names
+
+MOST_STATES = 10_000
+"""States that a small configuration has at most: plain Python searches them in some seconds."""
+
+SMALL = {
+    "batching": ["brokers=3", "crashes=0", "deaths=1", "changes=1"],
+    "batching_example": ["brokers=3", "crashes=0", "deaths=1"],
+    "batching_literal": ["brokers=3", "crashes=0", "deaths=1"],
+    "batching_waits_to_lead": ["brokers=3", "crashes=0", "deaths=1"],
+    "intermediate_half_open": ["brokers=3", "raises=1", "at_once=off"],
+    "intermediate_inclusive": ["brokers=3", "raises=1", "at_once=off"],
+    "kraft": ["admin_requests=1"],
+    "kraft_kafka": ["admin_requests=2", "disturbances=0", "shutdowns=0"],
+    "kraft_kafka_racks": ["admin_requests=1"],
+    "kraft_racks": ["admin_requests=1"],
+    "reassignment_classic": ["brokers=3", "crashes=0", "deaths=1"],
+    "rolling_upgrade": ["brokers=2", "pinned=off", "brokers_first=off"],
+    "throttle": ["changes=0"],
+    "throttle_listed": ["changes=0"],
+}
+"""Settings with which a model has no more than `MOST_STATES`."""
+
+SMALL_MUTANT = ["unclean=off", "admin_requests=1"]
+
+VARIED = {
+    "batching": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
+    "batching_example": ["brokers=3", "changes=1", "requests=2"],
+    "batching_literal": ["brokers=3", "changes=1", "requests=2"],
+    "batching_waits_to_lead": ["brokers=3", "changes=1", "requests=2"],
+    "core": ["brokers=5"],
+    "intermediate_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
+    "intermediate_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
+    "kraft": ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"],
+    "kraft_kafka": ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"],
+    "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
+    "reassignment_contexts": ["tied=off", "one_by_one=off"],
+    "rolling_upgrade": ["pinned=off", "brokers_first=off"],
+    "throttle": ["second=on"],
+}
+"""Settings with which every action of a model can be taken, and many branches; the whole space may be large."""
+
+
+def mutants() -> list[str]:
+    """The models with a deliberate flaw."""
+    return [name for name, path in names().items() if path.parent.name == "mutants"]
+
+
+def small(name: str) -> list[str]:
+    """The settings of a model that every engine can search whole."""
+    return SMALL_MUTANT if name in mutants() else SMALL.get(name, [])
+
+
+def varied(name: str) -> list[str]:
+    """The settings of a model whose single steps are compared."""
+    return VARIED.get(name, [])
