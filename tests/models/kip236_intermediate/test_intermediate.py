@@ -26,7 +26,6 @@ from reassure.spec.kafka.shared_properties import Duties
 from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
-from tests.conformance import test_models_native
 from tests.helpers.brokers import b
 
 ROOT = Path(__file__).parents[3]
@@ -376,8 +375,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
 
 @pytest.mark.parametrize(("model", "pairs", "fallen", "counts"), CHECKS)
 def test_whole_space(model: str, pairs: list[str], fallen: dict[str, int], counts: tuple[int, int, int]) -> None:
-    engine = "native" if counts[0] > 5_000 else "reference"
-    verdict, bound = run(CheckRequest(model, pairs, engine, SearchOptions(workers=1)), Progress(quiet=True))
+    verdict, bound = run(CheckRequest(model, pairs, "native", SearchOptions(workers=1)), Progress(quiet=True))
     traces = {p.name: p.trace for p in verdict.properties if p.trace is not None and not p.temporal}
     assert {name: len(trace) for name, trace in traces.items()} == fallen
     assert (verdict.stats.distinct, verdict.stats.generated, verdict.stats.depth) == counts
@@ -386,27 +384,6 @@ def test_whole_space(model: str, pairs: list[str], fallen: dict[str, int], count
     assert [c.name for c in verdict.covers if not c.reached] == []
     for trace in traces.values():
         replay(trace, bound)
-
-
-@pytest.mark.parametrize("model", ["intermediate_half_open", "intermediate_inclusive"])
-def test_engines_agree(model: str) -> None:
-    plain, _ = run(CheckRequest(model, SMALL, "reference", SearchOptions()), Progress(quiet=True))
-    fast, _ = run(CheckRequest(model, SMALL, "native", SearchOptions(workers=1)), Progress(quiet=True))
-    assert [(p.name, p.status, p.depth) for p in plain.properties] == [
-        (p.name, p.status, p.depth) for p in fast.properties
-    ]
-    assert (plain.stats.distinct, plain.stats.generated) == (fast.stats.distinct, fast.stats.generated)
-
-
-@pytest.mark.parametrize(
-    ("model", "pairs"),
-    [
-        ("intermediate_inclusive", ["raises=1", "at_once=false", "assigned_first=true", "none_takes_a_place=true"]),
-        ("reassignment_contexts", ["tied=false", "one_by_one=false"]),
-    ],
-)
-def test_native_code_agrees_on_drawn_states(model: str, pairs: list[str], tmp_path: Path) -> None:
-    test_models_native.test_model(model, pairs, tmp_path)
 
 
 @pytest.mark.parametrize(("model", "trapped"), [(intermediate_half_open.MODEL, 573), (intermediate_inclusive.MODEL, 0)])

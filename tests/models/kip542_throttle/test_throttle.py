@@ -32,7 +32,6 @@ from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
-from tests.conformance import test_models_native
 from tests.helpers.brokers import b
 
 ROOT = Path(__file__).parents[3]
@@ -318,8 +317,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], list[str], tuple[int, int, in
 def test_whole_space(
     model: str, pairs: list[str], fallen: dict[str, int], unreached: list[str], counts: tuple[int, int, int]
 ) -> None:
-    engine = "native" if counts[0] > 2_000 else "reference"
-    verdict, bound = run(CheckRequest(model, pairs, engine, SearchOptions(workers=1)), Progress(quiet=True))
+    verdict, bound = run(CheckRequest(model, pairs, "native", SearchOptions(workers=1)), Progress(quiet=True))
     traces = {p.name: p.trace for p in verdict.properties if p.trace is not None and not p.temporal}
     assert {name: len(trace) for name, trace in traces.items()} == fallen
     assert (verdict.stats.distinct, verdict.stats.generated, verdict.stats.depth) == counts
@@ -328,23 +326,6 @@ def test_whole_space(
     assert [c.name for c in verdict.covers if not c.reached] == unreached
     for trace in traces.values():
         replay(trace, bound)
-
-
-@pytest.mark.parametrize(
-    ("model", "pairs"), [("throttle", ["changes=0"]), ("throttle_listed", ["changes=0"]), ("throttled_batch", [])]
-)
-def test_engines_agree(model: str, pairs: list[str]) -> None:
-    plain, _ = run(CheckRequest(model, pairs, "reference", SearchOptions()), Progress(quiet=True))
-    fast, _ = run(CheckRequest(model, pairs, "native", SearchOptions(workers=1)), Progress(quiet=True))
-    assert [(p.name, p.status, p.depth) for p in plain.properties] == [
-        (p.name, p.status, p.depth) for p in fast.properties
-    ]
-    assert (plain.stats.distinct, plain.stats.generated) == (fast.stats.distinct, fast.stats.generated)
-
-
-@pytest.mark.parametrize(("model", "pairs"), [("throttle", ["second=true"]), ("throttled_batch", [])])
-def test_native_code_agrees_on_drawn_states(model: str, pairs: list[str], tmp_path: Path) -> None:
-    test_models_native.test_model(model, pairs, tmp_path)
 
 
 # -- T6 and X2: who can still catch up ------------------------------------------------------------------------------

@@ -341,7 +341,9 @@ def test_default_configuration() -> None:
     ],
 )
 def test_other_configurations_are_safe_and_never_clipped(pairs: list[str]) -> None:
-    verdict, _ = run(CheckRequest("kraft", [*pairs, "unclean=off"], "reference", SearchOptions()), Progress(quiet=True))
+    verdict, _ = run(
+        CheckRequest("kraft", [*pairs, "unclean=off"], "native", SearchOptions(workers=1)), Progress(quiet=True)
+    )
     assert verdict.complete
     assert verdict.stats.clipped == 0
     assert [p.name for p in verdict.properties if p.status == "violated" and not p.temporal] == []

@@ -1,0 +1,187 @@
+"""Runs of KIP-435's models; what falls in whole spaces by settings, and what its cases say."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from reassure import Model
+from reassure.checkers.base.model_loader import config_values, settings
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.reference import search as reference
+from reassure.models.kip435_batching.zookeeper_cluster import Cluster
+from reassure.spec.kafka.shared_properties import Part
+from reassure.spec.semantics.interpreter import BoundModel, make_config
+
+P0 = Part(0)
+P1 = Part(1)
+
+
+def searched(model: Model, pairs: list[str]) -> tuple[CheckResult, BoundModel]:
+    """A model that need not be in a file, searched by the reference engine."""
+    bound = BoundModel(model, make_config(model, settings(model, pairs)))
+    verdict = CheckResult(model.name, "", config_values(bound.config), "reference")
+    return reference.check(bound, SearchOptions(), verdict, Progress(quiet=True)), bound
+
+
+@cache
+def checked(name: str, pairs: tuple[str, ...]) -> CheckResult:
+    """A model that comes with the project, searched once in this process."""
+    return run(CheckRequest(name, list(pairs), "native", SearchOptions(workers=1)), Progress(quiet=True))[0]
+
+
+def fallen(verdict: CheckResult) -> dict[str, int]:
+    """What is violated, with the number of states of the shortest trace."""
+    assert verdict.complete
+    assert verdict.stats.clipped == 0
+    return {p.name: len(p.trace) for p in verdict.properties if p.trace is not None and not p.temporal}
+
+
+NOTHING_FAILS = ("deaths=0", "crashes=0")
+TINY = ("brokers=2", "replication_factor=1", "min_isr=1")
+WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] = [
+    ("reassignment_classic", ("deaths=0", "crashes=2"), (2499, 6048, 30), {}),
+    ("reassignment_classic", ("brokers=3", "deaths=1", "crashes=0"), (1174, 2588, 19), {"own_steps_keep_min_isr": 14}),
+    (
+        "reassignment_classic",
+        ("brokers=3", "deaths=2", "crashes=0"),
+        (7218, 20865, 22),
+        {"own_steps_keep_min_isr": 14, "own_steps_keep_an_in_sync_copy": 15, "deadlock": 15},
+    ),
+    (
+        "batching_literal",
+        ("brokers=3", "deaths=1", "crashes=0"),
+        (1936, 4417, 25),
+        {
+            "isr_is_assigned": 5,
+            "drops_after_all_added_were_in_sync": 10,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 10,
+            "own_steps_keep_an_in_sync_copy": 7,
+            "never_fewer_copies_than_asked_for": 6,
+            "deadlock": 15,
+        },
+    ),
+    (
+        "batching_literal",
+        NOTHING_FAILS,
+        (406, 660, 26),
+        {
+            "isr_is_assigned": 5,
+            "a_whole_copy_is_left": 21,
+            "drops_after_all_added_were_in_sync": 10,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 19,
+            "own_steps_keep_an_in_sync_copy": 15,
+            "limits_are_kept": 17,
+            "replicas_within_limit": 17,
+            "deadlock": 22,
+        },
+    ),
+    (
+        "batching_literal",
+        ("deaths=0",),
+        (2170, 4213, 28),
+        {
+            "isr_is_assigned": 5,
+            "a_whole_copy_is_left": 21,
+            "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 17,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 18,
+            "own_steps_keep_an_in_sync_copy": 10,
+            "limits_are_kept": 14,
+            "replicas_within_limit": 14,
+            "deadlock": 8,
+        },
+    ),
+    (
+        "batching_literal",
+        ("replicas_at_once=4", *NOTHING_FAILS),
+        (352, 588, 16),
+        {
+            "isr_is_assigned": 5,
+            "a_whole_copy_is_left": 11,
+            "drops_after_all_added_were_in_sync": 10,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 9,
+            "own_steps_keep_an_in_sync_copy": 5,
+            "deadlock": 12,
+        },
+    ),
+    (
+        # A leader in TR is waited for: no copy is lost, and MinISR is.
+        "batching_waits_to_lead",
+        NOTHING_FAILS,
+        (374, 628, 26),
+        {
+            "isr_is_assigned": 5,
+            "drops_after_all_added_were_in_sync": 10,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_an_in_sync_copy": 15,
+            "limits_are_kept": 17,
+            "replicas_within_limit": 17,
+        },
+    ),
+    (
+        "batching_example",
+        NOTHING_FAILS,
+        (636, 1104, 36),
+        {
+            "isr_is_assigned": 5,
+            "a_whole_copy_is_left": 31,
+            "drops_after_all_added_were_in_sync": 10,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 29,
+            "own_steps_keep_an_in_sync_copy": 25,
+            "limits_are_kept": 27,
+            "first_step_elects_the_new_leader": 11,
+            "replicas_within_limit": 27,
+            "deadlock": 32,
+        },
+    ),
+    ("batching", ("brokers=3", "deaths=1"), (5968, 15786, 35), {}),
+    ("batching", ("brokers=3", "replicas_at_once=3", "deaths=1"), (5976, 15826, 35), {}),
+    (
+        "batching",
+        ("brokers=3", "replication_factor=1", "wanted_factor=2", "min_isr=1", "deaths=1"),
+        (8893, 24416, 43),
+        {},
+    ),
+]
+"""Models by settings: distinct states, steps and depth, and what falls with the length of its trace."""
+
+CASES = {
+    "rows_describe_what_they_name": (False, 3),
+    "one_name_each": (False, 5),
+    "printed_calculation_gives_the_example": (False, 1),
+    "example_reading_gives_the_example": (True, 5),
+    "repaired_calculation_gives_the_example": (True, 5),
+    "printed_first_step_reaches_min_isr": (False, 3602),
+    "repaired_first_step_reaches_min_isr": (True, 24048),
+    "count_is_never_negative_if_3a_only_looks": (True, 250),
+    "count_is_never_negative_if_3a_adds": (False, 8),
+    "printed_batches_are_filled": (False, 42),
+    "batches_from_steps_are_filled": (True, 324),
+    "printed_lists_end_as_asked": (True, 19200),
+    "repaired_lists_end_as_asked": (True, 19200),
+    "printed_default_is_one_step": (False, 49),
+    "repaired_default_is_one_step": (True, 4800),
+}
+"""Claims decided by cases: whether each holds, and in how many."""
+
+
+def taken(bound: BoundModel, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Cluster:
+    """The state after steps, each an action with its parameters."""
+    for name, params in steps:
+        after = bound.take(s, name, params)
+        assert isinstance(after, Cluster)
+        s = after
+    return s
+
+
+def enabled(bound: BoundModel, s: Cluster, who: str) -> set[tuple[str, Part | None]]:
+    return {(t.action.name, dict(t.params).get("part")) for t in bound.steps(s) if t.action.who == who}
