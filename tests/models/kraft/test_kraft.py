@@ -20,6 +20,7 @@ from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.trace import replay
 from tests.helpers.brokers import b, seq
 from tests.helpers.kraft_story import Story, partition
+from tests.helpers.runs import checked
 
 # -- K10: the worked examples, transition by transition -----------------------------------------------------
 
@@ -341,9 +342,7 @@ def test_default_configuration() -> None:
     ],
 )
 def test_other_configurations_are_safe_and_never_clipped(pairs: list[str]) -> None:
-    verdict, _ = run(
-        CheckRequest("kraft", [*pairs, "unclean=off"], "native", SearchOptions(workers=1)), Progress(quiet=True)
-    )
+    verdict, _ = checked("kraft", [*pairs, "unclean=off"], "native", workers=1)
     assert verdict.complete
     assert verdict.stats.clipped == 0
     assert [p.name for p in verdict.properties if p.status == "violated" and not p.temporal] == []

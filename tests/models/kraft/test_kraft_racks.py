@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.check import CheckRequest, run
 from reassure.models.kraft import kraft_racks
 from reassure.models.kraft.kraft_racks import Config, Rack, covered, of, spread, survives_any_rack
 from reassure.models.kraft.state import Cluster, Unclean
@@ -19,6 +16,7 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.brokers import b, seq
 from tests.helpers.kraft_story import partition
+from tests.helpers.runs import checked
 
 
 def config(**more: Any) -> Config:
@@ -143,9 +141,7 @@ THREE_IN_TWO = ["initial_isr=0", "racks=2", "replication_factor=3", "shutdowns=0
 def test_what_holds_and_what_falls(
     model: str, pairs: list[str], counts: tuple[int, int, int], fallen: dict[str, int]
 ) -> None:
-    verdict, bound = run(
-        CheckRequest(model, [*SMALL, *pairs], "native", SearchOptions(workers=1)), Progress(quiet=True)
-    )
+    verdict, bound = checked(model, [*SMALL, *pairs], "native", workers=1)
     stats = verdict.stats
     assert (stats.distinct, stats.generated, stats.depth, stats.clipped) == (*counts, 0)
     assert verdict.complete
