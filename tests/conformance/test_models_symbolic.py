@@ -16,7 +16,7 @@ from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.native_steps import plain_steps
 from tests.helpers.symbolic_steps import Fixed, round_trip
 
-MANY, FEW = 30, 6
+MANY, FEW = 30, 4
 """Reachable states compared of a model of few actions, and of one of many, where one state takes tenths of seconds."""
 
 
