@@ -30,6 +30,7 @@ def compare(context: Context, node: ast.Compare) -> Sym:
     left = node.left
     all_hold = g.true
     for op, right in zip(node.ops, node.comparators, strict=True):
+        term = g.false
         with context.under(all_hold):
             term = _comparison(context, node, left, op, right)
         terms.append(term)

@@ -118,13 +118,10 @@ def _unrolled(
         if not loop.one_by_one and not inner:
             context.assured = assured
         reached = condition if loop.live is None else g.and_(loop.live, condition)
-        with (
-            context.under(reached),
-            naming(context, first.target, value),
-            filtered(context, first.ifs) as kept,
-        ):
+        there: list[Item] = []
+        with context.under(reached), naming(context, first.target, value), filtered(context, first.ifs) as kept:
             found = _unrolled(context, rest, loop, None, True) if rest else [(g.true, _element(context, loop))]
-        there = [(g.and_(condition, kept, c), v) for c, v in found]
+            there = [(g.and_(condition, kept, c), v) for c, v in found]
         there = [(c, v) for c, v in there if c is not g.false]
         elements += there
         if not inner:
@@ -199,13 +196,21 @@ def select(
     for k in range(items(item)):
         context.assured, turn_start = assured, len(context.checks)
         index = g.const(k, item)
-        with context.under(g.member(index, source)), naming(context, generator.target, Scalar(index)):
-            with filtered(context, generator.ifs) as kept:
-                elements.append(lower(context, node.elt))
-            conditions.append(kept)
+        condition: Node = g.false
+        element: Sym = POISON
+        with (
+            context.under(g.member(index, source)),
+            naming(context, generator.target, Scalar(index)),
+            filtered(context, generator.ifs) as kept,
+        ):
+            condition, element = kept, lower(context, node.elt)
+        conditions.append(condition)
+        elements.append(element)
         turns.append(Turn(context.checks[turn_start:], []))
-    if len(context.checks) > first_check:
-        if early:
+    lacks_value = not context.scope.refusals and any(isinstance(e, Poison) for e in elements)
+    if lacks_value or len(context.checks) > first_check:
+        # An element lacks a value where no member is: only unrolling leaves it out.
+        if lacks_value or early:
             context.rollback(checkpoint)
             return None
         require_hidden_order(context, node, turns, None)

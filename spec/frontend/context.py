@@ -47,6 +47,8 @@ class Frame:
     not_none: frozenset[str] = frozenset()
     """Access paths (`a.b.c`) that are known not to be None here."""
     has_refusal: bool = False
+    lacks_value: bool = False
+    """Whether a statement that Python never gets to was left, since something in it has no value."""
 
 
 class ModelScope:
@@ -123,12 +125,23 @@ class Context:
 
     # -- conditions -------------------------------------------------------------------------------------
 
+    @property
+    def unreached(self) -> bool:
+        """Whether Python never gets here, and nothing is refused.
+
+        A value may be missing here (`max` of nothing) although it is lowered, so that what is wrong in it is refused.
+        """
+        return self.path is self.graph.false and not self.scope.refusals
+
     @contextmanager
     def under(self, condition: Node) -> Iterator[None]:
-        """Within, only runs in which `condition` holds are meant."""
+        """Within, only runs in which `condition` holds are meant. What lacks a value is left where it is unreached."""
         path, self.path = self.path, self.graph.and_(self.path, condition)
         try:
             yield
+        except Refused:
+            if not self.unreached:
+                raise
         finally:
             self.path = path
 

@@ -32,6 +32,7 @@ def require_call(context: Context, node: ast.Call) -> Sym:
     for number, part in enumerate(parts):
         place = number, len(parts)
         left_out = _switch(context, node, "require", place, part)
+        condition = g.false
         with context.under(g.not_(left_out)):
             condition = lower_condition(context, part)
         context.check("require", node, g.or_(left_out, condition), place, ast.unparse(part))

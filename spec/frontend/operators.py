@@ -33,6 +33,7 @@ def bool_op(context: Context, node: ast.BoolOp) -> Sym:
     not_none = NOTHING
     undecided = g.true
     for part in node.values:
+        term = g.false
         with context.under(undecided), context.knowing(not_none):
             term = lower_condition(context, part)
             not_none |= not_none_if(context, part, conjunction)
@@ -55,6 +56,8 @@ def if_expression(context: Context, node: ast.IfExp) -> Sym:
     """`a if c else b`."""
     g, symbols = context.graph, context.symbols
     test = lower_condition(context, node.test)
+    yes: Sym = POISON
+    no: Sym = POISON
     with context.under(test), context.knowing(not_none_if(context, node.test, True)):
         yes = symbols.as_bag(lower(context, node.body))
     with context.under(g.not_(test)), context.knowing(not_none_if(context, node.test, False)):

@@ -45,6 +45,8 @@ def lower_body(context: Context, tree: ast.FunctionDef | ast.AsyncFunctionDef) -
         return POISON
     if not ended:
         raise context.refuse(tree, f"`{tree.name}` may end without a value", "return on every path")
+    if not returns and context.frame.lacks_value and context.unreached:
+        return POISON
     if not returns:
         raise context.refuse(tree, f"`{tree.name}` never returns", "return a value on some path")
     return _returned_value(context, tree, returns)
@@ -73,6 +75,9 @@ def _block(context: Context, body: list[ast.stmt], returns: list[Returned]) -> b
             if _statement(context, statement, returns):
                 return True
         except (Refused, Mismatch) as error:
+            if isinstance(error, Refused) and context.unreached:
+                context.frame.lacks_value = True
+                return True
             if isinstance(error, Mismatch):
                 context.refuse(statement, "types do not fit", str(error))
             # The refusal is recorded; go on, so that all of them come in one go.

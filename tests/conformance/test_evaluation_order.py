@@ -42,6 +42,15 @@ def pair(first: Node, second: Node) -> Pair:
 
 def place(n: Node) -> int:
     return 1 if n == Node(1) else 2
+
+def greatest(below: int) -> int:
+    return max(k for k in range(below)) + 1
+
+def any_greater(s: State) -> bool:
+    if s.inner.on:
+        found = max(k for k in range(0)) > s.number
+        return found
+    return max(k for k in range(0)) < s.number
 """
 
 AGREES = {
@@ -96,6 +105,23 @@ AGREES = {
     "drawn_set_raises_beside_an_empty_one | a: Node, b: Node | a=lambda s: frozenset({s.order[0]}), b=lambda s: s.alive if s.inner.on else NOBODY": "return replace(s, leader=a)",
     "drawn_set_raises_first | on: bool, node: Node | node=lambda s: frozenset({s.order[0]})": "require(on)\n    return replace(s, leader=node)",
     "not_called_without_members | node: Node | node=lambda s: s.alive": "return replace(s, leader=s.order[0], alive=s.alive - {node})",
+    # Where Python does not get under this configuration, there may be no value at all.
+    "unreached_operand": "require(s.inner.on or c.flag and max(k for k in range(0)) > 1)\n    return s",
+    "unreached_operand_of_or": "require(s.inner.on and (not c.flag or max(k for k in range(0)) > 1))\n    return s",
+    "unreached_comparison": "require((1 > 2 > max(k for k in range(0))) == s.inner.on)\n    return s",
+    "unreached_choice": "return replace(s, number=max(k for k in range(0)) + 1 if c.flag else s.number + 1)",
+    "unreached_other_choice": "return replace(s, leader=s.order[0] if not c.flag else next(n for n in () if s.inner.on))",
+    "unreached_branch": "n = s.number\n    if c.flag:\n        n = -max(k for k in range(0))\n        n += 1\n    return replace(s, number=n + 1)",
+    "unreached_return": "if c.flag:\n        return replace(s, number=max(k for k in range(0)) * 2)\n    return replace(s, number=s.number + 1)",
+    "unreached_last_return": "if not c.flag:\n        return replace(s, number=s.number + 1)\n    return replace(s, number=max(k for k in range(0)) * 2)",
+    "unreached_guard": "if c.flag:\n        require(max(k for k in range(0)) > 1)\n    require(s.inner.on)\n    return s",
+    "unreached_helper": "require(s.inner.on or c.flag and greatest(0) > 1)\n    return replace(s, number=greatest(2))",
+    "unreached_returns_of_a_helper": "require(s.inner.on or c.flag and any_greater(s))\n    return s",
+    "unreached_filter": "require(s.inner.on or any(max(k for k in range(0)) > 1 for n in s.alive if c.flag))\n    return s",
+    "unreached_summand": "return replace(s, number=s.number + 1 + sum(max(k for k in range(0)) * 2 for n in s.order if c.flag))",
+    "unreached_member": "require(any(len(frozenset({n})) < 2 if n == Node(1) else max(k for k in range(0)) > 1 for n in frozenset({Node(1)})) and s.inner.on)\n    return s",
+    "unreached_element": "return replace(s, number=next((max(k for k in range(0)) if n == Node(3) else 2 for n in sorted(frozenset({Node(1), Node(2)})) if n in s.alive), 4) + 3)",
+    "unreached_members": "require(s.inner.on or any(max(k for k in range(0)) > 1 for n in NOBODY))\n    return replace(s, leader=next((n for n in (Node(1),) if max(k for k in range(0)) > 1), None) if c.flag else None)",
     # Guards and errors, whichever comes first.
     "error_behind_a_guard": "require(s.alive != NOBODY)\n    return replace(s, leader=max(s.alive))",
     "error_behind_another_guard": "require(s.inner.on)\n    return replace(s, leader=max(s.alive))",
