@@ -1,4 +1,4 @@
-"""The order of the files: the ones that take longest first, so that two processes end at about the same time."""
+"""How tests are dealt out to several processes: those of a group to one, all others to whichever is free."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-LONGEST = ("spark", "docs", "engines", "prove", "agreement", "batching", "throttle", "intermediate", "spark_places")
+TOGETHER = ("checkers/spark", "checkers/kafka", "packaging", "docs/test_docs.py", "conformance/test_faults_native.py")
+"""What shares something that takes long to make: a Spark session, jars, an environment, a table of models."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {f"test_{name}": number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(Path(item.path).stem, len(order)))
+    root = Path(__file__).parent
+    for item in items:
+        where = item.path.relative_to(root).as_posix()
+        group = next((name for name in TOGETHER if where.startswith(name)), None)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)

@@ -139,7 +139,9 @@ def test_nothing_is_imported_by_the_name_of_its_folder() -> None:
 
 
 def test_modules_are_short() -> None:
-    long = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in modules(*FOLDERS)}
+    long = {
+        str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in modules(*FOLDERS, "tests")
+    }
     assert {name: lines for name, lines in long.items() if lines > MOST_LINES} == {}
 
 
@@ -162,6 +164,19 @@ def test_every_property_of_a_model_says_what_is_lost() -> None:
         for declared in load(name).properties:
             if declared.kind != "cover":
                 assert declared.doc, f"{name}: {declared.name} has no docstring"
+
+
+def test_no_test_module_is_imported() -> None:
+    """It would be run once more in the one that imports it; what several need is in `tests/helpers`."""
+    for path in modules("tests"):
+        for name in imports(path):
+            assert not any(part.startswith("test_") for part in name.split(".")), f"{path.name} imports {name}"
+
+
+def test_helpers_need_no_folder_of_tests() -> None:
+    for path in modules("tests/helpers"):
+        for name in imports(path):
+            assert not name.startswith("tests.") or name.startswith("tests.helpers"), f"{path.name} imports {name}"
 
 
 def test_tests_mirror_the_house() -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 
 from tests.fuzz.kinds import (
     ITEMS,
     Bool,
-    Enumeration,
     Int,
     Kind,
     MapFrom,
@@ -22,114 +18,11 @@ from tests.fuzz.kinds import (
     Sort,
     members,
 )
+from tests.fuzz.leaves import COMPARISONS, MOST_UNROLLED, Helper, Leaves, Production
 
 
-@dataclass(frozen=True)
-class Helper:
-    """A function of the model that expressions may call. rule: a parameter that is itself such a function."""
-
-    name: str
-    params: tuple[tuple[str, Kind, str | None], ...]
-    result: Kind
-    guards: bool
-    config: bool
-    rules: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Taste:
-    """What a model's expressions are made of beside the ordinary."""
-
-    partial: bool = False
-    """May raise: indices, extremes and `next` without a default."""
-    big: bool = False
-    """Products and constants near the limits of a machine word."""
-
-
-@dataclass
-class Scope:
-    """What is in reach: names with their kinds, and access paths known not to be None."""
-
-    names: dict[str, Kind] = field(default_factory=dict)
-    known: frozenset[str] = frozenset()
-    guards: bool = False
-
-    def copy(self) -> Scope:
-        return replace(self, names=dict(self.names))
-
-    def bind(self, name: str, kind: Kind) -> None:
-        self.names[name] = kind
-        self.known = frozenset(k for k in self.known if k.split(".")[0] != name)
-
-    def paths(self) -> list[tuple[str, Kind]]:
-        """Every access path; an optional that is known to be there as what is in it."""
-        found: list[tuple[str, Kind]] = []
-        pending = list(self.names.items())
-        while pending:
-            path, kind = pending.pop(0)
-            if isinstance(kind, Optional) and path in self.known:
-                kind = kind.inner
-            found.append((path, kind))
-            if isinstance(kind, Record) and path.count(".") < 3:
-                pending += [(f"{path}.{f.name}", f.kind) for f in kind.fields]
-        return found
-
-
-Production = tuple[int, Callable[[], str]]
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-MOST_UNROLLED = 6
-"""Larger sorts are not ranged over inside another comprehension."""
-
-
-class Expressions:
-    """Writes expressions in the current scope. Kinds are compared without their bounds."""
-
-    def __init__(self, rng: random.Random, helpers: list[Helper], items: list[Kind], taste: Taste) -> None:
-        self.rng, self.helpers, self.items, self.taste = rng, helpers, items, taste
-        self.scope = Scope()
-        self.config_used = False
-        self.fuel = 0
-        self.inside = 0
-        """Comprehensions around this place."""
-        self.numbers = 0
-        self.sent: set[str] = set()
-        """Records that are members of message sets, and those inside them."""
-        self.widened = ""
-        """The class of a state that a variant extends: beside `replace` nothing of it may be made where both meet."""
-        self.numeric_fields: list[str] = []
-        """Int fields of the configuration."""
-
-    # -- parts -----------------------------------------------------------------------------------------
-
-    def chance(self, p: float) -> bool:
-        return self.rng.random() < p
-
-    def fresh(self, prefix: str = "v") -> str:
-        self.numbers += 1
-        return f"{prefix}{self.numbers}"
-
-    @property
-    def c(self) -> str:
-        self.config_used = True
-        return "c"
-
-    @contextmanager
-    def within(self, names: dict[str, Kind] | None = None, known: str = "") -> Iterator[None]:
-        """A scope with further names, or with a path known not to be None."""
-        saved = self.scope
-        self.scope = saved.copy()
-        for name, kind in (names or {}).items():
-            self.scope.bind(name, kind)
-        if known:
-            self.scope.known |= {known}
-        try:
-            yield
-        finally:
-            self.scope = saved
-
-    def pick(self, productions: list[Production]) -> str:
-        weights = [w for w, _ in productions]
-        return self.rng.choices(productions, weights)[0][1]()
+class Expressions(Leaves):
+    """Writes expressions in the current scope."""
 
     def of(self, kind: Kind, depth: int) -> str:
         """An expression of a kind."""
@@ -156,81 +49,6 @@ class Expressions:
             made += by_kind[type(kind)](kind, depth - 1)
         return self.pick(made)
 
-    def known_paths(self, kind: Kind) -> list[str]:
-        return [p for p, k in self.scope.paths() if k.loose == kind.loose]
-
-    def leaf(self, kind: Kind) -> str:
-        found = self.known_paths(kind)
-        if isinstance(kind, Bool) and self.scope.names and self.chance(0.6):
-            return self.atom()
-        if found and self.chance(0.75):
-            return self.rng.choice(found)
-        if isinstance(kind, Optional) and self.chance(0.7):
-            inner = self.known_paths(kind.inner)
-            if inner:
-                return self.rng.choice(inner)
-        return self.constant(kind)
-
-    def atom(self) -> str:
-        """A condition on one path."""
-        path, kind = self.rng.choice(self.scope.paths())
-        if isinstance(kind, Bool):
-            return path
-        if isinstance(kind, Int):
-            return f"({path} {self.rng.choice(COMPARISONS)} {self.constant(kind)})"
-        if isinstance(kind, SetOf):
-            return f"({self.constant(kind.item)} {self.rng.choice(('in', 'not in'))} {path})"
-        if isinstance(kind, Sequence):
-            return f"(len({path}) {self.rng.choice(COMPARISONS)} {self.rng.choice((0, 1, 2))})"
-        if isinstance(kind, Optional) and self.chance(0.5):
-            return f"({path} is {self.rng.choice(('', 'not '))}None)"
-        if isinstance(kind, Messages):
-            return f"({path} {self.rng.choice(('==', '!='))} frozenset())"
-        return f"({path} {self.rng.choice(('==', '!='))} {self.constant(kind)})"
-
-    def constant(self, kind: Kind) -> str:
-        """A value written out."""
-        rng = self.rng
-        if isinstance(kind, Bool):
-            return rng.choice(("True", "False"))
-        if isinstance(kind, Int):
-            if self.numeric_fields and self.chance(0.15):
-                return f"{self.c}.{rng.choice(self.numeric_fields)}"
-            if self.taste.big and self.chance(0.3):
-                return str(rng.choice((1 << 31, (1 << 32) - 1, -(1 << 31), 1 << 40, (1 << 53) + 1)))
-            return str(rng.choice((0, 1, 1, 2, 3, -1, -2, kind.low, kind.high, rng.randint(-5, 9))))
-        if isinstance(kind, Sort | Enumeration):
-            return rng.choice(members(kind))
-        if isinstance(kind, SetOf):
-            few = members(kind.item)[:8]
-            chosen = [v for v in few if self.chance(0.4)] or [rng.choice(few)]
-            return f"frozenset({{{', '.join(chosen)}}})"
-        if isinstance(kind, Optional):
-            return "None" if self.chance(0.5) else self.constant(kind.inner)
-        if isinstance(kind, Sequence):
-            chosen = [rng.choice(members(kind.item)) for _ in range(rng.choice((1, 1, 2)))]
-            return f"({', '.join(chosen)}{',' if len(chosen) == 1 else ''})"
-        if isinstance(kind, MapFrom):
-            return f"fill({kind.key.text}, {self.c}, {self.constant(kind.value)})"
-        if isinstance(kind, Messages):
-            return f"frozenset({{{self.constant(kind.item)}}})"
-        assert isinstance(kind, Record)
-        if kind.name == self.widened and self.known_paths(kind):
-            return self.rng.choice(self.known_paths(kind))
-        return self.construct(kind, lambda k: self.constant(k))
-
-    def construct(self, kind: Record, part: Callable[[Kind], str]) -> str:
-        """A record by its class: some fields by position, the others by name in any order, some by their default."""
-        chosen = [f for f in kind.fields if f.default is None or self.chance(0.6)]
-        given = [(f, self.bounded(f.kind, part) if kind.name in self.sent else part(f.kind)) for f in chosen]
-        position = 0
-        if self.chance(0.5):
-            while position < len(given) and given[position][0] is kind.fields[position]:
-                position += 1
-        named = [f"{f.name}={text}" for f, text in given[position:]]
-        self.rng.shuffle(named)
-        return f"{kind.name}({', '.join([*(text for _, text in given[:position]), *named])})"
-
     def held(self, kind: Kind, depth: int) -> str:
         """As `of`, where something says what an empty set or tuple is empty of."""
         inner = kind.inner if isinstance(kind, Optional) else kind
@@ -242,36 +60,6 @@ class Expressions:
         """An optional of a kind that is not None in any case."""
         text = self.of(Optional(kind), depth)
         return text if text != "None" or self.chance(0.05) else self.of(kind, depth)
-
-    def bounded(self, kind: Kind, part: Callable[[Kind], str]) -> str:
-        """A value that is surely within its bounds: of a record in a message set it has to be."""
-        if isinstance(kind, Int):
-            if self.chance(0.3):
-                return str(self.rng.randint(kind.low, min(kind.high, kind.low + 9)))
-            return f"max({kind.low}, min({kind.high}, {part(kind)}))"
-        if isinstance(kind, Optional) and isinstance(kind.inner, Int):
-            return "None" if self.chance(0.4) else self.bounded(kind.inner, part)
-        if isinstance(kind, Bool | Sort | Enumeration | SetOf):
-            return part(kind)
-        if isinstance(kind, Optional) and isinstance(kind.inner, Bool | Sort | Enumeration | SetOf):
-            return part(kind)
-        if isinstance(kind, Sequence):
-            return f"{part(kind)}[:{kind.length}]"
-        return self.constant_within(kind)
-
-    def constant_within(self, kind: Kind) -> str:
-        """A value written out that leaves no bound."""
-        if isinstance(kind, Int):
-            return str(min(max(0, kind.low), kind.high))
-        if isinstance(kind, Optional):
-            return "None" if self.chance(0.5) else self.constant_within(kind.inner)
-        if isinstance(kind, Sequence | Messages):
-            return "()" if isinstance(kind, Sequence) else "frozenset()"
-        if isinstance(kind, MapFrom):
-            return f"fill({kind.key.text}, {self.c}, {self.constant_within(kind.value)})"
-        if isinstance(kind, Record):
-            return f"{kind.name}({', '.join(self.constant_within(f.kind) for f in kind.fields)})"
-        return self.constant(kind)
 
     # -- for every kind ----------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import random
 import textwrap
 from dataclasses import dataclass, field
 
-from tests.fuzz.expressions import Helper, Scope, Taste
 from tests.fuzz.kinds import (
     Bool,
     Enumeration,
@@ -21,6 +20,7 @@ from tests.fuzz.kinds import (
     SetOf,
     Sort,
 )
+from tests.fuzz.leaves import Helper, Scope, Taste
 from tests.fuzz.statements import Bodies
 
 HEADER = """\

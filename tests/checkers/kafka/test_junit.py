@@ -22,8 +22,8 @@ from reassure.checkers.kafka.kafka_tests import run_methods, with_methods
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.releases import release
 from reassure.checkers.kafka.replay import ControllerTrace, controller_trace
-from tests.checkers.kafka.test_replay import JOIN, TWO, trace_of
 from tests.helpers.kafka_jars import TESTED, class_path
+from tests.helpers.kafka_traces import JOIN, TWO, trace_of
 
 REASONS = {
     "a_led_reassignment_can_end": "OngoingPartitionReassignment(partitionIndex=0",

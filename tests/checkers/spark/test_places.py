@@ -25,14 +25,11 @@ from reassure.checkers.spark import engine as spark
 from reassure.checkers.spark import session as spark_session
 from reassure.checkers.spark.owner_table import shared_folder
 from reassure.checkers.spark.run_directory import RunDirectory, file_system
-from reassure.checkers.spark.session import failed, resolved, why_not
+from reassure.checkers.spark.session import failed, resolved
 from reassure.checkers.spark.sql import query
 from tests.helpers.command import said
 from tests.helpers.runs import everything
-from tests.helpers.spark_runs import MASTER, checked, far
-
-needs_spark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-
+from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
 # -- places --------------------------------------------------------------------------------------------------------
 

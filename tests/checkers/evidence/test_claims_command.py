@@ -1,0 +1,331 @@
+"""`reassure claims` on a ledger of its own."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.cli.main import main
+from reassure.checkers.evidence import command, ledger, refresh, subjects
+from reassure.spec import claims
+from reassure.spec.semantics.interpreter import BoundModel
+from tests.helpers.claim_text import CASES, CLAIM
+from tests.helpers.html_page import read_page
+
+TOY = """
+[[claim]]
+id = "K1"
+document = "toys.txt"
+statement = "Four gallons | cannot be measured."
+[[claim.reading]]
+name = "a search"
+model = "die_hard"
+properties = ["goal_not_reached"]
+method = "check"
+expect = "violated"
+note = "The riddle."
+
+[[claim]]
+id = "K2"
+document = "toys.txt"
+statement = "Everybody commits, or nobody."
+[[claim.reading]]
+name = "two managers"
+model = "two_phase_commit"
+set = { managers = 2 }
+properties = ["consistent", "everybody_commits"]
+method = "check"
+expect = "holds"
+[[claim.reading]]
+name = "by proof"
+model = "core"
+properties = ["leader_in_isr", "reassignment_pending"]
+method = "prove"
+expect = "holds"
+"""
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with claims of its own, and a ledger and traces beside them."""
+    monkeypatch.setattr(claims, "FOLDER", tmp_path)
+    monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", tmp_path / "traces"))
+    monkeypatch.setattr(command, "refresh", partial(refresh.refresh, engine="reference"))
+    (tmp_path / "K.toml").write_text(TOY, encoding="utf-8")
+    return tmp_path
+
+
+def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims"]) == 15
+    out = capsys.readouterr().out
+    assert "a search: not run  die_hard\n        goal_not_reached\n        never run" in out
+    assert out.endswith("2 claims: 2 not run\n")
+    assert not (toys / "ledger.json").exists()
+
+
+def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "--refresh"]) == 0
+    out, err = capsys.readouterr()
+    assert [line for line in err.splitlines() if line.startswith("running")] == [
+        "running: check die_hard",
+        "running: check two_phase_commit managers=2",
+        "running: prove core",
+    ]
+    assert "a search: violated  die_hard (goal=4)\n" in out
+    assert "refuted: goal_not_reached, trace of 7 states" in out
+    assert "trace: traces/die_hard--goal_not_reached.itf.json" in out
+    assert "verified: all of 56 states, 8 levels" in out
+    assert "proved, however many steps are taken\n" in out
+    assert out.endswith("2 claims: 1 proved, 1 refuted\n")
+    assert sorted(p.name for p in (toys / "traces").iterdir()) == [
+        "die_hard--goal_not_reached.itf.json",
+        "die_hard--goal_not_reached.md",
+        "two_phase_commit--managers-2--everybody_commits.itf.json",
+        "two_phase_commit--managers-2--everybody_commits.md",
+    ]
+    before = (toys / "ledger.json").read_text(encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    assert capsys.readouterr().err == ""
+    assert (toys / "ledger.json").read_text(encoding="utf-8") == before
+
+
+@pytest.fixture
+def ran(toys: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """As `toys`, refreshed, without the proof."""
+    path = toys / "K.toml"
+    path.write_text(TOY[: TOY.rindex("[[claim.reading]]")], encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    capsys.readouterr()
+    return toys
+
+
+def replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_another_verdict_than_expected(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(ran / "K.toml", 'expect = "violated"', 'expect = "holds"')
+    assert main(["claims"]) == 15  # the entry is another, too
+    out, _ = capsys.readouterr()
+    assert "stale: the claim has changed" in out
+    assert "expected: holds" in out
+    assert main(["claims", "--refresh"]) == 17
+    assert "running" not in capsys.readouterr().err
+
+
+def test_a_verdict_that_changed_in_the_ledger(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(
+        ran / "ledger.json",
+        '"consistent": {"kind": "invariant", "status": "holds"}',
+        '"consistent": {"kind": "invariant", "status": "violated", "states": 3}',
+    )
+    assert main(["claims", "--claim", "K2"]) == 15  # its trace is not there
+    out = capsys.readouterr().out
+    assert "stale: its trace is missing, or of another text" in out
+    assert "expected: holds" in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"engine_version": "0.1.0"', '"engine_version": "0.0.9"', "found by version 0.0.9 of the engines"),
+        ('"sha256": "', '"sha256": "0', "the text of die_hard has changed"),
+        ('"goal_not_reached": {', '"other": {', "run before, but not for all of this"),
+    ],
+)
+def test_stale_records_are_shown(ran: Path, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(ran / "ledger.json", old, new)
+    assert main(["claims", "--claim", "K1"]) == 15
+    assert said in capsys.readouterr().out
+    assert main(["claims", "--refresh"]) == 0
+    assert "running: check die_hard" in capsys.readouterr().err
+
+
+def test_a_missing_trace_is_made_again(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (ran / "traces" / "die_hard--goal_not_reached.itf.json").unlink()
+    assert main(["claims"]) == 15
+    assert main(["claims", "--refresh"]) == 0
+    assert (ran / "traces" / "die_hard--goal_not_reached.itf.json").is_file()
+    capsys.readouterr()
+
+
+def test_an_interrupted_run_is_no_record(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
+        verdict, bound = run(asked, progress)
+        verdict.stopped = BY_USER
+        return verdict, bound
+
+    monkeypatch.setattr(refresh, "run", interrupted)
+    assert main(["claims", "--refresh"]) == 5
+    assert "interrupted" in capsys.readouterr().err
+    assert not (toys / "ledger.json").exists()
+
+
+def test_a_run_that_fails_is_named(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
+        raise Failure(Exit.MODEL, "it raises ZeroDivisionError")
+
+    monkeypatch.setattr(refresh, "run", failing)
+    assert main(["claims", "--refresh", "--claim", "K1"]) == 150
+    assert "check die_hard: it raises ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (claims.Outcome(True, 0, "none"), "went through no cases"),
+        (claims.Outcome(True, 3, "all", "but this"), "a counterexample goes with what does not hold"),
+        (claims.Outcome(False, 3, "all"), "a counterexample goes with what does not hold"),
+        (None, "went through no cases"),
+        (ZeroDivisionError("by zero"), "raises ZeroDivisionError: by zero"),
+    ],
+)
+def test_a_function_that_answers_wrongly(
+    outcome: Any, said: str, toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def call() -> Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples", "kraft.worked_examples"), encoding="utf-8")
+    for module in (refresh, subjects):
+        monkeypatch.setattr(module, "function", lambda name: (call, "0" * 64))
+    assert main(["claims", "--refresh"]) == 150
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        (
+            "kraft.worked_examples:nothing",
+            64,
+            "kraft.worked_examples has no function nothing",
+        ),
+        ("unwritten:anything", 15, ""),
+    ],
+)
+def test_functions_that_are_not_there(
+    name: str, code: int, said: str, toys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples:all_of_them", name), encoding="utf-8")
+    assert main(["claims"]) == code
+    out, err = capsys.readouterr()
+    assert said in err
+    assert code == 64 or "no module unwritten yet" in out
+
+
+def test_records_that_no_claim_needs_are_forgotten(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ran / "K.toml").read_text(encoding="utf-8")
+    (ran / "K.toml").write_text(text[: text.rindex("[[claim]]")], encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    data = json.loads((ran / "ledger.json").read_text(encoding="utf-8"))
+    assert (list(data["records"]), list(data["claims"])) == (["check die_hard"], ["K1"])
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"goal_not_reached"', '"goal_reached"', "die_hard has no property or cover goal_reached"),
+        ('model = "die_hard"', 'model = "die_hard"\nset = { gaol = 3 }', "did you mean goal?"),
+        ("managers = 2", "managers = 99", "managers=99: it is 1 to"),
+        ('model = "die_hard"', 'modle = "die_hard"', "unknown key modle"),
+    ],
+)
+def test_a_claim_that_nothing_can_decide(
+    ran: Path, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced(ran / "K.toml", old, new)
+    assert main(["claims"]) == 64
+    assert said in capsys.readouterr().err
+
+
+def test_a_model_that_is_not_there_yet(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(ran / "K.toml", 'model = "die_hard"', 'model = "die_harder"')
+    assert main(["claims", "--refresh"]) == 15
+    out, err = capsys.readouterr()
+    assert "skipped: check die_harder (no model die_harder yet)" in err
+    assert "no model die_harder yet" in out
+
+
+def test_a_reading_without_an_expectation(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(ran / "K.toml", 'expect = "violated"\n', "")
+    assert main(["claims", "--refresh"]) == 15
+    assert "no expectation is stated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--claim", "K9"], 64, "no claim K9; there are K1, K2"),
+        (["--table"], 64, "no claim X3; there are K1, K2"),
+        (["--format", "pdf"], 64, "invalid choice"),
+    ],
+)
+def test_wrong_words(ran: Path, words: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", *words]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_broken_ledger_is_named(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (ran / "ledger.json").write_text("[]", encoding="utf-8")
+    assert main(["claims"]) == 64
+    assert "ledger.json is no ledger" in capsys.readouterr().err
+
+
+def test_no_claims(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (toys / "K.toml").unlink()
+    assert main(["claims"]) == 6
+    assert "there are no claims" in capsys.readouterr().err
+
+
+def test_json(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "--json", str(ran / "out.json")]) == 0
+    data = json.loads((ran / "out.json").read_text(encoding="utf-8"))
+    assert (data["schema"], data["exit_code"], data["verdict"]) == (1, 0, "pass")
+    first, second = data["claims"]
+    assert (first["id"], first["standing"], second["standing"]) == ("K1", "refuted", "verified")
+    (reading,) = first["readings"]
+    assert (reading["verdict"], reading["expect"], reading["config"]) == ("violated", "violated", {"goal": 4})
+    trace = "traces/die_hard--goal_not_reached.itf.json"
+    assert reading["properties"] == [
+        {"name": "goal_not_reached", "kind": "invariant", "status": "violated", "states": 7, "trace": trace}
+    ]
+    capsys.readouterr()
+
+
+def test_markdown(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "--format", "md"]) == 0
+    out = capsys.readouterr().out
+    assert "### toys.txt" in out
+    row = next(line for line in out.splitlines() if "die_hard" in line)
+    assert "[goal_not_reached](traces/die_hard--goal_not_reached.md), trace of 7 states" in row
+    assert "Four gallons \\| cannot be measured." in row
+
+
+def test_page(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "--format", "html"]) == 0
+    text = capsys.readouterr().out
+    reader = read_page(text)
+    assert '<html lang="en">' in text
+    assert "prefers-color-scheme: dark" in text
+    assert "How it falls: goal_not_reached, 6 steps" in reader.text
+    assert "hero: fill_big()big: 0 → 5" in reader.text
+    assert "How it is reached: everybody_commits" in reader.text

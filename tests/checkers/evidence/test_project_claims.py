@@ -1,0 +1,148 @@
+"""The claims of the project: each is there, and the ledger is fresh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers import publish as evidence
+from reassure.checkers.base.model_loader import function
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.evidence import ledger, verdicts
+from reassure.checkers.evidence import pages as ledger_page
+from reassure.spec import claims
+from reassure.spec.kafka.shared_properties import PROMISES
+from reassure.spec.semantics.trace import read_itf
+from tests.helpers.html_page import read_page
+
+NUMBERS = {"K": 24, "B": 10, "I": 6, "T": 7, "R": 7, "X": 3}
+"""How many claims there are, by document."""
+NOT_YET = {
+    "K16": "the removed log, the leader's view of it and the truth are one thing in the model",
+    "K18": "MinISR and unclean election do not change in the model",
+}
+"""Claims without a model that could decide them."""
+
+
+@pytest.fixture(scope="module")
+def found() -> list[verdicts.Entry]:
+    return verdicts.entries(claims.read(), ledger.read())
+
+
+def test_every_claim_is_there(found: list[verdicts.Entry]) -> None:
+    assert {e.claim.id for e in found} == {
+        f"{letter}{n}" for letter, most in NUMBERS.items() for n in range(1, most + 1)
+    } - set(NOT_YET)
+
+
+def test_the_ledger_is_fresh_and_says_what_is_expected(found: list[verdicts.Entry]) -> None:
+    """Fails when a model, a claim or a verdict has changed without its record: `reassure claims --refresh`."""
+    wrong = []
+    for entry in found:
+        for answer in entry.answers:
+            where = f"{entry.claim.id}, {answer.reading.name}"
+            if answer.stale:
+                wrong.append(f"{where}: {answer.stale}")
+            if answer.differs:
+                wrong.append(f"{where}: {answer.verdict}, expected {answer.reading.expect}")
+            if answer.unstated:
+                wrong.append(f"{where}: {answer.verdict}, and no expectation")
+    assert wrong == []
+
+
+def test_only_liveness_is_not_checked(found: list[verdicts.Entry]) -> None:
+    for entry in found:
+        for answer in entry.answers:
+            assert answer.verdict != "open", entry.claim.id
+            assert answer.verdict != "not-checked" or entry.claim.liveness, entry.claim.id
+
+
+def test_functions_still_say_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
+    """They are quick enough to be asked each time."""
+    by_cases = [a for e in found for a in e.answers if a.reading.function is not None and a.record is not None]
+    assert by_cases
+    for answer in by_cases:
+        outcome = function(str(answer.reading.function))[0]()
+        assert answer.record is not None
+        assert (outcome.holds, outcome.cases, outcome.bounds, outcome.counterexample or "") == (
+            answer.verdict == "holds",
+            answer.record.cases,
+            answer.record.covered,
+            answer.record.counterexample,
+        )
+
+
+def test_a_small_run_still_says_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
+    """The engines may change without a model's text doing so."""
+    records = {a.run: a.record for e in found for a in e.answers if a.record is not None and a.run.method == "check"}
+    wanted, record = min(records.items(), key=lambda pair: pair[1].stats["generated"])
+    verdict, _ = run(
+        CheckRequest(wanted.subject, list(wanted.settings), "reference", SearchOptions()), Progress(quiet=True)
+    )
+    stats = {"distinct": verdict.stats.distinct, "generated": verdict.stats.generated, "depth": verdict.stats.depth}
+    assert stats == record.stats
+    statuses = {p.name: (p.status, len(p.trace) if p.trace else None) for p in verdict.properties}
+    statuses |= {c.name: ("reached" if c.reached else "not_reached", c.depth) for c in verdict.covers}
+    assert statuses == {name: (r.status, r.states) for name, r in record.results.items()}
+
+
+def test_every_refutation_has_its_trace(found: list[verdicts.Entry]) -> None:
+    """As long as the record says; that it replays, and shows what it should, tests/test_docs.py asks of all of them."""
+    told = 0
+    for answer in (a for e in found for a in e.answers if a.verdict == "violated" and a.reading.function is None):
+        assert answer.shown or "not_reached" in {r.status for r in answer.results.values()}
+        for name, result in answer.shown.items():
+            data = read_itf(answer.traces[name])
+            assert (len(data["states"]), data["#meta"]["property"]) == (result.states, name)
+            told += 1
+    assert told >= 20
+
+
+def test_the_table_has_no_empty_cell(found: list[verdicts.Entry]) -> None:
+    rows = verdicts.table(found)
+    assert len(rows) == 7
+    for answer, cells in rows:
+        limited = answer.run.subject in ("batching", "batching_literal", "reassignment_classic")
+        names = [p.name for p in PROMISES if limited or p.name != "limits_are_kept"]
+        assert list(answer.reading.properties) == names
+        assert len(cells) == len(PROMISES)
+        for promise, cell in zip(PROMISES, cells, strict=True):
+            told = ledger_page.cell(answer, cell)
+            if promise.name in names:
+                assert told and cell is not None
+            else:  # it would hold for want of any
+                assert told == "has none"
+
+
+def test_stories_of_claims_are_not_stale(found: list[verdicts.Entry]) -> None:
+    made: dict[Path, str] = {}
+    rows = evidence.traces_of_claims(found, made)
+    assert len(made) == 2 * len(rows)
+    assert len({row[2] for row in rows}) >= 20
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+    # What the gate gives is left to it.
+    assert evidence.traces_of_claims(found, dict(made)) == []
+
+
+def test_the_page_of_models_has_the_claims(found: list[verdicts.Entry]) -> None:
+    text = (Path(__file__).parents[3] / "models" / "README.md").read_text(encoding="utf-8")
+    assert evidence.claims_section(found) in text, "run `python -m reassure.checkers.publish`"
+
+
+def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
+    reader = read_page(ledger_page.page(found))
+    for entry in found:
+        assert entry.claim.id in reader.ids
+        assert entry.claim.statement in reader.text
+        assert ledger_page.title(entry.claim.document, found) in reader.text
+    for promise in PROMISES:
+        assert promise.name in reader.text
+
+
+def test_every_document_has_a_title(found: list[verdicts.Entry]) -> None:
+    assert all(e.claim.title for e in found)
+    assert ledger_page.title("toys.txt", found) == "toys.txt"

@@ -1,0 +1,14 @@
+"""A cluster to plan for, and the lists that a partition passes through."""
+
+from __future__ import annotations
+
+from reassure.checkers.plan import evaluate as plan
+from reassure.checkers.plan.kafka_json import ClusterFile
+
+SIX = ClusterFile({1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}, 1, {"orders": 2})
+"""Six brokers in three racks."""
+ONE = ("orders", 0)
+
+
+def lists(path: plan.Path) -> list[tuple[int, ...]]:
+    return [s.replicas for s in path]
