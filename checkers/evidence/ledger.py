@@ -29,7 +29,7 @@ class LedgerPaths:
     @staticmethod
     def of_the_project() -> LedgerPaths:
         """Those that come with the project."""
-        traces = home().parent / "counterexamples"
+        traces = home().resolve().parent / "counterexamples"
         return LedgerPaths(traces / "ledger.json", traces)
 
 
