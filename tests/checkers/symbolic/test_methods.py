@@ -192,7 +192,8 @@ def asked(path: Path, method: str, **options: Any) -> CheckRequest:
 
 def proved(path: Path, method: str, **options: Any) -> tuple[CheckResult, Certificate | None]:
     request = asked(path, method, **options)
-    return run(request, Progress(quiet=True))[0], request.certificate
+    result, _ = run(request, Progress(quiet=True))
+    return result, result.proof.certificate if result.proof is not None else None
 
 
 @pytest.mark.parametrize("method", METHODS)
