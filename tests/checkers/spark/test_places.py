@@ -21,7 +21,7 @@ from fsspec.implementations.local import LocalFileSystem
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.cli import sweep
-from reassure.checkers.spark import engine as spark
+from reassure.checkers.spark import distributed_search
 from reassure.checkers.spark import session as spark_session
 from reassure.checkers.spark.owner_table import shared_folder
 from reassure.checkers.spark.run_directory import RunDirectory, file_system
@@ -206,8 +206,8 @@ def test_tasks_that_fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    monkeypatch.setattr(spark, "expand", failing_once(spark.expand))
-    monkeypatch.setattr(spark, "own", failing_once(spark.own))
+    monkeypatch.setattr(distributed_search, "expand", failing_once(distributed_search.expand))
+    monkeypatch.setattr(distributed_search, "own", failing_once(distributed_search.own))
     try:
         verdict = checked("die_hard", [], far(out=str(tmp_path / "run"), partitions=1, data=False), depth=3)
     finally:
