@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,8 @@ from reassure.spec.language.vocabulary import Model
 
 OURS = "reassure"
 """The package of the language and of the models that come with it, wherever it is installed."""
+LANGUAGE = "reassure.spec"
+"""What a model means by the names that it imports from the package itself."""
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 
 
@@ -43,14 +46,15 @@ class _ModuleDigests:
 
     def of(self, name: str) -> str:
         """The digest of a module of ours; of a library, its name."""
+        if name == OURS:
+            name = LANGUAGE  # the rest of the package is imported when it is first used, and is no part of a model
         if name not in self.known:
             self.known[name] = "cycle"  # what a module says of one that imports it is in the other's text
-            module = sys.modules.get(name)
-            text = source(name, module) if module is not None else None
-            self.known[name] = name if text is None else _sha256(" ".join(self._tree(ast.parse(text), module)))
+            text = source(name)
+            self.known[name] = name if text is None else _sha256(" ".join(self._tree(ast.parse(text), name)))
         return self.known[name]
 
-    def _tree(self, node: ast.AST, module: ModuleType | None) -> Iterator[str]:
+    def _tree(self, node: ast.AST, module: str) -> Iterator[str]:
         """The tree in one line. Empty fields are left out: Python versions differ in which they have."""
         if isinstance(node, ast.ImportFrom):
             yield from self._imported_names(node, module)
@@ -71,7 +75,7 @@ class _ModuleDigests:
                 yield from self._value(value, module)
         yield ")"
 
-    def _value(self, value: object, module: ModuleType | None) -> Iterator[str]:
+    def _value(self, value: object, module: str) -> Iterator[str]:
         if isinstance(value, ast.AST):
             yield from self._tree(value, module)
         elif isinstance(value, list):
@@ -83,27 +87,45 @@ class _ModuleDigests:
         else:
             yield f"{type(value).__name__}:{value!r}"
 
-    def _imported_names(self, node: ast.ImportFrom, module: ModuleType | None) -> Iterator[str]:
-        package = module.__package__ if module is not None else None
+    def _imported_names(self, node: ast.ImportFrom, module: str) -> Iterator[str]:
         given = "." * node.level + (node.module or "")
-        base = importlib.util.resolve_name(given, package) if node.level else given
+        base = importlib.util.resolve_name(given, _package(module)) if node.level else given
         for alias in node.names:
             inner = f"{base}.{alias.name}"
-            if inner in sys.modules:
+            if isinstance(getattr(sys.modules.get(base), alias.name, None), ModuleType) and inner in sys.modules:
                 yield f"(import {self.of(inner)} {alias.asname or alias.name})"
             else:
                 yield f"(from {self.of(base)} {alias.name} {alias.asname or alias.name})"
 
 
-def source(name: str, module: ModuleType) -> str | None:
-    """The text of a module of a model, also from a zip; None of a library or what is no Python text."""
-    path = getattr(module, "__file__", None)
+def source(name: str) -> str | None:
+    """The text of a module of a model, also from a zip; None of a library or what is no Python text.
+
+    What is imported only inside a function, or for types, may not be loaded: whether it is must not count.
+    """
+    module = sys.modules.get(name)
+    loader, path = getattr(module, "__loader__", None), getattr(module, "__file__", None)
+    if module is None:
+        spec = _spec(name)
+        loader, path = (spec.loader, spec.origin) if spec is not None else (None, None)
     if path is None:
         return None
     if name.split(".")[0] != OURS and (path.startswith(STANDARD_LIBRARY) or "site-packages" in path):
         return None
-    read = getattr(module.__loader__, "get_source", None)
+    read = getattr(loader, "get_source", None)
     return read(name) if read is not None else None
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+
+
+def _package(name: str) -> str | None:
+    module = sys.modules.get(name)
+    return module.__package__ if module is not None else name.rpartition(".")[0]
 
 
 def _is_text_only(item: object) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -110,3 +112,24 @@ def test_what_is_imported_counts(taken) -> None:  # type: ignore[no-untyped-def]
 def test_shipped_models_differ() -> None:
     names = ("kraft", "kraft_kafka", "core", "die_hard", "epoch_unchecked", "retarget_unchecked")
     assert len({digest(load(name)) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("name", ["kraft", "die_hard", "batching"])
+def test_what_else_is_loaded_does_not_count(name: str) -> None:
+    """One process loads the model alone; the other has used the whole API and another engine before."""
+    text = f"from reassure.checkers.base import digest, model_loader; print(digest.digest(model_loader.load({name!r})))"
+    before = "import reassure, reassure.checkers.symbolic.prover; reassure.check('die_hard', engine='reference')\n"
+    alone, among = (
+        subprocess.run(
+            [sys.executable, "-c", words], env=dict(os.environ), capture_output=True, text=True, check=True
+        ).stdout
+        for words in (text, before + text)
+    )
+    assert alone == among
+    assert len(alone.strip()) == 64
+
+
+def test_an_import_inside_a_function_counts_whether_loaded_or_not(taken) -> None:  # type: ignore[no-untyped-def]
+    late = RULES.replace("    return 1", "    import graphlib, later_on\n    return 1")
+    assert taken(rules=late) != taken()
+    assert taken(rules=late) == taken(rules=late)
