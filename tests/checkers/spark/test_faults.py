@@ -20,6 +20,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.spark.owner_table import shared_folder
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
@@ -31,16 +32,19 @@ def test_killed_and_resumed(tmp_path: Path, context: Any) -> None:
     """The whole program is killed in the middle; another goes on."""
     place = tmp_path / "run"
     words = [sys.executable, "-m", "reassure", "check", "core", "--set=brokers=5", "--engine=spark", "--quiet"]
-    process = subprocess.Popen(
-        [*words, f"--out={place}", "--no-data"], stdout=subprocess.DEVNULL, start_new_session=True
-    )
-    until = time.monotonic() + 120
+    said = tmp_path / "said"
+    with said.open("w") as out:
+        process = subprocess.Popen(
+            [*words, f"--out={place}", "--no-data"], stdout=out, stderr=out, start_new_session=True
+        )
+    until = time.monotonic() + 240
     while not (place / "commits" / "0009.json").exists() and time.monotonic() < until and process.poll() is None:
         time.sleep(0.02)
-    assert process.poll() is None
+    assert process.poll() is None, said.read_text()
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     verdict = checked("core", ["brokers=5"], SparkOptions(MASTER, out=str(place), resume=True, data=False))
+    assert verdict.stopped == ALL_VISITED
     assert everything(verdict) == everything(checked("core", ["brokers=5"]))
 
 
