@@ -225,6 +225,8 @@ def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str,
     console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in counts.items())), soft_wrap=True)
     if counts.get("not needed"):
         console.print("not needed: it forbids something that no property minds; a property may be missing")
+    if temporal := [p.name for p in bound.properties if p.temporal]:
+        console.print(Text(f"not weighed, since about whole runs: {', '.join(temporal)}"), soft_wrap=True)
     if early:
         console.print(Text(f"stopped because {early}"), soft_wrap=True)
 
@@ -259,9 +261,17 @@ def report_sweep(
 
 
 def guards_record(
-    code: Exit, early: str, about: tuple[str, str, dict[str, Any], str], guards: list[Guard], traces: dict[int, str]
+    code: Exit,
+    early: str,
+    about: tuple[str, str, dict[str, Any], str],
+    guards: list[Guard],
+    traces: dict[int, str],
+    not_weighed: list[str],
 ) -> dict[str, Any]:
-    """The run record of `guards`. about: model, its digest, configuration, command; traces: files by guard."""
+    """The run record of `guards`.
+
+    about: model, its digest, configuration, command. traces: files by guard. not_weighed: properties about whole runs.
+    """
     model, sha, config, repro = about
     return {
         **error_record(code, early or "every guard was left out", model, repro),
@@ -283,4 +293,5 @@ def guards_record(
             }
             for number, g in enumerate(guards)
         ],
+        "not_checked": not_weighed,
     }

@@ -43,7 +43,6 @@ class Sample:
     def __init__(self, given: dict[str, Column]) -> None:
         self.given = given
         self.made: dict[Node, Any] = {}
-        self.size = len(next(iter(given.values())))
 
     def __call__(self, node: Node) -> Any:
         if node not in self.made:
@@ -92,22 +91,24 @@ def _constant(node: Node) -> Any:
     return np.int64(int(node.data))
 
 
-def _seq_set(packed: Column, kind: SeqType) -> Any:
-    k, found = bits_of(kind.item), np.zeros_like(packed)
+def _seq_set(packed: Any, kind: SeqType) -> Any:
+    k = bits_of(kind.item)
+    found: Any = np.int64(0)
     for i in range(kind.length):
         item = (packed >> (i * k)) & ((1 << k) - 1)
-        found |= np.where(packed >> SEQ_LENGTH_AT > i, np.int64(1) << item, 0)
+        found = found | np.where(packed >> SEQ_LENGTH_AT > i, np.int64(1) << item, 0)
     return found
 
 
-def _seq_keep(packed: Column, mask: Any, kind: SeqType) -> Any:
+def _seq_keep(packed: Any, mask: Any, kind: SeqType) -> Any:
     k = bits_of(kind.item)
-    found, count = np.zeros_like(packed), np.zeros_like(packed)
+    found: Any = np.int64(0)
+    count: Any = np.int64(0)
     for i in range(kind.length):
         item = (packed >> (i * k)) & ((1 << k) - 1)
         kept = (packed >> SEQ_LENGTH_AT > i) & ((mask >> item) & 1 == 1)
-        found |= np.where(kept, item << (count * k), 0)
-        count += kept
+        found = found | np.where(kept, item << (count * k), 0)
+        count = count + kept
     return found | count << SEQ_LENGTH_AT
 
 

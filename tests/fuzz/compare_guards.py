@@ -49,13 +49,13 @@ def _left_out(condition: ast.expr, guard: str) -> bool:
 
 
 def _search(subject: Subject) -> tuple[dict[str, int | None], tuple[int, int, int]] | None:
-    """Properties that fall, with the states of their traces, and the counts; None if it raises or is not complete."""
+    """Safety properties that fall, with the states of their traces, and the counts; None if the model raises."""
     verdict = new_verdict(subject, "reference")
     try:
         reference.check(subject.bound, SearchOptions(), verdict, Progress(quiet=True))
     except ModelError:
         return None
-    fallen = {p.name: p.depth for p in verdict.properties if p.status == "violated"}
+    fallen = {p.name: p.depth for p in verdict.properties if p.status == "violated" and not p.temporal}
     return fallen, (verdict.stats.generated, verdict.stats.distinct, verdict.stats.clipped)
 
 

@@ -34,7 +34,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     outputs_must_be_writable(args)
     bound, lowered, sha = prepare(args.model, args.set)
     options = SearchOptions(args.property, None, args.budget, args.memory, args.workers)
-    must_match(bound, [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock, options)
+    weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
+    must_match(bound, weighed, options)
     progress = Progress(quiet=args.quiet)
     try:
         found, base, early = guards(bound, lowered, sha, options, progress)
@@ -55,6 +56,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     name_traces(list(written.values()), console)
     if args.json:
         repro = shlex.join(["reassure", "guards", args.model, *(f"--set={s}" for s in args.set)])
+        temporal = [p.name for p in bound.properties if p.temporal]
         about = (bound.model.name, sha, config_values(bound.config), repro)
-        write_record(args.json, guards_record(code, early, about, found, written))
+        write_record(args.json, guards_record(code, early, about, found, written, temporal))
     return code

@@ -237,6 +237,25 @@ def stay(s: State) -> State:
     assert guards_of(tmp_path, text) == (0, {("more", "1 > 2"): ("not needed", ())})
 
 
+def test_properties_of_whole_runs_are_not_weighed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No guard is called needed or not for them, and they cannot be asked for."""
+    text = """
+@action(who="a")
+def up(s: State) -> State:
+    require(not s.x)
+    return replace(s, x=True)
+
+@leads_to(lambda s: s.x)
+def rises(s: State) -> bool:
+    return s.n == 0
+"""
+    assert guards_of(tmp_path, text) == (0, {("up", "not s.x"): ("not needed", ())})
+    assert json.loads((tmp_path / "g.json").read_text())["not_checked"] == ["rises"]
+    assert "not weighed, since about whole runs: rises\n" in capsys.readouterr().out
+    code, _, err = said(capsys, "guards", str(tmp_path / "small.py"), "--property=rises")
+    assert (code, "it has small\n" in err) == (6, True)
+
+
 def test_a_guard_before_an_error(tmp_path: Path) -> None:
     """Without the guard Python raises, though the kernel knows the error as one behind it."""
     text = """

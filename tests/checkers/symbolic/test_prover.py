@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -421,3 +422,17 @@ def test_the_sum_is_in_the_certificate(tmp_path: Path, capsys: pytest.CaptureFix
     assert [t for t in texts if t.startswith("writes + ")]
     code, out, _ = said(capsys, "verify", str(file), f"--model={path}")
     assert (code, "they imply 1 property of paid" in out) == (0, True)
+
+
+@pytest.mark.parametrize("method", ["induction", "k-induction", "auto"])
+def test_a_state_without_fields(tmp_path: Path, method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing to draw lemmas from; the one state decides."""
+    text = COUNTER.split("@invariant")[0].split("@action")[0].split("    n: Annotated")[0] + "    ...\n"
+    start = "@initial\ndef start(c: Config) -> State:\n    return State()\n"
+    stay = '@action(who="counter")\ndef stay(s: State) -> State:\n    return s\n'
+    fine = "@invariant\ndef fine(s: State) -> bool:\n    return s == State()\n"
+    (tmp_path / "empty.py").write_text(
+        "\n".join([text, start, stay, fine, "MODEL = Model.of(__name__, state=State, config=Config)\n"])
+    )
+    code, out, _ = said(capsys, "prove", str(tmp_path / "empty.py"), f"--method={method}")
+    assert (code, re.search(r"fine +proved", out) is not None) == (0, True), out
