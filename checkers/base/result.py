@@ -153,7 +153,9 @@ class CheckResult:
             if p.temporal and (self.simulation or self.ended(StopReason.COMPLETE)):
                 p.status, p.note = PropertyStatus.NOT_CHECKED, p.note or LIVENESS_NOTE
             elif p.temporal:
-                p.note = p.note or "this takes every reachable state"
+                p.note = p.note or (
+                    "its graph is not complete" if self.complete else "this takes every reachable state"
+                )
             elif not self.complete:
                 to_depth = self.ended(StopReason.DEPTH)
                 p.status = PropertyStatus.HOLDS_TO_DEPTH if to_depth else PropertyStatus.UNKNOWN
@@ -182,7 +184,8 @@ class CheckResult:
         codes = [Exit.OK]
         if not self.properties and not self.covers:
             codes.append(Exit.NOTHING)
-        if self.properties and all(p.status is PropertyStatus.NOT_CHECKED for p in self.properties) and not self.covers:
+        left_out = self.search is None and all(p.status is PropertyStatus.NOT_CHECKED for p in self.properties)
+        if self.properties and left_out and not self.covers:  # a search decides them all, if its memory is enough
             codes.append(Exit.NOTHING)
         for p in self.properties:
             if p.status is PropertyStatus.VIOLATED:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, NO_MEMORY, Interrupted, depth_reached
+from reassure.checkers.base.stop import ALL_VISITED, FAILED_FAST, depth_reached
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.tally import GENERATED
 from reassure.checkers.native.liveness.decide import Liveness, decide, needs_parameters
 from reassure.checkers.native.model.model_kernel import ModelKernel
-from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
-from reassure.checkers.native.search import SIZES, Clock, RaisedAt, Search, SearchSizes
+from reassure.checkers.native.results import Start, conclude, count, early_end_noted, open_findings
+from reassure.checkers.native.search import SIZES, Clock, Search, SearchSizes
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
@@ -58,53 +56,23 @@ def check(
         stats.frontier = left + sum(w.fresh for w in search.workers)
         progress.report(len(search.level_rows), generated, search.distinct, left, search.memory)
 
-    try:
+    with early_end_noted(bound, options, layout, verdict):
         search.allow(0)
         search.seed(start.rows)
         explore(search, kernel.model, options, claims, stop, verdict)
-    except KeyboardInterrupt:
-        verdict.stopped = BY_USER
-    except RaisedAt as raised:
-        explain(bound, options, layout.decode(raised.row.view(np.uint64)))
-    except Interrupted as end:
-        verdict.stopped = end.stop
-    except MemoryError:
-        verdict.stopped = NO_MEMORY
     count(verdict, start, kernel, search.tally, search.new_by_action)
     stats.distinct, stats.depth, stats.memory = search.distinct, len(search.level_rows), search.memory
     stats.seconds["search"] = clock.seconds
     if temporal and verdict.complete:
         began = time.monotonic()
-        _decide_temporal(bound, lowered, kernel, search, clock, options, verdict, progress)
+        with early_end_noted(bound, options, layout, verdict):
+            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
+            decide(liveness, Paths.of(bound, kernel, search), verdict, progress)
         stats.seconds["liveness"] = time.monotonic() - began
     began = time.monotonic()
     conclude(bound, kernel.model, search.hits, Paths.of(bound, kernel, search), verdict, options)
     stats.seconds["report"] = time.monotonic() - began
     return verdict
-
-
-def _decide_temporal(
-    bound: BoundModel,
-    lowered: LoweredModel,
-    kernel: CompiledKernel,
-    search: Search,
-    clock: Clock,
-    options: SearchOptions,
-    verdict: CheckResult,
-    progress: Progress,
-) -> None:
-    """Decides the properties about whole runs; what is not reached before the run ends early stays unknown."""
-    try:
-        liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
-        decide(liveness, Paths.of(bound, kernel, search), verdict, progress)
-    except KeyboardInterrupt:
-        verdict.stopped = BY_USER
-    except RaisedAt as raised:
-        explain(bound, options, kernel.model.layout.decode(raised.row.view(np.uint64)))
-    except Interrupted as end:
-        verdict.stopped = end.stop
-    except MemoryError:
-        verdict.stopped = NO_MEMORY
 
 
 def explore(

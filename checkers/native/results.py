@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
+from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.native.model.model_kernel import ModelKernel
-from reassure.checkers.native.search import FirstHits
+from reassure.checkers.native.search import FirstHits, RaisedAt
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
@@ -103,3 +107,18 @@ def explain(bound: BoundModel, options: SearchOptions, state: Any) -> None:
             if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
                 bound.holds_on(p, state, step)
     raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")
+
+
+@contextmanager
+def early_end_noted(bound: BoundModel, options: SearchOptions, layout: Layout, verdict: CheckResult) -> Iterator[None]:
+    """Notes in the verdict what ends the work within early; where Python raises, so does this, with its explanation."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        verdict.stopped = BY_USER
+    except RaisedAt as raised:
+        explain(bound, options, layout.decode(raised.row.view(np.uint64)))
+    except Interrupted as end:
+        verdict.stopped = end.stop
+    except MemoryError as error:
+        verdict.stopped = Stop(StopReason.MEMORY, str(error)) if str(error) else NO_MEMORY

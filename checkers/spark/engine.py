@@ -26,10 +26,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ENGINE_VERSION, CheckResult
 from reassure.checkers.base.stop import (
     ALL_VISITED,
-    BY_USER,
     FAILED_FAST,
-    NO_MEMORY,
-    Interrupted,
     Stop,
     StopReason,
     depth_reached,
@@ -40,8 +37,8 @@ from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.engine import explore
 from reassure.checkers.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.native.kernels.tally import GENERATED
-from reassure.checkers.native.results import Start, conclude, count, explain, open_findings
-from reassure.checkers.native.search import Clock, RaisedAt, Search
+from reassure.checkers.native.results import Start, conclude, count, early_end_noted, open_findings
+from reassure.checkers.native.search import Clock, Search
 from reassure.checkers.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.spark.distributed_search import TASK_STATES, Run
 from reassure.checkers.spark.owner_table import tidy_dead, tidy_host
@@ -53,6 +50,7 @@ from reassure.checkers.spark.tasks import (
     touch,
     warm,
 )
+from reassure.checkers.spark.whole_runs import StoredLevels, decide_in_driver
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -185,20 +183,12 @@ class _Check:
         if self.cluster.resume:
             run.resume()
         paths: Paths | None = None
-        try:
+        with early_end_noted(bound, options, self.layout, verdict):
             if not run.commits:
                 paths = self._in_driver(run, start, claims)
             if paths is None:
                 run.connect(self.session.result().context)
                 self._distributed(run, start, claims)
-        except KeyboardInterrupt:
-            verdict.stopped = BY_USER
-        except RaisedAt as raised:
-            explain(bound, options, self.layout.decode(raised.row.view(np.uint64)))
-        except Interrupted as end:
-            verdict.stopped = end.stop
-        except MemoryError as error:
-            verdict.stopped = Stop(StopReason.MEMORY, str(error)) if str(error) else NO_MEMORY
         count(verdict, start, kernel, run.tally, run.new)
         if not run.commits and self.searched is not None:  # ended before anything was committed
             paths = Paths.of(bound, kernel, self.searched)
@@ -207,10 +197,18 @@ class _Check:
             paths = Paths(bound, kernel.model, run.find)
             stats.bytes_per_state = 8 * run.work.table_words
         stats.seconds["search"] = self.clock.seconds
+        verdict.found = SearchResult(cluster=spark_record(run, self.cluster))
+        if verdict.complete and any(p.temporal for p in verdict.properties):
+            began = time.monotonic()
+            levels = self.searched.level_rows if not run.commits and self.searched is not None else StoredLevels(run)
+            with early_end_noted(bound, options, self.layout, verdict):
+                decide_in_driver(
+                    bound, lowered, kernel, levels, paths, options, verdict, self.progress, self.clock.look
+                )
+            stats.seconds["liveness"] = time.monotonic() - began
         began = time.monotonic()
         conclude(bound, kernel.model, run.hits, paths, verdict, options)
         stats.seconds["report"] = time.monotonic() - began
-        verdict.found = SearchResult(cluster=spark_record(run, self.cluster))
         if self.cluster.steps and run.commits and not verdict.ended(StopReason.INTERRUPTED):
             self._export(run, lowered)
         return verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -36,11 +36,14 @@ class Liveness:
         bound: BoundModel,
         lowered: LoweredModel,
         kernel: CompiledKernel,
-        level_rows: list[list[Rows]],
+        level_rows: Iterable[Iterable[Rows]],
         allow: Callable[[int], None],
         look: Callable[[], None],
     ) -> None:
-        """level_rows: every reachable state. allow, look: as of `region_of`."""
+        """level_rows: every reachable state, by level; gone through once for each property.
+
+        allow, look: as of `region_of`.
+        """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
         self.lowered, self.allow, self.look = lowered, allow, look
         self.claims = TemporalClaims(lowered, kernel.model.layout)

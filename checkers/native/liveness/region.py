@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,7 +216,7 @@ class Piece:
 
 def region_of(
     lister: EdgeLister,
-    level_rows: Sequence[Sequence[Rows]],
+    level_rows: Iterable[Iterable[Rows]],
     judge: Callable[[Rows], Judged],
     allow: Callable[[int], None],
     look: Callable[[], None],
@@ -253,7 +253,7 @@ def _joined(parts: list[Any], kind: Any) -> Any:
 
 
 def _candidates(
-    level_rows: Sequence[Sequence[Rows]], judge: Callable[[Rows], Judged], words: int, allow: Callable[[int], None]
+    level_rows: Iterable[Iterable[Rows]], judge: Callable[[Rows], Judged], words: int, allow: Callable[[int], None]
 ) -> tuple[Rows, Numbers, NDArray[np.bool_], NDArray[np.bool_], bool]:
     """The states that a violating run may stay in if it gets there: rows, levels, may begin, has to return to."""
     rows, levels, starts, returns, concerned, held = [], [], [], [], False, 0
