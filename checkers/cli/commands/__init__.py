@@ -24,6 +24,7 @@ COMMANDS = {
     "stuck": "find states from which a goal is unreachable on every path",
     "sweep": "check every configuration of a grid as one Spark job",
     "query": "ask SQL of the state space that a Spark run has kept",
+    "traces": "write a small set of traces that takes every action, pair, state, ...",
     "replay": "execute a trace in plain Python",
     "show": "print a trace as text, Markdown, a diagram or ITF",
     "plan": "check a reassignment of a real cluster, or propose one",

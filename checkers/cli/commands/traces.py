@@ -1,0 +1,81 @@
+"""`reassure traces`: a small set of traces that together take every action, pair, state, ... that a model has."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import duration, positive, size
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import own_file
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.files import must_be_writable
+from reassure.checkers.cli.parser import model_argument, note, thread_option
+
+NAMED = ("actions", "pairs", "covers")
+MASS = ("transitions", "states")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    parser.add_argument("--cover", choices=(*NAMED, *MASS), default="actions", help="what to take (default: actions)")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write the traces here")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="extend the suite in this folder: keep what the model still has"
+    )
+    parser.add_argument(
+        "--max-length",
+        type=positive,
+        metavar="N",
+        help="steps of a trace, at most (default: those of the longest shortest path that is needed)",
+    )
+    parser.add_argument("--budget", type=duration, metavar="60s", help="end the search after this time")
+    parser.add_argument("--memory", type=size, metavar="2G", help="end the search before it uses more memory")
+    thread_option(parser)
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches the model, chooses the traces, writes and reports them."""
+    from reassure.checkers.cli.suite_report import exit_of, report_suite
+    from reassure.checkers.suites.goals import Actions, Covers, NamedGoals, Pairs, States, Transitions
+    from reassure.checkers.suites.selection import select_mass, select_named
+    from reassure.checkers.suites.state_graph import StateGraph, explore
+    from reassure.checkers.suites.suite import KeptSuite, SuiteName, meta_of, read_kept, write_suite
+
+    must_be_writable(args.out / "suite", "--out")
+    if args.keep is not None and not args.keep.is_dir():
+        raise Failure(Exit.USAGE, f"--keep {args.keep}: there is no such folder")
+    bound, lowered, sha = prepare(args.model, args.set)
+    if args.cover == "covers" and not bound.covers:
+        raise Failure(Exit.NOTHING, f"{bound.model.name} has no cover that applies to this configuration")
+    options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers)
+    wanted = {p.name for p in bound.covers} if args.cover == "covers" else set()
+    progress = Progress(quiet=args.quiet)
+    try:
+        graph = explore(bound, lowered.only(lambda name: name in wanted), options, progress)
+    finally:
+        progress.done()
+    name = SuiteName(bound.model.name, tuple(args.set), args.cover)
+    kept = read_kept(args.keep, name, graph) if args.keep else KeptSuite()
+    if args.keep and not kept.files and not kept.replaced:
+        note(f"note: {args.keep} has no trace of this suite ({name.stem}-NNN.itf.json)")
+    if args.cover in NAMED:
+        criteria: dict[str, Callable[[StateGraph], NamedGoals]] = {"actions": Actions, "pairs": Pairs, "covers": Covers}
+        chosen = select_named(args.cover, criteria[args.cover](graph), kept.paths, args.max_length)
+    else:
+        mass = States(graph) if args.cover == "states" else Transitions(graph)
+        chosen = select_mass(graph, mass, kept.paths, args.max_length)
+    length = [] if args.max_length is None else [f"--max-length={args.max_length}"]
+    repro = shlex.join(["reassure", "traces", args.model, *(f"--set={s}" for s in args.set), f"--cover={args.cover}",
+                        *length, "--out=DIR"])  # fmt: skip
+    meta = meta_of(bound, sha, args.model, own_file(args.model), repro)
+    written = write_suite(args.out, name, graph, chosen, kept, meta)
+    report_suite(graph, chosen, kept, written, console)
+    return exit_of(graph, chosen, args.cover)
