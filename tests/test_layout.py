@@ -23,7 +23,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "reference": ("base", "encoding", "traces"),
     "plan": ("base",),
     "native": ("base", "encoding", "traces", "reference"),
-    "suites": ("base", "encoding", "traces", "native"),
+    "suites": ("base", "encoding", "traces", "reference", "native"),
     "symbolic": ("base", "encoding", "traces", "native"),
     "spark": ("base", "encoding", "traces", "native"),
     "kafka": ("base", "encoding", "traces", "native"),

@@ -12,6 +12,8 @@ from reassure.checkers.suites.selection import Selection
 from reassure.checkers.suites.state_graph import StateGraph
 from reassure.checkers.suites.suite import KeptSuite, WrittenSuite
 
+MOST_NAMES = 4
+"""Goals of one trace that are printed."""
 MOST_LINES = 20
 """Traces, and goals that are not taken, that are printed; the index has all of them."""
 
@@ -46,7 +48,7 @@ def report_suite(
     for file, steps, adds, added in list(zip(written.traces, written.lengths, chosen.adds, chosen.added, strict=True))[
         :MOST_LINES
     ]:
-        table.add_row(file, f"{steps:,}", "; ".join(adds) or f"{added:,}")
+        table.add_row(file, f"{steps:,}", _in_short(adds) or f"{added:,}")
     console.print(table)
     _say_more(len(written.traces), "traces", say, written)
     if chosen.missing:
@@ -57,6 +59,12 @@ def report_suite(
     if chosen.missing_count:
         say(f"not taken: {chosen.missing_count:,} {chosen.noun} that no trace of the allowed length reaches")
     say(f"index: {written.index}")
+
+
+def _in_short(names: list[str]) -> str:
+    """The first goals of a trace; the index has all."""
+    more = f"; and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return "; ".join(names[:MOST_NAMES]) + more
 
 
 def _say_more(count: int, noun: str, say: Callable[[str], None], written: WrittenSuite) -> None:

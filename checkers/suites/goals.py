@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.suites.state_graph import StateGraph
+from reassure.spec.semantics.interpreter import Params
 
 NEVER = np.iinfo(np.int32).max
 
@@ -50,13 +51,36 @@ class Goal:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """An action that a guard refuses in a state of a path, by the state's number in the path."""
+
+    state: int
+    action: str
+    params: Params
+    guard: str
+
+
 class NamedGoals(Protocol):
     """A criterion with so few goals that each has a name and a shortest path."""
 
-    goals: list[Goal]
+    @property
+    def goals(self) -> list[Goal]:
+        """Every goal, also those that nothing takes."""
 
     def taken(self, path: Path) -> dict[int, int]:
         """The goals that a path takes, by number, with the number of steps after which each is first taken."""
+
+    def attempts(self, path: Path, goals: list[int]) -> list[Attempt]:
+        """For those of these goals that are guards which refuse: an action that each refuses."""
+
+
+class StepGoals:
+    """Goals of which none is a guard."""
+
+    def attempts(self, path: Path, goals: list[int]) -> list[Attempt]:
+        """See `NamedGoals`."""
+        return []
 
 
 def _first_positions(numbers: NDArray[np.int64], offset: int) -> dict[int, int]:
@@ -66,7 +90,7 @@ def _first_positions(numbers: NDArray[np.int64], offset: int) -> dict[int, int]:
     return found
 
 
-class Actions:
+class Actions(StepGoals):
     """Every action is taken."""
 
     def __init__(self, graph: StateGraph) -> None:
@@ -92,17 +116,17 @@ def never_taken(graph: StateGraph, action: int) -> str:
     """Why an action is in no path."""
     if graph.action_clips[action]:
         return f"each of its {graph.action_clips[action]:,} steps leaves a bound"
-    return "no reachable state enables it" + _as_far(graph)
+    return "no reachable state enables it" + as_far(graph)
 
 
-def _as_far(graph: StateGraph) -> str:
+def as_far(graph: StateGraph) -> str:
     """A reservation, where not every reachable state was visited."""
     if not graph.complete:
         return f", of those visited before the search ended: {graph.stopped.text}"
     return f"; {graph.clipped:,} steps leave a bound, and what is beyond was not visited" if graph.clipped else ""
 
 
-class Pairs:
+class Pairs(StepGoals):
     """Every two actions that can follow each other do."""
 
     def __init__(self, graph: StateGraph) -> None:
@@ -117,7 +141,7 @@ class Pairs:
             for second, other in enumerate(names):
                 path = self._shortest(arrivals, second, inside)
                 never = next((n for n in (first, second) if n not in seen), None)
-                why = "" if path else f"{other} is not enabled after {name} in any reachable state" + _as_far(graph)
+                why = "" if path else f"{other} is not enabled after {name} in any reachable state" + as_far(graph)
                 if never is not None:
                     why = f"{names[never]} is never taken: {never_taken(graph, never)}"
                 self.goals.append(Goal(f"{name}, {other}", path, why))
@@ -148,7 +172,7 @@ class Pairs:
         return _first_positions(actions[:-1] * self.count + actions[1:], 2)
 
 
-class Covers:
+class Covers(StepGoals):
     """Every cover of the model is reached."""
 
     def __init__(self, graph: StateGraph) -> None:
@@ -163,7 +187,7 @@ class Covers:
                 states = np.nonzero(graph.state_claims >> flags.index(cover.name) & 1)[0]
                 path = path_along(graph, int(states[0])) if len(states) else None
             what = "step" if cover.over_steps else "state"
-            why = "" if path else f"no reachable {what} satisfies it" + _as_far(graph)
+            why = "" if path else f"no reachable {what} satisfies it" + as_far(graph)
             self.goals.append(Goal(cover.name, path, why))
 
     def _on_steps(self, name: str) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reassure.checkers.suites.goals import Goal, MassGoals, NamedGoals, Path
+from reassure.checkers.suites.goals import Attempt, Goal, MassGoals, NamedGoals, Path
 from reassure.checkers.suites.state_graph import StateGraph
 
 
@@ -20,6 +20,8 @@ class Selection:
     """By path: names of the goals that it is the first to take, of criteria whose goals have names."""
     added: list[int] = field(default_factory=list)
     """By path: how many goals it is the first to take."""
+    attempts: list[list[Attempt]] = field(default_factory=list)
+    """By path, of guards: what is refused in which state."""
     reachable: int = 0
     taken: int = 0
     missing: list[Goal] = field(default_factory=list)
@@ -52,6 +54,7 @@ def select_named(noun: str, criterion: NamedGoals, kept: list[Path], most: int |
         chosen.paths.append(path)
         chosen.adds.append([criterion.goals[number].name for _, number in new])
         chosen.added.append(len(new))
+        chosen.attempts.append(criterion.attempts(path, [number for _, number in new]))
         open_goals.difference_update(number for _, number in new)
 
     for path in kept:
@@ -103,6 +106,7 @@ def _close(chosen: Selection, path: Path, new: np.ndarray, is_open: np.ndarray) 
     chosen.paths.append(path)
     chosen.adds.append([])
     chosen.added.append(len(new))
+    chosen.attempts.append([])
 
 
 def _walk(graph: StateGraph, criterion: MassGoals, begin: Path, is_open: np.ndarray, most: int) -> Path:

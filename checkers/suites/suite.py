@@ -13,12 +13,12 @@ from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.result import ENGINE_VERSION
 from reassure.checkers.base.trace_files import trace_stem
-from reassure.checkers.suites.goals import Path
+from reassure.checkers.suites.goals import Attempt, Path
 from reassure.checkers.suites.selection import Selection
 from reassure.checkers.suites.state_graph import StateGraph
 from reassure.checkers.traces.reconstruct import told
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, from_itf, read_itf, replay, to_itf
+from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
 
 INDEX = ".suite.json"
 """What the name of an index ends with."""
@@ -124,6 +124,8 @@ def write_suite(
             file, following = name.file(following), following + 1
         trace = trace_of(path, graph)
         trace.meta |= {**meta, "suite": {"cover": name.criterion, "adds": chosen.adds[i] or chosen.added[i]}}
+        if chosen.attempts[i]:
+            trace.meta["suite"]["refused"] = [refused_record(bound, attempt) for attempt in chosen.attempts[i]]
         write_atomically(folder / file, to_itf(trace, bound))
         written.traces.append(file)
         written.lengths.append(len(path))
@@ -133,6 +135,13 @@ def write_suite(
             written.removed.append(old.name)
     write_record(written.index, suite_record(name, graph, chosen, kept, written, meta))
     return written
+
+
+def refused_record(bound: BoundModel, attempt: Attempt) -> dict[str, Any]:
+    """An action that is not enabled in a state of a trace: what a negative test tries."""
+    kinds = dict(bound.parameters(attempt.action))
+    params = {name: encode(value, kinds[name]) for name, value in attempt.params.items()}
+    return {"state": attempt.state, "action": attempt.action, "params": params, "guard": attempt.guard}
 
 
 def meta_of(bound: BoundModel, sha: str, model: str, own: bool, repro: str) -> dict[str, Any]:

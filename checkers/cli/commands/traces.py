@@ -6,6 +6,7 @@ import argparse
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -17,14 +18,25 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.files import must_be_writable
 from reassure.checkers.cli.parser import model_argument, note, thread_option
+from reassure.spec.language.vocabulary import LanguageError
 
-NAMED = ("actions", "pairs", "covers")
+if TYPE_CHECKING:
+    from reassure.checkers.suites.goals import NamedGoals
+    from reassure.checkers.suites.state_graph import StateGraph
+
+NAMED = ("actions", "pairs", "covers", "guards", "branches", "classes")
 MASS = ("transitions", "states")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
     parser.add_argument("--cover", choices=(*NAMED, *MASS), default="actions", help="what to take (default: actions)")
+    parser.add_argument(
+        "--by",
+        metavar="EXPRESSION",
+        help="of --cover classes: steps are of one class where this gives the same value; it may read before, after, "
+        "action (its name), config and the parameters",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write the traces here")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="extend the suite in this folder: keep what the model still has"
@@ -44,11 +56,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches the model, chooses the traces, writes and reports them."""
     from reassure.checkers.cli.suite_report import exit_of, report_suite
-    from reassure.checkers.suites.goals import Actions, Covers, NamedGoals, Pairs, States, Transitions
+    from reassure.checkers.suites.goals import States, Transitions
     from reassure.checkers.suites.selection import select_mass, select_named
-    from reassure.checkers.suites.state_graph import StateGraph, explore
+    from reassure.checkers.suites.state_graph import explore
     from reassure.checkers.suites.suite import KeptSuite, SuiteName, meta_of, read_kept, write_suite
 
+    if (args.cover == "classes") != (args.by is not None):
+        raise Failure(Exit.USAGE, "--cover classes and --by EXPRESSION go together")
     must_be_writable(args.out / "suite", "--out")
     if args.keep is not None and not args.keep.is_dir():
         raise Failure(Exit.USAGE, f"--keep {args.keep}: there is no such folder")
@@ -67,15 +81,33 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.keep and not kept.files and not kept.replaced:
         note(f"note: {args.keep} has no trace of this suite ({name.stem}-NNN.itf.json)")
     if args.cover in NAMED:
-        criteria: dict[str, Callable[[StateGraph], NamedGoals]] = {"actions": Actions, "pairs": Pairs, "covers": Covers}
-        chosen = select_named(args.cover, criteria[args.cover](graph), kept.paths, args.max_length)
+        goals = _named_goals(args, graph, options, progress)
+        chosen = select_named(args.cover, goals, kept.paths, args.max_length)
     else:
         mass = States(graph) if args.cover == "states" else Transitions(graph)
         chosen = select_mass(graph, mass, kept.paths, args.max_length)
     length = [] if args.max_length is None else [f"--max-length={args.max_length}"]
     repro = shlex.join(["reassure", "traces", args.model, *(f"--set={s}" for s in args.set), f"--cover={args.cover}",
-                        *length, "--out=DIR"])  # fmt: skip
+                        *([] if args.by is None else [f"--by={args.by}"]), *length, "--out=DIR"])  # fmt: skip
     meta = meta_of(bound, sha, args.model, own_file(args.model), repro)
     written = write_suite(args.out, name, graph, chosen, kept, meta)
     report_suite(graph, chosen, kept, written, console)
     return exit_of(graph, chosen, args.cover)
+
+
+def _named_goals(args: argparse.Namespace, graph: StateGraph, options: SearchOptions, progress: Progress) -> NamedGoals:
+    """The goals of a criterion of which each has a name; `Failure` for an expression that cannot be evaluated."""
+    from reassure.checkers.suites.goals import Actions, Covers, Pairs
+    from reassure.checkers.suites.outcome_goals import Classes, Outcomes
+
+    try:
+        if args.cover in ("guards", "branches"):
+            return Outcomes(graph, {"guards": "guard", "branches": "branch"}[args.cover], options, progress)
+        if args.cover == "classes":
+            return Classes(graph, args.by, progress)
+    except LanguageError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+    finally:
+        progress.done()
+    criteria: dict[str, Callable[[StateGraph], NamedGoals]] = {"actions": Actions, "pairs": Pairs, "covers": Covers}
+    return criteria[args.cover](graph)

@@ -1,0 +1,220 @@
+"""Which outcomes of guards and branches plain Python comes to: the functions of a model's actions, compiled once more.
+
+Each conjunct of a `require`, each `some` and each condition of an `if` reports its value; nothing else changes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, cast
+
+from reassure.checkers.base.digest import source
+from reassure.checkers.base.interpreter_hooks import patched_code
+from reassure.spec.frontend.guards import conjuncts
+from reassure.spec.language.vocabulary import Action, require, some
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
+
+REPORT = "__reassure_outcome__"
+"""The name by which instrumented code calls the recorder, while it runs."""
+LANGUAGE = ("reassure.spec.language", "reassure.spec.semantics", "reassure.spec.frontend")
+"""Packages whose functions are the language and no part of a model."""
+
+
+@dataclass(frozen=True, order=True)
+class Site:
+    """A condition of the text. kind: "guard" or "branch". optional: it is whether a value is there (`some`)."""
+
+    file: str
+    line: int
+    column: int
+    part: int
+    kind: str
+    text: str
+    optional: bool = False
+
+    def outcome(self, value: bool) -> str:
+        """An outcome, for people."""
+        place = f"{Path(self.file).name}:{self.line}"
+        if self.kind == "guard":
+            return f"{place} {self.text}: {'holds' if value else 'fails'}"
+        return f"{place} if {self.text}: {'true' if value else 'false'}"
+
+
+Outcome = tuple[Site, bool]
+
+
+@dataclass
+class StateOutcomes:
+    """What plain Python comes to in one state."""
+
+    tried: dict[Outcome, tuple[str, Params]] = field(default_factory=dict)
+    """Of every action with every value of its parameters; with the first that comes to it."""
+    taken: list[frozenset[Outcome]] = field(default_factory=list)
+    """By step within the bounds, in order."""
+
+
+class Watched(BoundModel):
+    """A bound model whose actions report what their guards and branches come to."""
+
+    def __init__(self, bound: BoundModel) -> None:
+        super().__init__(bound.model, bound.config)
+        self.sites: list[Site] = []
+        """By number, as the instrumented code has it."""
+        self._last: set[Outcome] = set()
+        self._tried: dict[Outcome, tuple[str, Params]] = {}
+        self._patches: list[tuple[FunctionType, CodeType]] = []
+        for function in functions_of_actions(bound):
+            code = _instrumented(function, self.sites)
+            if code is not None:
+                self._patches.append((function, code))
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """The actions report as long as this lasts."""
+
+        def report(number: int, value: Any) -> Any:
+            site = self.sites[number]
+            self._last.add((site, value is not None if site.optional else bool(value)))
+            return value
+
+        with ExitStack() as stack:
+            for function, code in self._patches:
+                function.__globals__[REPORT] = report
+                stack.callback(function.__globals__.pop, REPORT, None)
+                stack.enter_context(patched_code(function, code))
+            yield
+
+    def outcomes(self, state: Any) -> StateOutcomes:
+        """What is come to in a state; only while `watching`."""
+        self._tried = {}
+        taken = [frozenset(self._last) for step in self.steps(state) if not isinstance(step.after, Clipped)]
+        return StateOutcomes(self._tried, taken)
+
+    def _run(self, name: str, callee: Any, positional: tuple[Any, ...], params: Params) -> Any:
+        self._last = set()
+        try:
+            return super()._run(name, callee, positional, params)
+        finally:
+            for outcome in self._last:
+                self._tried.setdefault(outcome, (name, params))
+
+
+def functions_of_actions(bound: BoundModel) -> list[FunctionType]:
+    """The functions of the actions, and what they call, but for those of the language and of libraries."""
+    found: dict[FunctionType, None] = {}
+    todo: list[Any] = [action.function for action in reversed(bound.model.actions)]
+    while todo:
+        function = todo.pop()
+        if isinstance(function, Action):
+            function = function.function
+        if not isinstance(function, FunctionType) or function in found or not _is_of_a_model(function):
+            continue
+        found[function] = None
+        todo += list(_named_in(function))
+    return list(found)
+
+
+def _is_of_a_model(function: FunctionType) -> bool:
+    module = function.__module__
+    return not module.startswith(LANGUAGE) and source(module) is not None
+
+
+def _named_in(function: FunctionType) -> Iterator[Any]:
+    """The values that a function's code may mean by its global names, and by attributes of modules."""
+    codes, names = [function.__code__], set()
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    for name in sorted(names):
+        value = function.__globals__.get(name)
+        if isinstance(value, ModuleType):
+            if value.__name__.split(".")[0] == function.__module__.split(".")[0]:
+                yield from (getattr(value, inner, None) for inner in sorted(names))
+        else:
+            yield value
+
+
+def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
+    """The code of a function that reports; None if it has no condition, or cannot be read. Adds to the sites."""
+    file = function.__code__.co_filename
+    tree = ast.parse(source(function.__module__) or "")
+    first = function.__code__.co_firstlineno
+    definition = next(
+        (
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef)
+            and node.name == function.__name__
+            and min([node.lineno, *(d.lineno for d in node.decorator_list)]) == first
+        ),
+        None,
+    )
+    if definition is None or function.__code__.co_freevars:
+        return None
+    before = len(sites)
+    definition.decorator_list = []
+    marked = _Marked(function, sites).visit(definition)
+    if len(sites) == before:
+        return None
+    annotations = ast.parse("from __future__ import annotations").body
+    module = ast.fix_missing_locations(ast.Module([*annotations, marked], []))
+    made: dict[str, Any] = {}
+    exec(compile(module, file, "exec"), dict(function.__globals__), made)
+    code = made[function.__name__].__code__
+    assert isinstance(code, CodeType)
+    return code
+
+
+class _Marked(ast.NodeTransformer):
+    """Wraps each condition in a call that reports its value."""
+
+    def __init__(self, function: FunctionType, sites: list[Site]) -> None:
+        self.function, self.sites = function, sites
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        meant = self.function.__globals__.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if meant is require and node.args:
+            parts = conjuncts(node.args[0])
+            wrapped = [self._wrapped(part, i, "guard", f"require({_text(part)})") for i, part in enumerate(parts)]
+            node.args[0] = ast.BoolOp(ast.And(), wrapped) if len(wrapped) > 1 else wrapped[0]
+        elif meant is some and node.args:
+            node.args[0] = self._wrapped(node.args[0], 0, "guard", f"some({_text(node.args[0])})", True)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        node.test = self._wrapped(node.test, 0, "branch", _text(node.test))
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        node.test = self._wrapped(node.test, 0, "branch", _text(node.test))
+        return node
+
+    def _wrapped(self, test: ast.expr, part: int, kind: str, text: str, optional: bool = False) -> ast.expr:
+        file = self.function.__code__.co_filename
+        self.sites.append(Site(file, test.lineno, test.col_offset, part, kind, text, optional))
+        number = ast.Constant(len(self.sites) - 1)
+        return ast.copy_location(ast.Call(ast.Name(REPORT, ast.Load()), [number, test], []), test)
+
+
+class _Unmarked(ast.NodeTransformer):
+    """Takes the reporting calls out again."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == REPORT:
+            return cast(ast.AST, self.visit(node.args[1]))
+        return self.generic_visit(node)
+
+
+def _text(node: ast.expr) -> str:
+    """An expression as it is written, whatever within it reports already."""
+    copy = ast.parse(ast.unparse(node), mode="eval").body
+    return ast.unparse(_Unmarked().visit(copy))
