@@ -5,17 +5,19 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import CheckRequest, run
 from tests.helpers.labelled_graph import Steps, among, graph_file, leads_to_text
+from tests.helpers.model_text import module
 
 ENGINES = ("reference", "native")
 
@@ -184,6 +186,67 @@ def test_exit_codes_and_fairness_beside_the_verdict(engine: str, tmp_path: Path)
     assert (vacuous.status, result.exit()) == ("vacuous", Exit.VACUOUS)
 
 
+WHEEL = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import *
+
+Place = Annotated[int, Range(0, 399)]
+
+@dataclass(frozen=True)
+class Config:
+    pass
+
+@dataclass(frozen=True)
+class State:
+    at: Place
+
+@initial
+def start(c: Config) -> State:
+    return State(0)
+
+@action(who="wheel", fair="{fair}", fair_each=("place",))
+def turn(s: State, place: Place) -> State:
+    require(s.at == place)
+    return replace(s, at=(place + 1) % 400)
+
+@action(who="wheel")
+def begin_again(s: State) -> State:
+    require(s.at == 390)
+    return replace(s, at=0)
+
+@infinitely_often
+def comes_round(s: State) -> bool:
+    return s.at == 399
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_fairness_for_each_of_many_values(engine: str, tmp_path: Path) -> None:
+    """Strong fairness of the step on from 390 forbids to begin again for ever; each of 399 values counts by itself."""
+    strong, weak = (
+        checked(str(module(WHEEL.format(fair=fair), tmp_path, prelude="").__file__), engine).properties[0]
+        for fair in ("strong", "weak")
+    )
+    assert strong.status is PropertyStatus.HOLDS
+    assert weak.trace is not None
+    assert ([s.at for s in weak.trace.states], weak.trace.loop) == (list(range(391)), 0)
+
+
+def test_fairness_for_each_of_too_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassure.checkers.native.liveness.region.MOST_CONSTRAINTS", 398)
+    path = str(module(WHEEL.format(fair="weak"), tmp_path, prelude="").__file__)
+    with pytest.raises(Failure) as refused:
+        checked(path, "native")
+    assert refused.value.code is Exit.MODEL
+    assert str(refused.value) == (
+        "actions are fair for each of more than 398 values of their parameters (fair_each): "
+        "name fewer parameters, or give them smaller types"
+    )
+
+
 NUMBERS = st.integers(0, 4)
 DRAWN_STEPS = st.builds(
     Steps,
@@ -204,10 +267,18 @@ def properties(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), DRAWN_STEPS, min_size=1), properties(), st.integers(3, 4))
-def test_drawn_models(actions: dict[str, Steps], text: str, top: int) -> None:
-    """Both engines find the same, run for run; steps to states above `top` leave the bound."""
-    with tempfile.TemporaryDirectory() as folder:
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), DRAWN_STEPS, min_size=1),
+    properties(),
+    st.integers(3, 4),
+    st.sampled_from([3, 256]),
+)
+def test_drawn_models(actions: dict[str, Steps], text: str, top: int, room: int) -> None:
+    """Both engines find the same, run for run; steps to states above `top` leave the bound; tables of labels grow."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch("reassure.checkers.native.liveness.region.LABELS", room),
+    ):
         path = graph_file(Path(folder), actions, text, top)
         plain, native = (checked(path, engine) for engine in ENGINES)
     assert [(p.name, told(p), p.note) for p in native.properties] == [

@@ -100,6 +100,25 @@ class RegionArguments:
 
 
 @kernel
+def mixed(h: int, word: int) -> int:
+    """The hash of what was hashed and one more word."""
+    return wrap((h ^ (h >> 32) ^ (word + 1)) * _MIX)
+
+
+@kernel
+def index_labels(width: int, labels: Words, count: int, index: Words, slots: int) -> None:
+    """Notes the numbers of the labels that have parameters in an index that is empty; `width`: words of a label."""
+    for label in range(1, count + 1):
+        h = mixed(0, labels[label * width])
+        for k in range(1, width):
+            h = mixed(h, labels[label * width + k])
+        slot = scaled(h, slots)
+        while index[slot] != 0:
+            slot = next_slot(slot, slots)
+        index[slot] = label
+
+
+@kernel
 def label_of(words: Static, a: RegionArguments, action: int, at: int) -> int:
     """The label of the step in the successor row that begins at an index; a new one if there is none; -1: no room."""
     found = a.action_labels[action]
@@ -107,10 +126,9 @@ def label_of(words: Static, a: RegionArguments, action: int, at: int) -> int:
         return found
     width = 1 + a.model.parameter_words
     first = at + words + a.model.step_words
-    h = wrap((action + 1) * _MIX)
+    h = mixed(0, action)
     for k in range(a.model.parameter_words):
-        masked = a.successors[first + k] & a.masks[action * a.model.parameter_words + k]
-        h = wrap((h ^ (h >> 32) ^ masked) * _MIX)
+        h = mixed(h, a.successors[first + k] & a.masks[action * a.model.parameter_words + k])
     slot = scaled(h, a.label_slots)
     while a.label_index[slot] != 0:
         label = a.label_index[slot]
@@ -155,7 +173,7 @@ def expand_noting_clips(words: Static, a: RegionArguments, i: int, k: int, n: in
 def list_edges(words: Static, a: RegionArguments) -> None:
     """Lists the edges of states a.low..a.high-1. Ends early, with a.low the next state, before a batch without room.
 
-    If there is no room for a further label, a.low is -1.
+    If there is no room for a further label, a.low is -1, and what was listed is to be listed again.
     """
     width = 1 + a.actions
     row_words = a.model.row_words
@@ -213,4 +231,4 @@ def same_row(words: Static, rows: Words, number: int, successors: Words, at: int
     return all(rows[number * words + k] == successors[at + k] for k in range(words))
 
 
-EXPORTED = (judge_rows, number_states, list_edges)
+EXPORTED = (judge_rows, number_states, index_labels, list_edges)

@@ -79,7 +79,8 @@ class RegionSearch:
     @staticmethod
     def bytes_for(region: Region) -> int:
         """About the most bytes that a search takes beside the region."""
-        return 72 * region.count + 20 * len(region.targets) + 40 * len(region.enabled)
+        arrays = 72 * region.count + 20 * len(region.targets) + 40 * len(region.enabled)
+        return arrays + 1_000 * len(region.constraints)  # these are Python's objects
 
     def fair_states(self, look: Callable[[], None]) -> FairStates:
         """Every state that a fair loop goes through. look: called before each round; raises to end the work."""

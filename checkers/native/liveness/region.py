@@ -17,6 +17,7 @@ from reassure.checkers.native.kernels.region_edges import (
     LABEL_BITS,
     MOST_LABELS,
     RegionArguments,
+    index_labels,
     list_edges,
     number_states,
 )
@@ -27,6 +28,7 @@ from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import RecordType
+from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint, constraint_of
 
@@ -34,8 +36,14 @@ LOAD = 0.6
 """How full the index of a region is."""
 CHUNK = 1 << 20
 """Edges that are listed at a time."""
-LABELS = 1 << 16
-"""Different values of parameters for which actions may be fair."""
+LABELS = 1 << 8
+"""Constraints that there is room for at first; more than a model has actions."""
+GROWTH = 4
+"""By how much that room grows."""
+SLOTS = 4
+"""Slots of the index of the constraints, for each that there is room for."""
+MOST_CONSTRAINTS = CLIPPED - 1
+"""The largest label that an edge has room for."""
 
 Numbers = NDArray[np.int32]
 
@@ -44,10 +52,6 @@ def distinct(numbers: Rows) -> Rows:
     """The distinct ones of numbers that are nearly in order, ascending."""
     found = np.sort(numbers, kind="stable")  # quick on runs, unlike what `numpy.unique` does
     return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
-
-
-class TooManyLabels(Exception):
-    """An action is fair for each of more values than there is room for."""
 
 
 @dataclass
@@ -94,10 +98,11 @@ class EdgeLister:
         self.masks = np.zeros(max(1, len(self.actions) * (self.width - 1)), np.int64)
         self.action_labels = np.zeros(len(self.actions), np.int64)
         self.labels = np.zeros((LABELS + 1, self.width), np.int64)
-        self.label_index = np.zeros(4 * LABELS, np.int64)
+        self.label_index = np.zeros(SLOTS * LABELS, np.int64)
         self.label_count = 0
         self.decoders: dict[int, Callable[[Rows], tuple[Any, ...]]] = {}
         self.further: dict[Constraint, int] = {}
+        """Labels of steps that leave a bound, of which the kernel gives no parameters."""
         for number, action in enumerate(self.actions):
             assumed = assumptions.get(action.name)
             if assumed is None:
@@ -137,15 +142,45 @@ class EdgeLister:
         self.decoders[number] = read
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the labels."""
+        return self.labels.nbytes + self.label_index.nbytes
+
+    @property
     def constraints(self) -> dict[int, Constraint]:
         """By label."""
         found = {}
+        further = {label: constraint for constraint, label in self.further.items()}
         for label in range(1, self.label_count + 1):
+            if label in further:
+                continue
             number = int(self.labels[label, 0])
             assumed = self.assumptions[self.actions[number].name]
             values = self.decoders[number](self.labels[label, 1:]) if number in self.decoders else ()
             found[label] = Constraint(assumed, values)
-        return found | {label: constraint for constraint, label in self.further.items()}
+        return found | further
+
+    def _grow_labels(self) -> None:
+        """Makes room for more constraints. Raises `LanguageError` where edges have none for so many."""
+        room = min(GROWTH * (len(self.labels) - 1), MOST_CONSTRAINTS)
+        if room < len(self.labels):
+            raise LanguageError(
+                f"actions are fair for each of more than {room:,} values of their parameters (fair_each): "
+                "name fewer parameters, or give them smaller types"
+            )
+        labels = np.zeros((room + 1, self.width), np.int64)
+        labels[: len(self.labels)] = self.labels
+        self.labels, self.label_index = labels, np.zeros(SLOTS * room, np.int64)
+        native(index_labels)(self.width, labels.reshape(-1), self.label_count, self.label_index, len(self.label_index))
+
+    def _further_label(self, constraint: Constraint) -> int:
+        if constraint not in self.further:
+            if self.label_count + 1 >= len(self.labels):
+                self._grow_labels()
+            self.label_count += 1
+            self.labels[self.label_count, 0] = -1  # no action's, so that the kernel finds none of its steps there
+            self.further[constraint] = self.label_count
+        return self.further[constraint]
 
     def edges(self, rows: Rows, known: Rows, look: Callable[[], None]) -> Iterator[Piece]:
         """The edges of `rows`, piece by piece.
@@ -163,8 +198,7 @@ class EdgeLister:
         a = RegionArguments(
             model=self.kernel.code, rows=rows, known=known, low=0, high=len(rows), index=index, slots=slots,
             actions=shape.actions, action_labels=self.action_labels, masks=self.masks,
-            labels=self.labels.reshape(-1), label_count=self.label_count, label_room=LABELS,
-            label_index=self.label_index, label_slots=len(self.label_index),
+            labels=self.labels, label_count=0, label_room=0, label_index=self.label_index, label_slots=0,
             successors=np.zeros((batch, shape.row_words), np.int64), slots_of=np.zeros(batch, np.int64),
             counts=np.zeros(BATCH, np.int64), before=np.zeros(shape.actions, np.int64),
             clips=np.zeros(BATCH * (1 + shape.actions), np.int64), ends=ends,
@@ -173,12 +207,16 @@ class EdgeLister:
         while a.low < a.high:
             look()
             first, a.end = a.low, 0
+            a.labels, a.label_count, a.label_room = self.labels.reshape(-1), self.label_count, len(self.labels) - 1
+            a.label_index, a.label_slots = self.label_index, len(self.label_index)
             native(list_edges)(shape.words, a)
             self.label_count = a.label_count
             if tally[ERROR]:
                 raise RaisedAt(rows[tally[ERROR] - 1].copy())
             if a.low < 0:
-                raise TooManyLabels(f"actions are fair for each of more than {LABELS:,} values")
+                a.low = first
+                self._grow_labels()
+                continue
             counts = np.diff(ends[first : a.low], prepend=0)
             states = np.repeat(np.arange(first, a.low), counts)
             found = edges[: a.end]
@@ -198,8 +236,7 @@ class EdgeLister:
                 if step.action.name == name and isinstance(step.after, Clipped):
                     constraint = constraint_of(step, self.assumptions)
                     assert constraint is not None
-                    label = self.further.setdefault(constraint, LABELS + 1 + len(self.further))
-                    found.append(state << LABEL_BITS | label)
+                    found.append(state << LABEL_BITS | self._further_label(constraint))
         return np.array(found, np.int64)
 
 
@@ -239,7 +276,8 @@ def region_of(
         targets.append(piece.targets[inner])
         labels.append(piece.labels[inner])
         enabled.append(piece.enabled)
-        allow(sum(a.nbytes for part in (targets, labels, enabled) for a in part) + rows.nbytes + 40 * len(rows))
+        listed = sum(a.nbytes for part in (targets, labels, enabled) for a in part)
+        allow(listed + lister.nbytes + rows.nbytes + 40 * len(rows))
     region = Region(
         rows=rows, levels=levels, starts=starts, returns=returns, ends=np.cumsum(counts),
         targets=_joined(targets, np.int32), labels=_joined(labels, np.int32), enabled=_joined(enabled, np.int64),
