@@ -20,9 +20,10 @@ from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.trace_files import trace_stem
-from reassure.checkers.check import run
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.cli.gate import gate_file
 from reassure.checkers.cli.main import main as command
-from reassure.checkers.evidence import gate_file, ledger, verdicts
+from reassure.checkers.evidence import ledger, verdicts
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
@@ -37,26 +38,28 @@ class GateRun:
     """One check of the gate, run."""
 
     check: gate_file.Check
+    asked: CheckRequest
     verdict: CheckResult
     bound: BoundModel
 
     @property
     def settings(self) -> str:
-        return " ".join(self.check.asked.set)
+        return " ".join(self.asked.set)
 
     def stem(self, finding: PropertyResult) -> str:
         """The name of a counterexample's files."""
-        return trace_stem(self.verdict.model, self.check.asked.set, finding.name)
+        return trace_stem(self.verdict.model, self.asked.set, finding.name)
 
 
 def results(path: Path = ROOT / "gate.toml", first_only: bool = False) -> list[GateRun]:
-    """Every check of the gate, or the first one of each model, run with the engine it names."""
+    """Every search of the gate, or the first one of each model, run with the engine it names."""
     found: list[GateRun] = []
-    for check in gate_file.read(path, None):
-        if first_only and check.asked.model in {r.check.asked.model for r in found}:
+    for check in gate_file.read(path).checks:
+        if check.kind != "check" or (first_only and check.model in {r.asked.model for r in found}):
             continue
-        verdict, bound = run(check.asked, Progress())
-        found.append(GateRun(check, verdict, bound))
+        asked = check.request()
+        verdict, bound = run(asked, Progress())
+        found.append(GateRun(check, asked, verdict, bound))
     return found
 
 
@@ -177,7 +180,7 @@ def _models(ran: list[GateRun]) -> str:
     ]
     seen: set[str] = set()
     for r in ran:
-        if r.verdict.model in seen or r.check.asked.model not in names():
+        if r.verdict.model in seen or r.asked.model not in names():
             continue
         seen.add(r.verdict.model)
         doc = (sys.modules[r.bound.model.module].__doc__ or "").strip().split("\n\n")[0]

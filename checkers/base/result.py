@@ -243,6 +243,7 @@ class CheckResult:
                 "depth": s.depth,
                 "clipped": s.clipped,
                 "clipped_at": s.clipped_at,
+                "undeclared": s.undeclared,
                 "frontier": s.frontier,
                 "seconds": {k: round(v, 4) for k, v in s.seconds.items()},
                 "bytes_per_state": s.bytes_per_state,

@@ -13,13 +13,11 @@ from typing import Any, NoReturn
 import rich.console
 
 from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import error_record
+from reassure.checkers.cli.failures import as_failure
 from reassure.checkers.cli.files import STANDARD_OUTPUT
 from reassure.checkers.cli.parser import parse, record_among
-from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import ConfigError
 
 
 class Console(rich.console.Console):
@@ -55,34 +53,19 @@ def main(argv: list[str] | None = None) -> int:
         args.found = chosen.run(args, console_to(sys.stderr if to_stdout else sys.stdout))
         sys.stdout.flush()
         return int(args.found.value)
-    except Failure as failure:
-        return _failed(failure.code, str(failure), args, words)
     except KeyboardInterrupt:
         return _failed(Exit.INCONCLUSIVE, "interrupted", args, words)
     except BrokenPipeError:
         _close_stdout()
         found: Exit = getattr(args, "found", Exit.SYSTEM)
         return found.value
-    except OSError as error:
-        return _failed(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), args, words)
-    except UnknownModel as error:
-        return _failed(Exit.USAGE, str(error), args, words)
-    except ConfigError as error:
-        return _failed(Exit.CONFIG, str(error), args, words)
-    except LanguageError as error:
-        return _failed(Exit.MODEL, str(error), args, words)
-    except RecursionError:
-        return _failed(Exit.INTERNAL, "a model nests too deeply", args, words)
-    except MemoryError:
-        return _failed(Exit.SYSTEM, "out of memory", args, words)
     except SystemExit as done:  # --help
         return int(done.code or 0)
     except Exception as error:
-        if os.environ.get("REASSURE_DEBUG"):
+        failure = as_failure(error)
+        if failure.code is Exit.INTERNAL and os.environ.get("REASSURE_DEBUG"):
             raise
-        return _failed(
-            Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)", args, words
-        )
+        return _failed(failure.code, str(failure), args, words)
 
 
 def _streams() -> None:

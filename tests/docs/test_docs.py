@@ -14,8 +14,9 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.cli.commands import COMMANDS
+from reassure.checkers.cli.gate.judge import judge
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence import gate, ledger
+from reassure.checkers.evidence import ledger
 
 ROOT = Path(__file__).parents[2]
 TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
@@ -29,7 +30,7 @@ def ran() -> list[evidence.GateRun]:
 
 def test_the_gate_is_met(ran: list[evidence.GateRun]) -> None:
     for result in ran:
-        assert gate.judge(result.check, result.verdict) == [], result.check.name
+        assert judge(result.check, result.verdict.record({})) == [], result.check.name
 
 
 def test_what_is_published_is_what_the_checks_give(ran: list[evidence.GateRun]) -> None:
@@ -59,7 +60,7 @@ def test_nothing_that_is_generated_is_stale() -> None:
     """Every check of the gate, the sessions of the README, every page."""
     everything = evidence.results()
     for result in everything:
-        assert gate.judge(result.check, result.verdict) == [], result.check.name
+        assert judge(result.check, result.verdict.record({})) == [], result.check.name
     stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.files(everything))]
     assert stale == [], "run `python -m reassure.checkers.publish`"
 
@@ -68,7 +69,7 @@ def test_the_engines_agree_on_what_is_published(ran: list[evidence.GateRun]) -> 
     """The runs of the table were native; the small ones again with plain Python."""
     for result in ran:
         if result.verdict.stats.generated < 10_000:
-            asked = result.check.asked
+            asked = result.asked
             asked.engine = "reference"
             plain, _ = evidence.run(asked, evidence.Progress(quiet=True))
             assert plain.stats.distinct == result.verdict.stats.distinct
@@ -80,7 +81,7 @@ def test_the_ledger_says_what_the_gate_finds(ran: list[evidence.GateRun]) -> Non
     records = ledger.read().records
     compared = 0
     for result in ran:
-        record = records.get(" ".join(["check", result.verdict.model, *sorted(result.check.asked.set)]))
+        record = records.get(" ".join(["check", result.verdict.model, *sorted(result.asked.set)]))
         if record is None:
             continue
         found = {p.name: (p.status, len(p.trace) if p.trace else None) for p in result.verdict.properties}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import positive
+from reassure.checkers.base.argument_types import duration, positive
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.check import EXHAUSTIVE_ENGINES
 from reassure.checkers.cli.files import must_be_writable
-from reassure.checkers.evidence import gate
 
 CORES = os.cpu_count() or 1
 
@@ -21,31 +21,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, nargs="?", default=Path("gate.toml"), metavar="FILE", help="default: gate.toml"
     )
-    parser.add_argument("--engine", choices=EXHAUSTIVE_ENGINES, help="for every check, whatever the file says")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
     parser.add_argument(
-        "-j",
-        "--jobs",
-        type=positive,
-        default=CORES,
-        metavar="N",
-        help=f"processes (default: {CORES})",
+        "--only", nargs="+", action="extend", default=[], metavar="NAME", help="run these checks; * allowed"
     )
+    parser.add_argument(
+        "--changed", action="store_true", help="answer what has not changed from the last record that was as expected"
+    )
+    parser.add_argument("--budget", type=duration, metavar="10m", help="time for all checks; the others are not run")
+    parser.add_argument("--update", action="store_true", help="write pins and trace lengths into FILE as they are now")
+    parser.add_argument("--engine", choices=EXHAUSTIVE_ENGINES, help="for every search, whatever the file says")
+    parser.add_argument("-j", "--jobs", type=positive, default=CORES, metavar="N", help=f"processes (default: {CORES})")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
     parser.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples of failures")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report: a case for each property")
+    parser.add_argument("--schema", action="store_true", help="print the JSON schema of FILE; run nothing")
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Runs every check and judges it."""
-    must_be_writable(args.json, "--json")
-    must_be_writable(args.junit, "--junit")
-    must_be_writable(args.trace_dir, "--trace-dir")
-    return gate.run_file(
-        args.file,
-        console,
-        engine=args.engine,
-        jobs=args.jobs,
-        json_to=args.json,
-        junit_to=args.junit,
-        traces_to=args.trace_dir,
-    )
+    from reassure.checkers.cli.gate.gate_file import schema
+
+    if args.schema:
+        console.print(json.dumps(schema(), indent=2), markup=False, highlight=False, soft_wrap=True)
+        return Exit.OK
+    from reassure.checkers.base.atomic_files import write_atomically
+    from reassure.checkers.cli.gate.junit import junit
+    from reassure.checkers.cli.gate.run_gate import GateOptions, run_gate, write_json
+
+    for path, option in ((args.json, "--json"), (args.junit, "--junit"), (args.trace_dir, "--trace-dir")):
+        must_be_writable(path, option)
+    options = GateOptions(args.engine, args.jobs, args.only, args.changed, args.budget, args.update, args.trace_dir)
+    report = run_gate(args.file, options, console)
+    if args.json:
+        write_json(report, args.json)
+    if args.junit:
+        write_atomically(args.junit, junit(report))
+    return report.exit

@@ -14,8 +14,8 @@ from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.check import CheckRequest
+from reassure.checkers.cli.gate.gate_file import read
 from reassure.checkers.cli.report import report
-from reassure.checkers.evidence.gate_file import read
 from reassure.checkers.native.search import Clock
 from tests.helpers.command import said
 from tests.helpers.runs import everything
@@ -36,8 +36,9 @@ def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     assert found.record({}).get("fairness") == native.record({}).get("fairness")
 
 
-FIRST = {c.asked.model: c.asked for c in reversed(read(Path(__file__).parents[3] / "gate.toml", None))}
-"""The first check of each model."""
+SEARCHES = [c.request() for c in read(Path(__file__).parents[3] / "gate.toml").checks if c.kind == "check"]
+FIRST = {asked.model: asked for asked in reversed(SEARCHES)}
+"""The first search of each model."""
 
 
 @pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)

@@ -1,0 +1,28 @@
+"""Whatever ends a command, as one line and an exit code."""
+
+from __future__ import annotations
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import UnknownModel
+from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.semantics.interpreter import ConfigError
+
+
+def as_failure(error: Exception) -> Failure:
+    """What an exception means; what is not known is a bug of this program."""
+    match error:
+        case Failure():
+            return error
+        case OSError():
+            return Failure(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
+        case UnknownModel():
+            return Failure(Exit.USAGE, str(error))
+        case ConfigError():
+            return Failure(Exit.CONFIG, str(error))
+        case LanguageError():
+            return Failure(Exit.MODEL, str(error))
+        case RecursionError():
+            return Failure(Exit.INTERNAL, "a model nests too deeply")
+        case MemoryError():
+            return Failure(Exit.SYSTEM, "out of memory")
+    return Failure(Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)")
