@@ -46,8 +46,15 @@ def name_traces(paths: list[str], console: Console) -> None:
         console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
 
 
-def read_trace(path: Path, model: str | None) -> tuple[Trace, BoundModel, str]:
-    """A trace file with the model it is of (or another one, given by name), and a note if that has changed."""
+PreparedModels = dict[tuple[str, ...], tuple[BoundModel, str]]
+"""Models that were prepared before, by name and settings."""
+
+
+def read_trace(path: Path, model: str | None, prepared: PreparedModels | None = None) -> tuple[Trace, BoundModel, str]:
+    """A trace file with the model it is of (or another one, given by name), and a note if that has changed.
+
+    prepared: models are looked up there first, and noted there.
+    """
     try:
         data = read_itf(path)
     except TraceError as error:
@@ -56,7 +63,11 @@ def read_trace(path: Path, model: str | None) -> tuple[Trace, BoundModel, str]:
     name = model or _file_of(meta, path) or meta.get("model")
     if not name:
         raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
-    bound, sha = plain(name, [f"{k}={v}" for k, v in meta.get("config", {}).items()])
+    pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
+    known: PreparedModels = {} if prepared is None else prepared
+    if (name, *pairs) not in known:
+        known[name, *pairs] = plain(name, pairs)
+    bound, sha = known[name, *pairs]
     try:
         trace = from_itf(data, bound)
     except TraceError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,9 +16,12 @@ from reassure.checkers.suites.goals import Attempt, Path
 from reassure.checkers.suites.selection import Selection
 from reassure.checkers.suites.state_graph import StateGraph
 from reassure.checkers.traces.reconstruct import told
+from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
 
+ITF, STEPS = ".itf.json", ".steps.json"
+"""What the names of traces end with."""
 INDEX = ".suite.json"
 """What the name of an index ends with."""
 
@@ -107,11 +109,17 @@ class WrittenSuite:
 
 
 def write_suite(
-    folder: FilePath, name: SuiteName, graph: StateGraph, chosen: Selection, kept: KeptSuite, meta: Mapping[str, Any]
+    folder: FilePath,
+    name: SuiteName,
+    graph: StateGraph,
+    chosen: Selection,
+    kept: KeptSuite,
+    meta: Mapping[str, Any],
+    plain_steps: bool = False,
 ) -> WrittenSuite:
     """Writes the traces and the index; removes the traces of this suite that are not in it any more.
 
-    Kept traces keep their names; new ones get the numbers after the last.
+    Kept traces keep their names; new ones get the numbers after the last. plain_steps: each also as plain steps.
     """
     bound = graph.bound
     numbers = [n for file in kept.files if (n := name.number_in(file)) is not None]
@@ -127,11 +135,14 @@ def write_suite(
         if chosen.attempts[i]:
             trace.meta["suite"]["refused"] = [refused_record(bound, attempt) for attempt in chosen.attempts[i]]
         write_atomically(folder / file, to_itf(trace, bound))
+        if plain_steps:
+            write_atomically(folder / file.replace(ITF, STEPS), to_steps(trace, bound))
         written.traces.append(file)
         written.lengths.append(len(path))
     for old in sorted(folder.iterdir()):
         if name.number_in(old.name) is not None and old.name not in written.traces:
             old.unlink()
+            old.with_name(old.name.replace(ITF, STEPS)).unlink(missing_ok=True)
             written.removed.append(old.name)
     write_record(written.index, suite_record(name, graph, chosen, kept, written, meta))
     return written
@@ -189,10 +200,3 @@ def suite_record(
         ],
         "replaced": kept.replaced,
     }
-
-
-def read_index(path: FilePath) -> dict[str, Any]:
-    """An index that `write_suite` wrote."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
-    return found

@@ -1,54 +1,119 @@
-"""`reassure replay`: a trace executed in plain Python."""
+"""`reassure replay`: traces executed in plain Python."""
 
 from __future__ import annotations
 
 import argparse
+import time
+from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 from rich.console import Console
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.cli.files import read_trace
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.cli.files import PreparedModels, must_be_writable, read_trace
 from reassure.checkers.cli.parser import note
-from reassure.checkers.traces.explain import shows
-from reassure.checkers.traces.fairness import repeats, why_fair
-from reassure.spec.semantics.trace import ReplayRefused, replay
+from reassure.checkers.traces.replay import replay_trace
+
+SUFFIX = ".itf.json"
+"""Of the traces in a folder."""
+
+
+@dataclass(frozen=True)
+class ReplayedFile:
+    """One trace of a folder. stale: the model's text is another than when it was found."""
+
+    name: str
+    code: Exit
+    problem: str
+    stale: bool
+    seconds: float
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
+    parser.add_argument("trace", type=Path, metavar="TRACE|DIR", help=f"an ITF file, or a folder of them (*{SUFFIX})")
     parser.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="of a folder: write a JUnit report")
+    parser.add_argument(
+        "--fail-stale",
+        action="store_true",
+        help="of a folder: exit with 17 if a trace was found with another text of its model, even if it still replays",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
-    """Executes the trace; it must be accepted, and show what it was kept for."""
+    """Executes the traces; each must be accepted, and show what it was kept for."""
+    must_be_writable(args.junit, "--junit")
+    if args.trace.is_dir():
+        return _run_folder(args, console)
+    if args.junit or args.fail_stale:
+        raise Failure(Exit.USAGE, "--junit and --fail-stale are for a folder of traces")
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
+    result = replay_trace(trace, bound, str(args.trace))
+    for line in result.said:
+        console.print(line, markup=False)
+    for line in result.notes:
+        note(line)
+    if result.problem:
+        raise Failure(result.code, result.problem)
+    return result.code
+
+
+def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
+    paths = sorted(args.trace.rglob(f"*{SUFFIX}"))
+    if not paths:
+        raise Failure(Exit.NOTHING, f"{args.trace} has no trace (*{SUFFIX})")
+    models: PreparedModels = {}
+    results: list[ReplayedFile] = []
+    for path in paths:
+        results.append(_replayed(path, str(path.relative_to(args.trace)), args.model, models))
+        found = results[-1]
+        if found.problem:
+            console.print(f"FAIL  {found.name}: {found.problem}", markup=False, soft_wrap=True)
+        elif found.stale:
+            console.print(f"stale {found.name}: it replays; the model's text has changed since", markup=False)
+    stale, failed = sum(r.stale for r in results), sum(bool(r.problem) for r in results)
+    code = worst([r.code for r in results] + ([Exit.DRIFT] if args.fail_stale and stale else []))
+    console.print(
+        f"{len(results):,} trace{'s' * (len(results) != 1)}, {failed:,} failed, {stale:,} stale "
+        f"(exit code {code.value})"
+    )
+    if args.junit:
+        write_atomically(args.junit, _junit(args.trace.name, results, args.fail_stale))
+    return code
+
+
+def _replayed(path: Path, name: str, model: str | None, models: PreparedModels) -> ReplayedFile:
+    began, stale = time.monotonic(), False
     try:
-        replay(trace, bound)
-    except ReplayRefused as refused:
-        raise Failure(Exit.TRACE, f"{bound.model.name} does not accept {args.trace}: {refused}") from None
-    steps = len(trace) - 1
-    console.print(f"{bound.model.name} accepts the trace: {steps} step{'s' * (steps != 1)}", markup=False)
-    if trace.loop is not None:
-        for line in [repeats(trace), *why_fair(trace, bound)]:
-            console.print(line, markup=False)
-    name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
-    if not name:
-        return Exit.OK
-    if name not in {"deadlock", *(p.name for p in bound.model.properties)}:
-        raise Failure(Exit.EXPECTATION, f"{bound.model.name} has no property {name}, which the trace is of")
-    shown = shows(trace, bound)
-    if shown is None:
-        note(f"note: {bound.model.name} does not decide {name} here")
-        return Exit.OK
-    if kind == "deadlock":
-        name, said = ("nothing", "is enabled") if shown else ("something", "is enabled")
-    elif kind == "cover":
-        said = "is reached" if shown else "is not reached"
-    else:
-        said = "is violated" if shown else "holds"
-    where = "at its end" if trace.loop is None else "by this run" if shown else "in this run, or the run is not fair"
-    console.print(f"{name} {said} {where}", markup=False)
-    # The file claims a violation (or a goal) that is not there: not what it was kept for.
-    return Exit.OK if shown else Exit.EXPECTATION
+        trace, bound, changed = read_trace(path, model, models)
+        stale = bool(changed)
+        result = replay_trace(trace, bound, name)
+        code, problem = result.code, result.problem
+        if code is not Exit.OK and not problem:
+            problem = result.said[-1]
+    except Failure as failure:
+        code, problem = failure.code, str(failure).splitlines()[0]
+    return ReplayedFile(name, code, problem, stale, time.monotonic() - began)
+
+
+def _junit(folder: str, results: list[ReplayedFile], fail_stale: bool) -> str:
+    """The report that CI systems read: a case for each trace."""
+    suite = ElementTree.Element("testsuite", name=folder or "traces")
+    failures = 0
+    for found in results:
+        case = ElementTree.SubElement(suite, "testcase", classname="reassure.replay", name=found.name)
+        case.set("time", f"{found.seconds:.3f}")
+        if found.problem or (found.stale and fail_stale):
+            failures += 1
+            code = found.code if found.problem else Exit.DRIFT
+            text = found.problem or "the model's text has changed since the trace was found"
+            ElementTree.SubElement(case, "failure", type=VERDICTS[code], message=text)
+        elif found.stale:
+            output = ElementTree.SubElement(case, "system-out")
+            output.text = "stale: the model's text has changed since the trace was found"
+    for key, count in {"tests": len(results), "failures": failures, "errors": 0, "skipped": 0}.items():
+        suite.set(key, str(count))
+    return ElementTree.tostring(suite, encoding="unicode") + "\n"

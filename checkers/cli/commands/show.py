@@ -1,4 +1,4 @@
-"""`reassure show`: a trace as text, Markdown, a diagram or ITF."""
+"""`reassure show`: a trace as text, Markdown, a diagram, ITF or plain steps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.files import read_trace
 from reassure.checkers.cli.parser import note
 from reassure.checkers.traces import render
+from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.trace import to_itf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
     parser.add_argument("--model", metavar="MODEL", help="another model than the trace names")
-    parser.add_argument("--format", choices=["text", "md", "mermaid", "json"], default="text", help="default: text")
+    parser.add_argument(
+        "--format",
+        choices=["text", "md", "mermaid", "json", "steps"],
+        default="text",
+        help="json: ITF; steps: plain JSON for tests in other languages (default: text)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -32,6 +38,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         text = render.markdown(trace, bound)
     elif args.format == "mermaid":
         text = render.mermaid(trace)
+    elif args.format == "steps":
+        text = to_steps(trace, bound)
     else:
         text = to_itf(trace, bound)
     args.found = Exit.OK

@@ -47,6 +47,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="steps of a trace, at most (default: those of the longest shortest path that is needed)",
     )
+    parser.add_argument(
+        "--format",
+        choices=["itf", "steps"],
+        default="itf",
+        help="steps: beside each ITF file write plain JSON for tests in other languages (default: itf)",
+    )
     parser.add_argument("--budget", type=duration, metavar="60s", help="end the search after this time")
     parser.add_argument("--memory", type=size, metavar="2G", help="end the search before it uses more memory")
     thread_option(parser)
@@ -90,7 +96,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     repro = shlex.join(["reassure", "traces", args.model, *(f"--set={s}" for s in args.set), f"--cover={args.cover}",
                         *([] if args.by is None else [f"--by={args.by}"]), *length, "--out=DIR"])  # fmt: skip
     meta = meta_of(bound, sha, args.model, own_file(args.model), repro)
-    written = write_suite(args.out, name, graph, chosen, kept, meta)
+    written = write_suite(args.out, name, graph, chosen, kept, meta, args.format == "steps")
     report_suite(graph, chosen, kept, written, console)
     return exit_of(graph, chosen, args.cover)
 

@@ -1,0 +1,83 @@
+"""What replaying a trace shows: the model has it, it shows what it was kept for, guards refuse what they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.traces.explain import shows
+from reassure.checkers.traces.fairness import repeats, why_fair
+from reassure.spec.language.vocabulary import GuardRefused
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
+from reassure.spec.semantics.trace import WRONG, ReplayRefused, Trace, TraceError, decode, replay
+
+
+@dataclass
+class Replayed:
+    """The outcome of a replay. problem: one line, "" if there is none."""
+
+    code: Exit = Exit.OK
+    problem: str = ""
+    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
+    """Executes a trace in plain Python. name: of its file, for messages."""
+    model = bound.model.name
+    try:
+        replay(trace, bound)
+    except ReplayRefused as refused:
+        return Replayed(Exit.TRACE, f"{model} does not accept {name}: {refused}")
+    steps = len(trace) - 1
+    result = Replayed(said=[f"{model} accepts the trace: {steps} step{'s' * (steps != 1)}"])
+    if trace.loop is not None:
+        result.said += [repeats(trace), *why_fair(trace, bound)]
+    if trace.meta.get("property"):
+        _judge_property(trace, bound, result)
+    _judge_refusals(trace, bound, result)
+    return result
+
+
+def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
+    """Whether the trace shows the violation, or the cover, that it is of."""
+    name, kind = trace.meta["property"], trace.meta.get("property_kind")
+    if name not in {"deadlock", *(p.name for p in bound.model.properties)}:
+        result.code = Exit.EXPECTATION
+        result.problem = f"{bound.model.name} has no property {name}, which the trace is of"
+        return
+    shown = shows(trace, bound)
+    if shown is None:
+        result.notes.append(f"note: {bound.model.name} does not decide {name} here")
+        return
+    if kind == "deadlock":
+        name, said = ("nothing", "is enabled") if shown else ("something", "is enabled")
+    elif kind == "cover":
+        said = "is reached" if shown else "is not reached"
+    else:
+        said = "is violated" if shown else "holds"
+    where = "at its end" if trace.loop is None else "by this run" if shown else "in this run, or the run is not fair"
+    result.said.append(f"{name} {said} {where}")
+    if not shown:  # the file claims a violation (or a goal) that is not there
+        result.code = Exit.EXPECTATION
+
+
+def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
+    """Whether the attempts that a suite says are refused still are."""
+    suite = trace.meta.get("suite", {})
+    attempts = suite.get("refused", []) if isinstance(suite, dict) else []
+    refused = 0
+    for attempt in attempts:
+        try:
+            kinds = dict(bound.parameters(attempt["action"]))
+            params = {name: decode(data, kinds[name]) for name, data in attempt["params"].items()}
+            bound.take(trace.states[attempt["state"]], attempt["action"], params)
+        except GuardRefused:
+            refused += 1
+        except (ModelError, TraceError, *WRONG) as error:
+            result.code, result.problem = Exit.TRACE, f"an attempt in `#meta`.`suite`.`refused` is wrong: {error}"
+        else:
+            result.code = Exit.EXPECTATION
+            result.problem = f"{attempt['action']} is enabled in state {attempt['state']}, where it was refused"
+    if refused:
+        result.said.append(f"{refused} attempt{'s' * (refused != 1)} refused as expected")
