@@ -307,7 +307,7 @@ def complete(s: Cluster, successor: Broker) -> Cluster:
 # -- followers, the leader, fate --------------------------------------------------------------------------
 
 
-@action(who="follower", fair="weak")
+@action(who="follower", fair="weak", fair_each=("follower",))
 def catch_up(s: Cluster, follower: Broker) -> Cluster:
     """A follower has caught up, and the leader takes it into the ISR."""
     leader = some(s.leader)
@@ -347,7 +347,7 @@ def fail(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Clu
     return replace(s, alive=alive, isr=isr, leader=successor, disturbed=s.disturbed + 1)
 
 
-@action(who="fate", fair="weak")
+@action(who="fate", fair="weak", fair_each=("broker",))
 def recover(s: Cluster, broker: Broker) -> Cluster:
     """A failed broker is back."""
     require(broker not in s.alive and s.stage != Stage.DECIDED)

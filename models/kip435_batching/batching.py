@@ -54,7 +54,7 @@ def may_begin(s: Cluster, c: Config, leads: bool) -> bool:
     return running_in(s, c) < s.limits.partitions and (not leads or leading_in(s, c) < s.limits.leaders)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def calculate(s: Cluster, c: Config, part: Part) -> Cluster:
     """1, 2. A partition takes its place with its next step, if there is one and the partition is online."""
     return calculated(s, c, part)
@@ -86,20 +86,20 @@ def preferred_if_new(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     return stays_unless_dropped(p, m, alive)
 
 
-@action(who="controller", fair="weak", tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. A leader from TR, in the first step the one that is to be preferred; it hears of no other replicas."""
     return led(s, part, successor=preferred_if_new)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def remember(s: Cluster, part: Part) -> Cluster:
     """6. Put off to 8: until then whoever is in sync can be elected, wanted or not."""
     require(stands_at(s, part, Next.REMEMBER))
     return then(s, part, Next.LEAD)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead_again(s: Cluster, part: Part) -> Cluster:
     """7 once more, if an election between the steps brought a leader that is to go."""
     require(stands_at(s, part, Next.STOP))
@@ -114,7 +114,7 @@ def enough_without(p: Stored, m: Memory, c: Config) -> bool:
     return enough and (p.leader is None or p.leader not in m.dropping)
 
 
-@action(who="controller", fair="weak", tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
 def stop(s: Cluster, c: Config, part: Part) -> Cluster:
     """6, 8. DR leaves the ISR and the memory as soon as enough is in sync without it; the leader hears of that."""
     m = s.memory[part]

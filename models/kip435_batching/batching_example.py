@@ -19,7 +19,7 @@ def collect(s: Cluster, c: Config) -> Cluster:
     return collecting(s, c, as_in_the_example, collected)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def wait(s: Cluster, c: Config, part: Part) -> Cluster:
     """2. Until the step is not identical to what is there, and somebody is in sync."""
     return waiting(s, c, part, as_in_the_example)

@@ -71,7 +71,7 @@ def collecting(
     return replace(s, memory=Map({x: in_batch(s, x, batch, leading) for x in every(Part, c)}), granted=s.limits)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def wait(s: Cluster, c: Config, part: Part) -> Cluster:
     """2. Until the step is not identical to what is there, and somebody is in sync."""
     return waiting(s, c, part, as_printed)
@@ -87,7 +87,7 @@ def waiting(s: Cluster, c: Config, part: Part, step: Step) -> Cluster:
     return logging(remembering(s, part, ready), part, replace(logs, allowed=most))
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def assign(s: Cluster, part: Part) -> Cluster:
     """3. The store has TR: what is to be dropped is not in it any more."""
     require(stands_at(s, part, Next.ASSIGN))
@@ -95,7 +95,7 @@ def assign(s: Cluster, part: Part) -> Cluster:
     return then(storing(s, part, written), part, Next.TELL)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def tell(s: Cluster, part: Part) -> Cluster:
     """4. LeaderAndIsr to CR + NR: the leader may take them all into the ISR."""
     require(stands_at(s, part, Next.TELL))
@@ -104,14 +104,14 @@ def tell(s: Cluster, part: Part) -> Cluster:
     return then(logging(s, part, told), part, Next.START)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def start(s: Cluster, part: Part) -> Cluster:
     """5. What is new begins to follow; nothing waits for it."""
     require(stands_at(s, part, Next.START))
     return then(logging(s, part, started(s, part)), part, Next.REMEMBER)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def remember(s: Cluster, part: Part) -> Cluster:
     """6. CR is TR, in memory."""
     require(stands_at(s, part, Next.REMEMBER))
@@ -119,7 +119,7 @@ def remember(s: Cluster, part: Part) -> Cluster:
     return remembering(s, part, replace(m, next=Next.LEAD, assigned=m.goal))
 
 
-@action(who="controller", fair="weak", tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. If the leader is not in TR, one that is, if there is any; it hears of no other replicas any more."""
     require(stands_at(s, part, Next.LEAD))
@@ -131,7 +131,7 @@ def lead(s: Cluster, part: Part) -> Cluster:
     return then(logging(storing(s, part, replace(p, leader=leader)), part, told), part, Next.STOP)
 
 
-@action(who="controller", fair="weak", tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
 def stop(s: Cluster, part: Part) -> Cluster:
     """8. DR is forced out of the ISR."""
     require(stands_at(s, part, Next.STOP))
@@ -139,7 +139,7 @@ def stop(s: Cluster, part: Part) -> Cluster:
     return then(storing(s, part, replace(p, isr=p.isr - s.memory[part].dropping)), part, Next.DELETE)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def delete(s: Cluster, part: Part) -> Cluster:
     """9. DR is deleted."""
     require(stands_at(s, part, Next.DELETE))
@@ -148,7 +148,7 @@ def delete(s: Cluster, part: Part) -> Cluster:
     return then(logging(s, part, left), part, Next.FINISH)
 
 
-@action(who="controller", fair="weak", tags=["finish"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["finish"])
 def finish(s: Cluster, part: Part) -> Cluster:
     """10. The request is taken from the store if it is carried out."""
     require(stands_at(s, part, Next.FINISH))

@@ -50,7 +50,7 @@ def then(s: Cluster, part: Part, step: Next) -> Cluster:
     return remembering(s, part, replace(s.memory[part], next=step))
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def calculate(s: Cluster, c: Config, part: Part) -> Cluster:
     """The controller finds the request: all of it is one step."""
     p = s.stored[part]
@@ -61,7 +61,7 @@ def calculate(s: Cluster, c: Config, part: Part) -> Cluster:
     return replace(logging(remembering(s, part, planned), part, allowed), granted=s.limits)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def assign(s: Cluster, part: Part) -> Cluster:
     """1. The store, and the controller's memory, have OAR + RAR."""
     require(stands_at(s, part, Next.ASSIGN))
@@ -71,7 +71,7 @@ def assign(s: Cluster, part: Part) -> Cluster:
     return remembering(written, part, replace(m, next=Next.TELL, assigned=grown))
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def tell(s: Cluster, part: Part) -> Cluster:
     """2. LeaderAndIsr to OAR + RAR: the leader may take them all into the ISR."""
     require(stands_at(s, part, Next.TELL))
@@ -79,7 +79,7 @@ def tell(s: Cluster, part: Part) -> Cluster:
     return then(logging(s, part, told), part, Next.START)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def start(s: Cluster, part: Part) -> Cluster:
     """3. What is new begins to follow."""
     require(stands_at(s, part, Next.START))
@@ -92,7 +92,7 @@ def started(s: Cluster, part: Part) -> Logs:
     return replace(logs, hosting=logs.hosting | new, fresh=logs.fresh | new)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def wait(s: Cluster, part: Part) -> Cluster:
     """4, 5. Until all of RAR is in sync."""
     require(stands_at(s, part, Next.AWAIT))
@@ -101,7 +101,7 @@ def wait(s: Cluster, part: Part) -> Cluster:
     return then(s, part, Next.REMEMBER)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def remember(s: Cluster, part: Part) -> Cluster:
     """6. AR is RAR, in memory."""
     require(stands_at(s, part, Next.REMEMBER))
@@ -115,7 +115,7 @@ def stays_unless_dropped(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     return p.leader if p.leader is not None and p.leader in able else in_order(m.goal, able)
 
 
-@action(who="controller", fair="weak", tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. A leader from RAR, which hears of no other replicas any more."""
     return led(s, part)
@@ -131,7 +131,7 @@ def led(
     return then(logging(storing(s, part, replace(p, leader=leader)), part, told), part, Next.STOP)
 
 
-@action(who="controller", fair="weak", tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
 def stop(s: Cluster, part: Part) -> Cluster:
     """8. What is to go leaves the ISR, and stops following."""
     return stopped(s, part)
@@ -144,7 +144,7 @@ def stopped(s: Cluster, part: Part) -> Cluster:
     return then(storing(s, part, replace(p, isr=p.isr - m.dropping, leader=leader)), part, Next.DELETE)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def delete(s: Cluster, part: Part) -> Cluster:
     """9. What is to go is deleted."""
     require(stands_at(s, part, Next.DELETE))
@@ -153,7 +153,7 @@ def delete(s: Cluster, part: Part) -> Cluster:
     return then(logging(s, part, left), part, Next.SETTLE)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def settle(s: Cluster, part: Part) -> Cluster:
     """10. The store has RAR."""
     require(stands_at(s, part, Next.SETTLE))
@@ -161,7 +161,7 @@ def settle(s: Cluster, part: Part) -> Cluster:
     return then(storing(s, part, settled), part, Next.FINISH)
 
 
-@action(who="controller", fair="weak", tags=["finish"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["finish"])
 def finish(s: Cluster, part: Part) -> Cluster:
     """11, 12. The request is taken from the store if it is carried out, else the next step follows."""
     require(stands_at(s, part, Next.FINISH))

@@ -280,7 +280,7 @@ def die(s: Cluster, c: Config, broker: Broker) -> Cluster:
     return replace(s, alive=s.alive - {broker}, died=s.died + 1)
 
 
-@action(who="broker", fair="weak")
+@action(who="broker", fair="weak", fair_each=("broker",))
 def come_back(s: Cluster, broker: Broker) -> Cluster:
     require(broker not in s.alive)
     return replace(s, alive=s.alive | {broker})
@@ -291,7 +291,7 @@ def in_order(listed: tuple[Broker, ...], among: Brokers) -> Broker | None:
     return next((b for b in listed if b in among), None)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def notice(s: Cluster, part: Part) -> Cluster:
     """The controller takes dead brokers out of the ISR, but for the last, and elects: the first in its list.
 
@@ -337,7 +337,7 @@ def heard(p: Stored, logs: Logs) -> Logs:
 # -- followers and the leader ---------------------------------------------------------------------------
 
 
-@action(who="follower", fair="weak")
+@action(who="follower", fair="weak", fair_each=("part", "broker"))
 def catch_up(s: Cluster, part: Part, broker: Broker) -> Cluster:
     """A follower fetches up to the high watermark, from scratch if it was just added."""
     logs, leader = s.logs[part], some(s.stored[part].leader)
@@ -346,7 +346,7 @@ def catch_up(s: Cluster, part: Part, broker: Broker) -> Cluster:
     return replace(s, logs=s.logs.put(part, replace(logs, whole=logs.whole | {broker})))
 
 
-@action(who="leader", fair="strong")
+@action(who="leader", fair="strong", fair_each=("part", "broker"))
 def join(s: Cluster, part: Part, broker: Broker) -> Cluster:
     """The leader writes a follower that has caught up into the ISR, if it knows it for a replica."""
     p, logs = s.stored[part], s.logs[part]
