@@ -14,6 +14,8 @@ from reassure.spec.semantics.trace import Trace
 
 SCHEMA = 1
 ENGINE_VERSION = "0.1.0"
+RAISES = "raises"
+"""Name and kind of the finding that the model raises."""
 LIVENESS_NOTE = "about whole runs: `reassure check` decides it"
 
 
@@ -30,6 +32,8 @@ class PropertyStatus(StrEnum):
     VIOLATED = "violated"
     VACUOUS = "vacuous"
     """It is about something that no reachable state does: nothing was established."""
+    RAISED = "raised"
+    """An action or a claim raises in a reachable state: what the model means from there on is not defined."""
     UNKNOWN = "unknown"
     NOT_CHECKED = "not_checked"
 
@@ -179,6 +183,10 @@ class CheckResult:
         else:
             p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS if self.stats.clipped else PropertyStatus.HOLDS
 
+    def add_raised(self, trace: Trace, text: str) -> None:
+        """Adds the finding that the model raises at the end of a trace; text: what raises, and where."""
+        self.properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
+
     def exit(self) -> Exit:
         """The exit code: the most severe of what the run found."""
         codes = [Exit.OK]
@@ -190,6 +198,8 @@ class CheckResult:
         for p in self.properties:
             if p.status is PropertyStatus.VIOLATED:
                 codes.append(Exit.DEADLOCK if p.kind == "deadlock" else Exit.LIVENESS if p.temporal else Exit.SAFETY)
+            elif p.status is PropertyStatus.RAISED:
+                codes.append(Exit.MODEL)
             elif p.status is PropertyStatus.VACUOUS:
                 codes.append(Exit.VACUOUS)
             elif p.status is PropertyStatus.UNKNOWN or (
@@ -231,6 +241,7 @@ class CheckResult:
             "engine_version": ENGINE_VERSION,
             "properties": [
                 {"name": p.name, "kind": p.kind, "status": p.status, "trace": traces.get(p.name), "depth": p.depth}
+                | ({"error": p.note} if p.status is PropertyStatus.RAISED else {})
                 for p in self.properties
             ],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],

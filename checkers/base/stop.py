@@ -19,6 +19,8 @@ class StopReason(StrEnum):
     BUDGET = "budget"
     MEMORY = "memory"
     INTERRUPTED = "interrupted"
+    RAISED = "raised"
+    """An action or a claim of the model raises in a reachable state."""
     SOLVER = "solver"
     """Z3 gave no answer."""
     OPEN = "open"
@@ -48,6 +50,7 @@ class Interrupted(Exception):
 ALL_VISITED = Stop(StopReason.COMPLETE, "every reachable state was visited")
 BY_USER = Stop(StopReason.INTERRUPTED, "interrupted")
 NO_MEMORY = Stop(StopReason.MEMORY, "no more memory was to be had")
+MODEL_RAISES = Stop(StopReason.RAISED, "the model raises in a state of this depth")
 FAILED_FAST = Stop(StopReason.FAIL_FAST, "a property is violated (--fail-fast)")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, CoverResult, PropertyResult
+from reassure.checkers.base.result import ENGINE_VERSION, RAISES, CheckResult, CoverResult, PropertyResult
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
 
@@ -38,7 +38,7 @@ def trace_meta(verdict: CheckResult, found: PropertyResult | CoverResult) -> dic
         "engine": verdict.engine,
         "engine_version": ENGINE_VERSION,
         "repro": verdict.repro,
-        **({"fairness": found.trace.meta["fairness"]} if found.trace and "fairness" in found.trace.meta else {}),
+        **{key: found.trace.meta[key] for key in ("fairness", RAISES) if found.trace and key in found.trace.meta},
     }
 
 

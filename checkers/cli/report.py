@@ -24,6 +24,7 @@ STYLES = {
     "holds_within_bounds": "green",
     "holds_to_depth": "yellow",
     "violated": "bold red",
+    "raised": "bold red",
 }
 
 

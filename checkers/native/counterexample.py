@@ -16,9 +16,10 @@ from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.model.model_kernel import Flag, ModelKernel
 from reassure.checkers.native.probe import Probe, Wanted, found_in
 from reassure.checkers.native.search import Search
+from reassure.checkers.traces.raising import Raised, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, shows, told
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.trace import Trace
 
 Finder = Callable[[int, Wanted], Rows | None]
@@ -52,10 +53,28 @@ class Paths:
                     f"{claim.name if claim else 'deadlock'}: plain Python and the kernel differ on {state}"
                 )
             return self._trace(level, state, None)
-        for step in self.bound.steps(state):
-            if not isinstance(step.after, Clipped) and shows(self.bound, claim, state, step, step.after):
+        for step in self.bound.attempts(state):
+            if not isinstance(step, FailedCall) and self._shows_on(claim, state, step):
                 return self._trace(level, state, step)
         raise Disagreement(f"{claim.name}: plain Python and the kernel differ on the steps of {state}")
+
+    def _shows_on(self, claim: Property, state: Any, step: Step) -> bool:
+        """Whether a step shows a claim; no, where the claim raises."""
+        try:
+            return not isinstance(step.after, Clipped) and shows(self.bound, claim, state, step, step.after)
+        except ModelError:
+            return False
+
+    def raising(self, level: int, wants: Callable[[str], bool]) -> tuple[Trace, Raised]:
+        """The shortest trace to the first state of a level in which the model raises, and what raises there."""
+        return self.raising_in(level, self._smallest(level, Wanted(raises=True)), wants)
+
+    def raising_in(self, level: int, state: Any, wants: Callable[[str], bool]) -> tuple[Trace, Raised]:
+        """The shortest trace to a state in which the model raises, and what raises there."""
+        raised = raised_in(self.bound, state, wants)
+        trace = self._trace(level, state, raised.step)
+        note_in(trace, raised)
+        return trace, raised
 
     def to_state(self, level: int, state: Any) -> Trace:
         """The shortest trace to a state of this level."""

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.stop import ALL_VISITED, FAILED_FAST, depth_reached
+from reassure.checkers.base.stop import ALL_VISITED, FAILED_FAST, MODEL_RAISES, depth_reached
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.tally import GENERATED
 from reassure.checkers.native.liveness.decide import Liveness, decide, needs_parameters
 from reassure.checkers.native.model.model_kernel import ModelKernel
-from reassure.checkers.native.results import Start, conclude, count, early_end_noted, open_findings
+from reassure.checkers.native.results import Start, conclude, count, early_end_noted, open_findings, raised_noted
 from reassure.checkers.native.search import SIZES, Clock, Search, SearchSizes
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
@@ -56,7 +56,7 @@ def check(
         stats.frontier = left + sum(w.fresh for w in search.workers)
         progress.report(len(search.level_rows), generated, search.distinct, left, search.memory)
 
-    with early_end_noted(bound, options, layout, verdict):
+    with early_end_noted(verdict):
         search.allow(0)
         search.seed(start.rows)
         explore(search, kernel.model, options, claims, stop, verdict)
@@ -65,12 +65,13 @@ def check(
     stats.seconds["search"] = clock.seconds
     if temporal and verdict.complete:
         began = time.monotonic()
-        with early_end_noted(bound, options, layout, verdict):
+        paths = Paths.of(bound, kernel, search)
+        with early_end_noted(verdict), raised_noted(search.level_rows, paths, options, verdict):
             liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
-            decide(liveness, Paths.of(bound, kernel, search), verdict, progress)
+            decide(liveness, paths, verdict, progress)
         stats.seconds["liveness"] = time.monotonic() - began
     began = time.monotonic()
-    conclude(bound, kernel.model, search.hits, Paths.of(bound, kernel, search), verdict, options)
+    conclude(bound, kernel.model, search.hits, Paths.of(bound, kernel, search), verdict, options, search.raised_on)
     stats.seconds["report"] = time.monotonic() - began
     return verdict
 
@@ -99,6 +100,10 @@ def explore(
         else:
             continue
         stats.frontier = search.leave_off()
+        return True
+    if search.raised_on is not None:
+        verdict.stopped = MODEL_RAISES
+        stats.frontier = search.leave_off() if len(search.level_rows) > search.raised_on else 0
         return True
     verdict.stopped = ALL_VISITED
     verdict.complete, stats.frontier = True, 0

@@ -18,13 +18,13 @@ import numpy as np
 from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED, SWITCH
-from reassure.checkers.native.results import explain
-from reassure.checkers.native.search import OutOfMemory, RaisedAt, Search
+from reassure.checkers.native.search import OutOfMemory, Search
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
@@ -67,8 +67,9 @@ class Ran:
     fallen: dict[str, int]
     clipped: int
     ended: str
+    raised: tuple[Trace, str] | None = None
+    """How it comes that the model raises, and what raises."""
     search: Search | None = None
-    raised: RaisedAt | None = None
 
 
 @dataclass
@@ -111,7 +112,6 @@ class Guards:
             worker.tally[SWITCH] = switch
         search.seed(starts.rows)
         ended = ""
-        raised: RaisedAt | None = None
 
         def stop(left: int) -> None:
             budget = self.options.budget
@@ -125,13 +125,13 @@ class Guards:
             for _ in search.levels(stop):
                 if set(self._fallen(search)) - known:
                     break
-        except RaisedAt as error:
-            ended, raised = "raises", error
+            if search.raised_on is not None:
+                ended = RAISES
         except OutOfMemory as error:
             ended = str(error)
         tally = search.tally
         generated, clipped = int(tally[GENERATED]), int(tally[CLIPS_TOTAL])
-        return Ran(generated, search.distinct, self._fallen(search), clipped, ended, search, raised)
+        return Ran(generated, search.distinct, self._fallen(search), clipped, ended, None, search)
 
     def _fallen(self, search: Search) -> dict[str, int]:
         """Properties that fell, with the states of their shortest traces."""
@@ -141,6 +141,25 @@ class Guards:
         """The search with every guard, to its end."""
         self.run_compiled()
         return self.run(0, None, self.claims, self.starts)
+
+    def how_it_raises(self, ran: Ran) -> tuple[Trace, str]:
+        """The shortest run to a state in which the model raises, and what raises there."""
+        assert ran.search is not None and ran.search.raised_on is not None
+        paths = Paths.of(self.bound, self.kernel, ran.search)
+        trace, raised = paths.raising(ran.search.raised_on, self.options.wants)
+        trace.meta |= self.about(RAISES, RAISES)
+        return trace, raised.text
+
+    def about(self, name: str, kind: str) -> dict[str, object]:
+        """What a trace of a property says of where it comes from."""
+        return {
+            "model": self.bound.model.name,
+            "model_sha256": self.digest,
+            "config": config_values(self.bound.config),
+            "property": name,
+            "property_kind": kind,
+            "engine": "guards",
+        }
 
     def run_compiled(self) -> None:
         self.say("compiling")
@@ -181,7 +200,7 @@ class Guards:
             guard.verdict, guard.depth = "load-bearing", first
             guard.falls = tuple(sorted(name for name, level in new.items() if level == first))
             self._tell(guard, number, ran)
-        elif ran.ended == "raises":
+        elif ran.ended == RAISES:
             guard.verdict, guard.note = "raises", "without it the action is not defined: Python raises"
         elif ran.ended:
             guard.note = ran.ended
@@ -215,12 +234,7 @@ class Guards:
         if len(guard.trace) != guard.depth:
             raise Disagreement(f"{guard.text}: {len(guard.trace)} states instead of {guard.depth}")
         guard.trace.meta = {
-            "model": self.bound.model.name,
-            "model_sha256": self.digest,
-            "config": config_values(self.bound.config),
-            "property": name,
-            "property_kind": claim.kind if claim else "deadlock",
-            "engine": "guards",
+            **self.about(name, claim.kind if claim else "deadlock"),
             "without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}",
         }
 
@@ -247,15 +261,16 @@ def guards(
 ) -> tuple[list[Guard], Ran, str]:
     """Every guard with its verdict; the search with all of them; and why it ended early, if it did.
 
-    Raises `ModelError` if the model raises with all its guards.
+    Nothing is left out if the model raises with all its guards: the search then has `raised`.
     """
     them = Guards(bound, lowered, digest, options, progress.proof)
     listed = them.listed()
     base = Ran(0, 0, {}, 0, "")
     try:
         base = them.baseline()
-        if base.raised is not None:
-            explain(bound, options, them.layout.decode(base.raised.row.reshape(-1).view(np.uint64)))
+        if base.ended == RAISES:
+            base.raised = them.how_it_raises(base)
+            return listed, base, "the model raises with all its guards"
         if base.ended:
             return listed, base, base.ended
         for number, guard in enumerate(listed):

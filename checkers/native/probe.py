@@ -39,6 +39,7 @@ class Probe:
         """Expands rows, a part at a time; whether `hit` accepts the distinct successors of some part."""
         low, w = 0, self.worker
         w.claims[:] = 0
+        w.raised = False
         while low < len(rows):
             self.table.fill(0)
             w.end = 0
@@ -51,6 +52,10 @@ class Probe:
         """Whether one of the rows, or of their steps, has a flag."""
         word, bit = flag
         return self.run(rows, lambda _: bool(int(self.worker.claims[word]) >> bit & 1))
+
+    def raises(self, rows: Rows) -> bool:
+        """Whether the model raises in one of the rows."""
+        return self.run(rows, lambda _: self.worker.raised)
 
     def leads_to(self, rows: Rows, target: Rows) -> bool:
         """Whether one of the rows has `target` among its successors."""
@@ -90,14 +95,18 @@ def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Rows | None:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for on a level: a state (or one with a step) that has a flag, or one with a successor."""
+    """What is looked for on a level: a state (or one with a step) that has a flag, one with a successor, or one in
+    which the model raises."""
 
     flag: tuple[int, int] = (0, 0)
     successor: tuple[int, ...] = ()
     """Its words, signed; none: the flag is looked for."""
+    raises: bool = False
 
     def among(self, probe: Probe, rows: Rows) -> bool:
         """Whether one of the rows is wanted."""
+        if self.raises:
+            return probe.raises(rows)
         if self.successor:
             return probe.leads_to(rows, np.array(self.successor, np.int64))
         return probe.flagged(rows, self.flag)

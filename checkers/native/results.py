@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
-from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop, StopReason
+from reassure.checkers.base.stop import BY_USER, MODEL_RAISES, NO_MEMORY, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel
 from reassure.checkers.native.counterexample import Paths
@@ -20,7 +19,6 @@ from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.native.search import FirstHits, RaisedAt
-from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
 
@@ -73,9 +71,15 @@ def count(verdict: CheckResult, start: Start, kernel: CompiledKernel, total: Row
 
 
 def conclude(
-    bound: BoundModel, kernel: ModelKernel, hits: FirstHits, paths: Paths, verdict: CheckResult, options: SearchOptions
+    bound: BoundModel,
+    kernel: ModelKernel,
+    hits: FirstHits,
+    paths: Paths,
+    verdict: CheckResult,
+    options: SearchOptions,
+    raised_on: int | None = None,
 ) -> None:
-    """Traces and statuses."""
+    """Traces and statuses. raised_on: the level with a state in which the model raises."""
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
     found = {name: (flag, hits.levels[flag]) for name, flag in kernel.flags().items() if flag in hits.levels}
     for finding in verdict.properties:
@@ -88,37 +92,35 @@ def conclude(
             cover.depth = level + claims[cover.name].over_steps
             if options.witness:
                 cover.trace = paths.shown(claims[cover.name], flag, level)
+    if raised_on is not None:
+        trace, raised = paths.raising(raised_on, options.wants)
+        verdict.add_raised(trace, raised.text)
     verdict.conclude()
 
 
-def explain(bound: BoundModel, options: SearchOptions, state: Any) -> None:
-    """Re-executes a state in plain Python, which raises with an explanation."""
-    steps = list(bound.steps(state))
-    claims = [p for p in [*bound.properties, *bound.covers] if options.wants(p.name)]
-    for p in claims:
-        if not p.over_steps:
-            bound.holds(p, state)
-        if p.goal is not None:
-            bound.goal_holds(p, state)
-    if not steps and bound.model.deadlock and options.wants("deadlock"):
-        bound.is_terminal(state)
-    for step in steps:
-        for p in claims:
-            if p.over_steps and bound.concerns(p, step.action) and not isinstance(step.after, Clipped):
-                bound.holds_on(p, state, step)
-    raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")
-
-
 @contextmanager
-def early_end_noted(bound: BoundModel, options: SearchOptions, layout: Layout, verdict: CheckResult) -> Iterator[None]:
-    """Notes in the verdict what ends the work within early; where Python raises, so does this, with its explanation."""
+def early_end_noted(verdict: CheckResult) -> Iterator[None]:
+    """Notes in the verdict what ends the work within early."""
     try:
         yield
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
-    except RaisedAt as raised:
-        explain(bound, options, layout.decode(raised.row.view(np.uint64)))
     except Interrupted as end:
         verdict.stopped = end.stop
     except MemoryError as error:
         verdict.stopped = Stop(StopReason.MEMORY, str(error)) if str(error) else NO_MEMORY
+
+
+@contextmanager
+def raised_noted(
+    levels: Iterable[Iterable[Rows]], paths: Paths, options: SearchOptions, verdict: CheckResult
+) -> Iterator[None]:
+    """Adds to the verdict that the model raises in a state of these levels, where that ends the work within."""
+    try:
+        yield
+    except RaisedAt as raised:
+        level = next(n for n, parts in enumerate(levels, 1) if any((p == raised.row).all(axis=1).any() for p in parts))
+        state = paths.kernel.layout.decode(raised.row.view(np.uint64))
+        trace, found = paths.raising_in(level, state, options.wants)
+        verdict.add_raised(trace, found.text)
+        verdict.stopped = MODEL_RAISES

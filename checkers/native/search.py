@@ -97,6 +97,8 @@ class Worker:
         self.start = self.end = 0
         self.fresh = 0
         """New states of this level."""
+        self.raised = False
+        """Whether the model raises in a state that was expanded."""
         self.parts: list[Rows] = []
         """Earlier chunks with new states of this level."""
 
@@ -113,12 +115,13 @@ class Worker:
         native(search_slice)(self.words, a)
         self.end = a.end
         self.fresh += a.end - before
+        self.note_raised()
         return a.low
 
-    def check_raised(self, rows: Rows) -> None:
-        """Raises `RaisedAt` if one of the rows that were just expanded is a state in which Python raises."""
+    def note_raised(self) -> None:
+        """Takes over from the tally that the model raised in a state that was just expanded."""
         if self.tally[ERROR]:
-            raise RaisedAt(rows[self.tally[ERROR] - 1].copy())
+            self.raised, self.tally[ERROR] = True, 0
 
     def close_level(self) -> list[Rows]:
         """The new states of the level that ends."""
@@ -173,6 +176,8 @@ class Search:
         """By level: its states, in parts."""
         self.beyond: list[Rows] = []
         """A level that was found and is not to be expanded."""
+        self.raised_on: int | None = None
+        """The level with states in which the model raises; none is searched after it."""
         self.known = 0
         """Distinct states up to the last level that is complete."""
         self.hits = FirstHits()
@@ -259,7 +264,8 @@ class Search:
     def levels(self, stop: Callable[[int], None] = _nothing) -> Iterator[int]:
         """Expands one level after the other; yields the number of each (from 1) before it is expanded.
 
-        Ends when every reachable state was visited; the caller may end it before. stop: called now and then with the
+        Ends when every reachable state was visited, or after a level with a state in which the model raises; the
+        caller may end it before. stop: called now and then with the
         number of states of the level that are left; raises to end the search. What the levels hit is in `hits`.
         """
         with ThreadPoolExecutor(len(self.workers)) as threads:
@@ -270,11 +276,11 @@ class Search:
                 pool = threads if len(self.workers) > 1 and level.left >= self.sizes.small else None
                 try:
                     level.run(pool)
-                except (KeyboardInterrupt, Interrupted, MemoryError):
+                finally:
                     self.hits.note(number, self.workers)
-                    raise
-                self.hits.note(number, self.workers)
-                if not level.finish(pool):
+                    if any(w.raised for w in self.workers):
+                        self.raised_on = number
+                if not level.finish(pool) or self.raised_on is not None:
                     return
 
     def leave_off(self) -> int:
@@ -358,7 +364,6 @@ class Level:
             try:
                 room = min(self.search.room_in(worker), limit - worker.fresh)
                 following = worker.expand(part, low, high, array, slots, room)
-                worker.check_raised(part)
                 end = following
             finally:
                 self.left -= end - low

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,13 @@ from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, ERROR
-from reassure.checkers.native.results import explain
-from reassure.checkers.native.search import BEAT, Clock, RaisedAt
+from reassure.checkers.native.search import BEAT, Clock
 from reassure.checkers.native.translator.native_function import native
-from reassure.checkers.traces.reconstruct import Disagreement, shows, steps_between, told
+from reassure.checkers.traces.raising import errors, note_in, raised_in
+from reassure.checkers.traces.reconstruct import Disagreement, shows, step_between, steps_between, told
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import GuardRefused, Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace
 
 NEVER = 1 << 62
@@ -54,6 +55,9 @@ class Walked:
     sketch: Rows
     tally: Rows
     walks: int = 0
+    raised: tuple[int, int] | None = None
+    """The fewest steps to a state in which the model raises, and the walk."""
+    raised_walks: int = 0
 
     @classmethod
     def none(cls, kernel: CompiledKernel, depth: int) -> Walked:
@@ -76,6 +80,8 @@ class Walked:
         self.hits += other.hits
         self.tally += other.tally
         self.walks += other.walks
+        self.raised_walks += other.raised_walks
+        self.raised = min((r for r in (self.raised, other.raised) if r is not None), default=None)
         np.maximum(self.sketch, other.sketch, out=self.sketch)
         mine, theirs = self.best, other.best
         sooner = (theirs[..., 0] < mine[..., 0]) | ((theirs[..., 0] == mine[..., 0]) & (theirs[..., 1] < mine[..., 1]))
@@ -98,7 +104,7 @@ class Walker:
         self.weights = np.array(given or [0], np.int64)
 
     def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
-        """SimulationOptions first..last-1; and the number of states of the last one. Raises `RaisedAt`."""
+        """SimulationOptions first..last-1; and the number of states of the last one."""
         model, words = self.kernel.model, self.kernel.words
         found = Walked.none(self.kernel, self.walks.depth)
         path = np.zeros((0, words), np.int64) if path is None else path
@@ -125,9 +131,13 @@ class Walker:
             path_states=len(path),
             states=0,
         )  # fmt: skip
-        native(take_walks)(words, arguments)
-        if found.tally[ERROR]:
-            raise RaisedAt(np.asarray(arguments.state))
+        while True:
+            native(take_walks)(words, arguments)
+            if not found.tally[ERROR]:
+                break
+            found.tally[ERROR], found.raised_walks = 0, found.raised_walks + 1
+            found.raised = min(r for r in (found.raised, (arguments.states - 1, arguments.first)) if r is not None)
+            arguments.first += 1
         found.walks = last - first
         return found, arguments.states
 
@@ -165,7 +175,9 @@ def simulate(
 
     def ended() -> bool:
         asked = {p.name for p in verdict.properties}
-        return any(name in asked and seen.hits[flag] for name, flag in kernel.model.flags().items())
+        return seen.raised is not None or any(
+            name in asked and seen.hits[flag] for name, flag in kernel.model.flags().items()
+        )
 
     def beat() -> None:
         clock.look()
@@ -178,8 +190,6 @@ def simulate(
         verdict.stopped = Stop(StopReason.WALKS, f"{walks.count:,} walks of at most {walks.depth:,} states were taken")
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
-    except RaisedAt as raised:
-        explain(bound, options, layout.decode(raised.row.view(np.uint64)))
     except Interrupted as end:
         verdict.stopped = end.stop
     stats.seconds["search"] = clock.seconds
@@ -263,6 +273,9 @@ def _conclude(walker: Walker, seen: Walked, verdict: CheckResult, options: Searc
             cover.depth, cover.walks = found[0] + 1, found[2]
             if options.witness:
                 cover.trace = _trace(walker, found[1], found[0] + 1, claims[cover.name])
+    if seen.raised is not None:
+        trace, text = raising_walk(walker, *seen.raised, options.wants)
+        verdict.add_raised(trace, f"{text}; {_share(seen.raised_walks, seen.walks)}")
 
 
 def _share(number: int, walks: int) -> str:
@@ -273,31 +286,59 @@ def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> T
     """The first so many states of a walk with their actions, shortened; the last one shows what is claimed."""
     bound = walker.bound
     states = walker.states(number, count)
-    states, steps = shortened(bound, claim, states, steps_between(bound, claim, states))
+
+    def shown(before: Any, step: Step | None, after: Any) -> bool:
+        return shows(bound, claim, before, step, after)
+
+    states, steps = shortened(bound, shown, states, steps_between(bound, claim, states))
     return told(bound, states, steps)
 
 
+def raising_walk(walker: Walker, steps: int, number: int, wants: Callable[[str], bool]) -> tuple[Trace, str]:
+    """The walk that ends in a state in which the model raises, shortened, and what raises there."""
+    bound = walker.bound
+
+    def shown(before: Any, step: Step | None, after: Any) -> bool:
+        return next(errors(bound, after, wants), None) is not None
+
+    states = walker.states(number, steps + 1)
+    taken = [step_between(bound, before, after) for before, after in pairwise(states)]
+    states, taken = shortened(bound, shown, states, taken)
+    raised = raised_in(bound, states[-1], wants)
+    if raised.step is not None:
+        states, taken = [*states, raised.step.after], [*taken, raised.step]
+    trace = told(bound, states, taken)
+    note_in(trace, raised)
+    return trace, raised.text
+
+
 def shortened(
-    bound: BoundModel, claim: Property | None, states: list[Any], steps: list[Step]
+    bound: BoundModel, shown: Callable[[Any, Step | None, Any], bool], states: list[Any], steps: list[Step]
 ) -> tuple[list[Any], list[Step]]:
     """A run without the steps that it can do without: leaves out ever smaller pieces as long as the rest still runs and
-    shows the same (delta debugging). The result can do without none of its steps, but need not be the shortest run."""
+    shows the same (delta debugging). The result can do without none of its steps, but need not be the shortest run.
+
+    shown: whether a step (none: the initial state) shows what the run is told for, given the states around it.
+    """
 
     def rerun(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+        try:
+            return follow(kept)
+        except (GuardRefused, ModelError):
+            return None
+
+    def follow(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
         path, done = [states[0]], []
-        if shows(bound, claim, None, None, path[0]):
+        if shown(None, None, path[0]):
             return path, []
         for step in kept:
-            try:
-                after = bound.take(path[-1], step.action.name, step.params)
-            except GuardRefused:
-                return None
+            after = bound.take(path[-1], step.action.name, step.params)
             if isinstance(after, Clipped):
                 return None
             made = Step(step.action, step.params, after)
             path.append(after)
             done.append(made)
-            if shows(bound, claim, path[-2], made, after):
+            if shown(path[-2], made, after):
                 return path, done
         return None
 

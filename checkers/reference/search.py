@@ -9,20 +9,31 @@ shortest, and among those canonical (`spec/decisions/003`).
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.checkers.base.engine_results import SearchResult
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
-from reassure.checkers.base.stop import ALL_VISITED, BY_USER, FAILED_FAST, Interrupted, budget_ended, depth_reached
+from reassure.checkers.base.result import RAISES, ActionStatistics, CheckResult, PropertyStatus
+from reassure.checkers.base.stop import (
+    ALL_VISITED,
+    BY_USER,
+    FAILED_FAST,
+    MODEL_RAISES,
+    Interrupted,
+    budget_ended,
+    depth_reached,
+)
 from reassure.checkers.encoding.state_layout import Layout, state_layout
 from reassure.checkers.reference.liveness import region_of, violating_run
 from reassure.checkers.traces.fairness import as_data, in_words
+from reassure.checkers.traces.raising import note_in, raised_in, temporal_errors
 from reassure.checkers.traces.reconstruct import with_loop
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
@@ -62,6 +73,29 @@ class Search:
         key = (self.layout.encode(state), number)
         if old is None or key < old.key:
             self.found[name] = Violation(state, key, level, step)
+
+    def ask(self, claim: Property, state: Any, number: int = 0, step: Step | None = None) -> bool:
+        """Notes a claim that a state, or the step from it, hits; whether asking it raises."""
+        try:
+            held = self.bound.holds(claim, state) if step is None else self.bound.holds_on(claim, state, step)
+        except ModelError:
+            return self.note_raised(state)
+        if held == (claim.kind == "cover"):
+            self.note(claim.name, state, number, step)
+        return False
+
+    def ask_deadlock(self, state: Any) -> None:
+        """Notes a deadlock, of a state without a step."""
+        try:
+            if not self.bound.is_terminal(state):
+                self.note("deadlock", state)
+        except ModelError:
+            self.note_raised(state)
+
+    def note_raised(self, state: Any) -> bool:
+        """Notes that the model raises in a state; true."""
+        self.note(RAISES, state)
+        return True
 
     def trace(self, violation: Violation) -> Trace:
         """The canonical shortest path to a violation, replayed in plain Python before anybody sees it."""
@@ -136,12 +170,13 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
                     progress.report(stats.depth, stats.generated, len(seen), len(frontier) - index, 0)
                 stats.frontier = len(frontier) - index + len(first_by)
                 stats.distinct = len(seen)
-                for p in on_state:
-                    if bound.holds(p, state) == (p.kind == "cover"):
-                        search.note(p.name, state)
-                steps = list(bound.steps(state))
+                raises = sum([search.ask(p, state) for p in on_state])
+                outcomes = list(bound.attempts(state))
+                steps = taken_in(outcomes)
+                if len(steps) < len(outcomes):
+                    raises += search.note_raised(state)
                 expanded += 1
-                if expanded % SAMPLE == 1 and list(bound.steps(state)) != steps:
+                if expanded % SAMPLE == 1 and taken_in(bound.attempts(state)) != steps:
                     raise Nondeterminism(f"the same state gave different steps: {state}")
                 for number, step in enumerate(steps):
                     stats.generated += 1
@@ -150,26 +185,32 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
                         clipped(step.after)
                         continue
                     for p in on_step[step.action.name]:
-                        if bound.holds_on(p, state, step) == (p.kind == "cover"):
-                            search.note(p.name, state, number, step)
+                        raises += search.ask(p, state, number, step)
                     if step.after not in seen:
                         seen.add(step.after)
                         first_by[step.after] = order[step.action.name]
                     elif step.after in first_by:
                         first_by[step.after] = min(first_by[step.after], order[step.action.name])
-                if not steps and ends and not bound.is_terminal(state):
-                    search.note("deadlock", state)
+                if not steps and ends and not raises:
+                    search.ask_deadlock(state)
             for by in first_by.values():
                 verdict.actions[bound.model.actions[by].name].new += 1
             frontier = list(first_by)
             stats.frontier = len(frontier)
+            if RAISES in search.found:
+                verdict.stopped = MODEL_RAISES
+                break
             if options.fail_fast and any(p.name in search.found for p in verdict.properties):
                 verdict.stopped = FAILED_FAST
                 break
         else:
             verdict.complete = True
             verdict.stopped = ALL_VISITED
-            decide_liveness(verdict, search, began, options, progress)
+            try:
+                decide_liveness(verdict, search, began, options, progress)
+            except ModelError:
+                note_temporal_error(search, options)
+                verdict.stopped = MODEL_RAISES
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except Interrupted as end:
@@ -178,6 +219,11 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
     stats.seconds["search"] = time.monotonic() - began
     conclude(verdict, search, options)
     return verdict
+
+
+def taken_in(outcomes: Iterable[Step | FailedCall]) -> list[Step]:
+    """The outcomes that are steps."""
+    return [outcome for outcome in outcomes if isinstance(outcome, Step)]
 
 
 def decide_liveness(
@@ -206,6 +252,16 @@ def decide_liveness(
         verdict.decide_temporal(claim.name, trace, concerned, in_words(assumptions))
 
 
+def note_temporal_error(search: Search, options: SearchOptions) -> None:
+    """Notes the first state in which a property about whole runs raises."""
+    for number, level in enumerate(search.levels, 1):
+        raising = [s for s in level if next(temporal_errors(search.bound, s, options.wants), None) is not None]
+        if raising:
+            state = min(raising, key=search.layout.encode)
+            search.found[RAISES] = Violation(state, (), number)
+            return
+
+
 def conclude(verdict: CheckResult, search: Search, options: SearchOptions) -> None:
     """Turns what was found into findings with traces."""
     began = time.monotonic()
@@ -221,5 +277,10 @@ def conclude(verdict: CheckResult, search: Search, options: SearchOptions) -> No
             cover.depth = reached.level + (reached.step is not None)
             if options.witness:
                 cover.trace = search.trace(reached)
+    if (place := search.found.get(RAISES)) is not None:
+        raised = raised_in(search.bound, place.state, options.wants)
+        trace = search.trace(replace(place, step=raised.step))
+        note_in(trace, raised)
+        verdict.add_raised(trace, raised.text)
     verdict.conclude()
     verdict.stats.seconds["report"] = time.monotonic() - began

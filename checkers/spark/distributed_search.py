@@ -16,7 +16,7 @@ from reassure.checkers.native.kernels.fingerprints import Key
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.tally import GENERATED
 from reassure.checkers.native.probe import Wanted
-from reassure.checkers.native.search import FirstHits, RaisedAt
+from reassure.checkers.native.search import FirstHits
 from reassure.checkers.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.spark.session import Job
@@ -51,6 +51,10 @@ class Run:
     new: list[int] = field(default_factory=list)
     """New states by action."""
     hits: FirstHits = field(default_factory=FirstHits)
+    raised_on: int | None = None
+    """The level with states in which the model raises."""
+    beyond: int = 0
+    """States after that level, which are not committed."""
     context: Any = None
     cores: int = 2
     jobs: int = 0
@@ -72,7 +76,7 @@ class Run:
 
     @property
     def distinct(self) -> int:
-        return sum(c.states for c in self.commits)
+        return sum(c.states for c in self.commits) + self.beyond
 
     def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
         flags = [(*flag, at) for flag, at in self.hits.levels.items()]
@@ -132,7 +136,7 @@ class Run:
         return job.result(beat), job.shuffled()
 
     def step(self, beat: Callable[[], None]) -> bool:
-        """Finds and commits the next level; whether it has any states."""
+        """Finds and commits the next level; whether it has any states, and the model raises in none of the last."""
         began = time.monotonic()
         level = len(self.commits)
         last, pieces, work = self.commits[-1], self.pieces(level), self.shipped
@@ -159,8 +163,8 @@ class Run:
         tally, new = self.tally.copy(), self.new
         for what in found:
             if isinstance(what, Sent):
-                if what.raised is not None:
-                    raise RaisedAt(what.raised)
+                if what.raised:
+                    self.raised_on = level
                 tally += what.tally
                 flags |= what.flags
             else:
@@ -171,6 +175,9 @@ class Run:
         generated = int(tally[GENERATED] - self.tally[GENERATED])
         self.tally, self.new = tally, new
         self.hits.note_words(level, flags)
+        if self.raised_on is not None:  # what was found is counted, and not committed: a resumed run raises again
+            self.beyond = sum(rows.values())
+            return False
         if not files:
             return False
         order = sorted(files)

@@ -27,6 +27,7 @@ from reassure.checkers.base.result import ENGINE_VERSION, CheckResult
 from reassure.checkers.base.stop import (
     ALL_VISITED,
     FAILED_FAST,
+    MODEL_RAISES,
     Stop,
     StopReason,
     depth_reached,
@@ -37,7 +38,7 @@ from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.engine import explore
 from reassure.checkers.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.native.kernels.tally import GENERATED
-from reassure.checkers.native.results import Start, conclude, count, early_end_noted, open_findings
+from reassure.checkers.native.results import Start, conclude, count, early_end_noted, open_findings, raised_noted
 from reassure.checkers.native.search import Clock, Search
 from reassure.checkers.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.spark.distributed_search import TASK_STATES, Run
@@ -183,7 +184,7 @@ class _Check:
         if self.cluster.resume:
             run.resume()
         paths: Paths | None = None
-        with early_end_noted(bound, options, self.layout, verdict):
+        with early_end_noted(verdict):
             if not run.commits:
                 paths = self._in_driver(run, start, claims)
             if paths is None:
@@ -201,13 +202,13 @@ class _Check:
         if verdict.complete and any(p.temporal for p in verdict.properties):
             began = time.monotonic()
             levels = self.searched.level_rows if not run.commits and self.searched is not None else StoredLevels(run)
-            with early_end_noted(bound, options, self.layout, verdict):
+            with early_end_noted(verdict), raised_noted(levels, paths, options, verdict):
                 decide_in_driver(
                     bound, lowered, kernel, levels, paths, options, verdict, self.progress, self.clock.look
                 )
             stats.seconds["liveness"] = time.monotonic() - began
         began = time.monotonic()
-        conclude(bound, kernel.model, run.hits, paths, verdict, options)
+        conclude(bound, kernel.model, run.hits, paths, verdict, options, run.raised_on)
         stats.seconds["report"] = time.monotonic() - began
         if self.cluster.steps and run.commits and not verdict.ended(StopReason.INTERRUPTED):
             self._export(run, lowered)
@@ -230,6 +231,7 @@ class _Check:
             ended = explore(search, run.kernel.model, self.options, claims, stop, self.verdict, enough)
         finally:
             run.tally, run.new, run.hits = search.tally, search.new_by_action, search.hits
+            run.raised_on = search.raised_on
             stats = self.verdict.stats
             stats.distinct, stats.depth, stats.memory = search.distinct, len(search.level_rows), search.memory
         if not ended or self.cluster.out is not None:
@@ -265,7 +267,10 @@ class _Check:
                 return
             run.expanded = len(run.commits)
             if not run.step(beat):
-                verdict.complete, verdict.stats.frontier = True, 0
+                if run.raised_on is not None:
+                    verdict.stopped, verdict.stats.frontier = MODEL_RAISES, run.beyond
+                else:
+                    verdict.complete, verdict.stats.frontier = True, 0
                 return
 
     def _export(self, run: Run, lowered: LoweredModel) -> None:

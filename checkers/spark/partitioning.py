@@ -78,12 +78,12 @@ class Plain:
         self.table = np.zeros(self.slots * self.words, np.int64)
 
     def take(self, rows: Rows, low: int, high: int) -> int:
-        """Expands some rows, until there is no more room; the next to be expanded. Raises `RaisedAt`."""
+        """Expands some rows, until there is no more room; the next to be expanded."""
         w = self.worker
         w.end = self.count
         following = w.expand(rows, low, high, self.table, self.slots, max(0, self.room - self.count))
         self.count = w.end
-        w.check_raised(rows)
+        w.note_raised()
         return following
 
     def _by_owner(self) -> tuple[Rows, Rows]:
@@ -141,7 +141,7 @@ class Wide(Plain):
         a.end, a.room = self.count, max(0, self.room - self.count)
         native(gather_slice)(self.words, a)
         self.count = a.end
-        self.worker.check_raised(rows)
+        self.worker.note_raised()
         return a.low
 
     def _by_owner(self) -> tuple[Rows, Rows]:

@@ -13,9 +13,7 @@ import numpy as np
 from reassure.checkers.native.kernels import fingerprints, search_loop, state_table
 from reassure.checkers.native.kernels import partitioning as partitioning_kernel
 from reassure.checkers.native.kernels.kernel_shape import Rows
-from reassure.checkers.native.kernels.tally import ERROR
 from reassure.checkers.native.probe import Probe, Wanted, found_in
-from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.native.translator.native_function import prepare
 from reassure.checkers.spark.owner_table import OwnerTable, not_in_table, shared_folder
 from reassure.checkers.spark.partitioning import LOCAL, Plain, Wide, Work, kernel_of
@@ -41,7 +39,8 @@ class Sent:
 
     tally: Rows
     flags: Rows
-    raised: Rows | None = None
+    raised: bool = False
+    """Whether the model raises in one of the states that were expanded."""
 
 
 @dataclass
@@ -87,7 +86,7 @@ def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Ite
     pieces = list(pieces)
     room = min(LOCAL, max(1 << 10, 16 * sum(p.high - p.low for p in pieces)))
     gathering = Wide(work, room) if work.wide else Plain(work, room)
-    worker, raised = gathering.worker, None
+    worker = gathering.worker
 
     def unknown(part: int, rows: Rows) -> Rows:
         return rows if len(rows) < FEW else not_in_table(work, part, taken_in.get(part, 0), rows)
@@ -98,16 +97,11 @@ def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Ite
             rows, open_file = states_of(work, directory, piece.file), piece.file
         low = piece.low
         while low < piece.high:
-            try:
-                low = gathering.take(rows, low, piece.high)
-            except RaisedAt as error:
-                raised = error.row
-                break
+            low = gathering.take(rows, low, piece.high)
             if gathering.count >= room:
                 yield from gathering.parcels(unknown)
     yield from gathering.parcels(unknown)
-    worker.tally[ERROR] = 0
-    yield 0, Sent(worker.tally, worker.claims, raised)
+    yield 0, Sent(worker.tally, worker.claims, worker.raised)
 
 
 def _cached(work: Work, file: str) -> Path:

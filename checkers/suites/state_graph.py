@@ -15,6 +15,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, BY_USER, NO_MEMORY, Interrupted, Stop
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.edge_list import edge_list
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.model_code import ACTION_BITS, ACTION_MASK
@@ -22,11 +23,11 @@ from reassure.checkers.native.kernels.region_edges import JudgeArguments, judge_
 from reassure.checkers.native.kernels.row_numbers import find_numbers
 from reassure.checkers.native.model.model_kernel import ModelKernel
 from reassure.checkers.native.probe import in_order
-from reassure.checkers.native.results import Start, explain
-from reassure.checkers.native.search import Clock, RaisedAt, Search
+from reassure.checkers.native.results import Start
+from reassure.checkers.native.search import Clock, Search
 from reassure.checkers.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
 
 LOAD = 0.6
 """How full the index of the states is."""
@@ -151,12 +152,13 @@ def explore(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
             pass
     except KeyboardInterrupt:
         stopped = BY_USER
-    except RaisedAt as raised:
-        explain(bound, options, kernel.model.layout.decode(raised.row.view(np.uint64)))
     except Interrupted as end:
         stopped = end.stop
     except MemoryError:
         stopped = NO_MEMORY
+    if search.raised_on is not None:
+        _, raised = Paths.of(bound, kernel, search).raising(search.raised_on, options.wants)
+        raise ModelError(f"{raised.text}; `reassure check` shows how")
     return _listed(bound, kernel, search, stopped, progress)
 
 

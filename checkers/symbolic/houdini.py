@@ -18,7 +18,6 @@ import z3
 
 from reassure.checkers.base.options import SimulationOptions
 from reassure.checkers.native.kernels.kernel_shape import Rows
-from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.symbolic.lemma_templates import Lemma
 from reassure.checkers.symbolic.proof_result import Invariant
 from reassure.checkers.symbolic.sample_evaluator import Sample, Unsupported
@@ -165,11 +164,8 @@ class Houdini:
     def _refuted(self, before: Any, after: Any, model: z3.ModelRef) -> set[int]:
         """Drops what the successor of a state refutes that satisfies every lemma, and what lies beyond it does."""
         gone = self._drop(self.scout.row(after), before, after) or self._drop_false(model, 1, before, after)
-        try:
-            walks = SimulationOptions(WALKS.count, WALKS.depth, self.queries)
-            _, beyond = self.scout.walks(walks, self.scout.row(before))
-        except RaisedAt:  # in a state that is not necessarily reachable
-            return gone
+        walks = SimulationOptions(WALKS.count, WALKS.depth, self.queries)
+        _, beyond = self.scout.walks(walks, self.scout.row(before))
         return gone | self._drop(beyond, before, after)
 
     def _drop(self, rows: Rows, before: Any, after: Any) -> set[int]:

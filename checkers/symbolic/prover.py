@@ -11,16 +11,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import z3
 
 from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import LIVENESS_NOTE, CheckResult, CoverResult, PropertyResult, PropertyStatus
-from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended, depth_reached
-from reassure.checkers.native.results import explain
-from reassure.checkers.native.search import RaisedAt
+from reassure.checkers.base.result import (
+    LIVENESS_NOTE,
+    RAISES,
+    CheckResult,
+    CoverResult,
+    PropertyResult,
+    PropertyStatus,
+)
+from reassure.checkers.base.stop import (
+    BY_USER,
+    MODEL_RAISES,
+    Interrupted,
+    Stop,
+    StopReason,
+    budget_ended,
+    depth_reached,
+)
 from reassure.checkers.symbolic import certificate
 from reassure.checkers.symbolic.bmc import bounded_search
 from reassure.checkers.symbolic.certificate import Certificate
@@ -36,10 +50,12 @@ from reassure.checkers.symbolic.side_conditions import SideConditions, side_cond
 from reassure.checkers.symbolic.solver import seed_z3, unanswered
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.checkers.symbolic.verification import inductive, never_raises, refuted, within_bounds
-from reassure.checkers.traces.reconstruct import Disagreement, steps_between, told
+from reassure.checkers.traces.raising import note_in, raised_in
+from reassure.checkers.traces.reconstruct import Disagreement, step_between, steps_between, told
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace
 
 COVER_WALKS = SimulationOptions(4_000, 100, 1)
 DEEPEST = 200
@@ -62,6 +78,8 @@ class Prover:
     say: Callable[[str], None]
     left: Callable[[], float | None]
     digest: str
+    wants: Callable[[str], bool]
+    """The properties and covers that are asked for."""
     machine: Machine = field(init=False)
     results: dict[str, ProofResult] = field(default_factory=dict)
     """The answers so far; other claims are open."""
@@ -77,8 +95,13 @@ class Prover:
     def scout(self) -> Scout:
         if self._scout is None:
             self.say("compiling")
-            self._scout = Scout(self.bound, self.lowered)
+            self._scout = Scout(self.bound, self.lowered, self.wants)
         return self._scout
+
+    @property
+    def raised_seen(self) -> tuple[Trace, str] | None:
+        """A run, seen by search or walks, into a state in which the model raises; and what raises there."""
+        return self._scout.raised if self._scout is not None else None
 
     # -- methods --------------------------------------------------------------------------------------
 
@@ -88,6 +111,8 @@ class Prover:
         if method == "bmc":
             self._search(claims, depth or BMC_DEPTH)
             note = f"no violation of up to {depth or BMC_DEPTH} states"
+            if RAISES in self.results:
+                return
             for name in self._open(claims).names():
                 self.results[name] = ProofResult(PropertyStatus.HOLDS_TO_DEPTH, note)
         elif method == "induction":
@@ -103,6 +128,8 @@ class Prover:
     def _auto(self, claims: Claims, depth: int) -> None:
         """A short search for violations, then induction with lemmas, then Spacer if there is a budget."""
         self._search(claims, depth)
+        if RAISES in self.results:
+            return
         # A proof by lemmas is preferred to one by the end of all runs: it leaves a certificate.
         ended = {name: self.results.pop(name) for name in self.proved()}
         self.say("looking for lemmas")
@@ -232,7 +259,7 @@ def prove(
         note = "`check` decides it"
         verdict.properties.append(PropertyResult("deadlock", "deadlock", PropertyStatus.NOT_CHECKED, note=note))
     seed_z3(proof.seed)
-    prover = Prover(bound, restricted(lowered, options.wants), proof, say, left, verdict.model_sha256)
+    prover = Prover(bound, restricted(lowered, options.wants), proof, say, left, verdict.model_sha256, options.wants)
     summary = ProofSummary(proof.method)
     verdict.found = summary
     verdict.stopped, verdict.stats.workers = None, 1
@@ -246,13 +273,12 @@ def prove(
             _covers(prover, verdict, options)
         prover.compare_searched()
         _conclude(prover, verdict)
+        _tell_raised(prover, verdict, options)
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         verdict.stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
-    except RaisedAt as raised:  # in a reachable state
-        explain(bound, options, prover.scout.layout.decode(raised.row.reshape(-1).view("uint64")))
     except Interrupted as end:
         rest = left()
         over = options.budget is not None and rest is not None and rest <= 0 and end.stop != BY_USER
@@ -275,6 +301,26 @@ def _conclude(prover: Prover, verdict: CheckResult) -> None:
         verdict.stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}")
     else:
         verdict.stopped = Stop(StopReason.COMPLETE, "everything asked for is decided")
+
+
+def _tell_raised(prover: Prover, verdict: CheckResult, options: SearchOptions) -> None:
+    """The run into a state in which the model raises, if one was found."""
+    found, bound = prover.results.get(RAISES), prover.bound
+    seen = prover.raised_seen
+    if found is None and seen is None:
+        return
+    if found is not None:
+        states = list(found.counterexample)
+        steps = [step_between(bound, before, after) for before, after in pairwise(states)]
+        raised = raised_in(bound, states[-1], options.wants)
+        if raised.step is not None:
+            states, steps = [*states, raised.step.after], [*steps, raised.step]
+        trace = told(bound, states, steps)
+        note_in(trace, raised)
+        verdict.add_raised(trace, raised.text)
+    elif seen is not None:
+        verdict.add_raised(*seen)
+    verdict.complete, verdict.stopped = False, MODEL_RAISES
 
 
 def _report(prover: Prover, verdict: CheckResult) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from reassure.checkers.base.options import SimulationOptions
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
 from reassure.checkers.native.compiled_kernel import compiled
+from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.probe import Probe
 from reassure.checkers.native.search import Search
-from reassure.checkers.native.simulation import Walked, Walker
+from reassure.checkers.native.simulation import Walked, Walker, raising_walk
 from reassure.checkers.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.symbolic.sample_evaluator import Sample, Unsupported, columns
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -23,6 +24,7 @@ from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import IntType, SeqType, Type, bits_of
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.trace import Trace
 
 ENOUGH = 200_000
 """States of the search that the sample is drawn from, at the most (and one level more)."""
@@ -33,8 +35,13 @@ FEW = 300
 class Scout:
     """Reachable states of a model, by search and walks with its kernel."""
 
-    def __init__(self, bound: BoundModel, lowered: LoweredModel) -> None:
-        self.bound, self.model = bound, lowered
+    def __init__(
+        self, bound: BoundModel, lowered: LoweredModel, wants: Callable[[str], bool] = lambda name: True
+    ) -> None:
+        """wants: the properties and covers that are asked for."""
+        self.bound, self.model, self.wants = bound, lowered, wants
+        self.raised: tuple[Trace, str] | None = None
+        """A run into a state in which the model raises, if one was seen, and what raises there."""
         self.layout: Layout = state_layout(bound)
         self.paths = [leaf.path for leaf in lowered.leaves]
         self.kernel = compiled(lowered, self.layout)
@@ -55,6 +62,9 @@ class Scout:
         for _ in search.levels():
             if search.distinct >= ENOUGH:
                 break
+        if search.raised_on is not None:
+            trace, raised = Paths.of(self.bound, self.kernel, search).raising(search.raised_on, self.wants)
+            self.raised = trace, raised.text
         found = np.concatenate([part for parts in search.level_rows for part in parts])
         if search.distinct < ENOUGH:
             return self.some(found, SAMPLE)
@@ -77,6 +87,8 @@ class Scout:
             found, states = walker.run(number, number + 1, path)
             seen.add(found)
             paths.append(path[:states])
+        if starts is None and self.raised is None and seen.raised is not None:
+            self.raised = raising_walk(walker, *seen.raised, self.wants)
         return seen, np.unique(np.concatenate(paths), axis=0)
 
     def confirm(self, claim: Property, states: list[Any]) -> None:

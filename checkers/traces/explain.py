@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.interpreter_hooks import traced_return
+from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
+from reassure.checkers.traces.raising import raised_at_end
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
 from reassure.spec.semantics.trace import Trace
@@ -50,9 +52,11 @@ def claim_of(trace: Trace, bound: BoundModel) -> Property | None:
 def shows(trace: Trace, bound: BoundModel) -> bool | None:
     """Whether the end of a trace that replays is what it claims to show; None if that is not decided here.
 
-    A violation for a property, a deadlock, the goal for a cover.
+    A violation for a property, a deadlock, the goal for a cover, an error of the model.
     """
     last = trace.states[-1]
+    if trace.meta.get("property_kind") == RAISES:
+        return raised_at_end(trace, bound) is not None
     if trace.meta.get("property_kind") == "deadlock":
         return next(bound.steps(last), None) is None and not bound.is_terminal(last)
     claim = claim_of(trace, bound)
@@ -77,11 +81,14 @@ def _last_step(trace: Trace, bound: BoundModel) -> Step | None:
 
 
 def reasons(trace: Trace, bound: BoundModel) -> list[str]:
-    """Of a loop, what repeats and why that is fair; else the expression that the property returned false with, what in
-    it is false, and the values it read.
+    """Of a loop, what repeats and why that is fair; what raises; else the expression that the property returned false
+    with, what in it is false, and the values it read.
     """
     if trace.loop is not None:
         return [repeats(trace), *why_fair(trace, bound)]
+    if trace.meta.get("property_kind") == RAISES:
+        raised = raised_at_end(trace, bound)
+        return [] if raised is None else raised.text.splitlines()
     if not shows(trace, bound):
         return []  # a trace of another model, or of this one before it was changed
     if trace.meta.get("property_kind") == "deadlock":

@@ -63,8 +63,8 @@ def with_loop(
     Replayed, and checked in plain Python to be fair and to violate `claim`; raises `Disagreement` otherwise.
     """
     rest, start = list(states), len(begin.states) - 1
-    steps = [_step_between(bound, before, after) for before, after in itertools.pairwise(rest)]
-    back = None if loop == len(rest) - 1 else _step_between(bound, rest[-1], rest[loop])
+    steps = [_told_step(bound, before, after) for before, after in itertools.pairwise(rest)]
+    back = None if loop == len(rest) - 1 else _told_step(bound, rest[-1], rest[loop])
     trace = Trace([*begin.states, *rest[1:]], [*begin.steps, *steps], {}, start + loop, back)
     replay(trace, bound)
     trace.meta["fairness"] = as_data(assumptions)
@@ -73,8 +73,14 @@ def with_loop(
     return trace
 
 
-def _step_between(bound: BoundModel, before: Any, after: Any) -> TraceStep:
+def step_between(bound: BoundModel, before: Any, after: Any) -> Step:
+    """The first step of plain Python from a state to another. Raises `Disagreement` if there is none."""
     step = next((s for s in bound.steps(before) if s.after == after), None)
     if step is None:
         raise Disagreement(f"plain Python has no step from {before} to {after}")
+    return step
+
+
+def _told_step(bound: BoundModel, before: Any, after: Any) -> TraceStep:
+    step = step_between(bound, before, after)
     return TraceStep(step.action.name, step.params, step.action.who)

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.values import Map
@@ -58,6 +59,8 @@ def heading(trace: Trace) -> str:
         what = f"{name} is reached after {steps}"
     if meta.get("property_kind") == "deadlock":
         what = f"nothing is enabled after {steps}"
+    if meta.get("property_kind") == RAISES:
+        what = f"{meta.get(RAISES, {}).get('by', 'the model')} raises after {steps}"
     if name and trace.loop is not None:
         what = f"{name} is violated by a run that never ends"
     return f"{meta.get('model', '')}: {what}"

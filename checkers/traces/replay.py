@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import shows
 from reassure.checkers.traces.fairness import repeats, why_fair
 from reassure.spec.language.vocabulary import GuardRefused
@@ -42,7 +43,7 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
 def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     """Whether the trace shows the violation, or the cover, that it is of."""
     name, kind = trace.meta["property"], trace.meta.get("property_kind")
-    if name not in {"deadlock", *(p.name for p in bound.model.properties)}:
+    if name not in {"deadlock", RAISES, *(p.name for p in bound.model.properties)}:
         result.code = Exit.EXPECTATION
         result.problem = f"{bound.model.name} has no property {name}, which the trace is of"
         return
@@ -52,6 +53,8 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         return
     if kind == "deadlock":
         name, said = ("nothing", "is enabled") if shown else ("something", "is enabled")
+    elif kind == RAISES:
+        name, said = trace.meta.get(RAISES, {}).get("by"), "raises" if shown else "does not raise"
     elif kind == "cover":
         said = "is reached" if shown else "is not reached"
     else:

@@ -53,6 +53,15 @@ class Step:
 
 
 @dataclass(frozen=True)
+class FailedCall:
+    """A call of an action that raises; without parameters where what they are drawn from raises."""
+
+    action: Action
+    params: Params
+    error: ModelError
+
+
+@dataclass(frozen=True)
 class _Callee:
     """How to call a function of the model: which arguments are the configuration, which are free."""
 
@@ -196,16 +205,37 @@ class BoundModel:
                 yield declared, params, self._checked(declared.name, params, state)
 
     def steps(self, state: Any) -> Iterator[Step]:
-        """Every enabled step, in canonical order: action by action, parameters ascending."""
+        """Every enabled step, in canonical order: action by action, parameters ascending.
+
+        Raises `ModelError` where an action raises.
+        """
+        for outcome in self.attempts(state):
+            if isinstance(outcome, FailedCall):
+                raise outcome.error
+            yield outcome
+
+    def attempts(self, state: Any) -> Iterator[Step | FailedCall]:
+        """As `steps`, but goes on past calls that raise."""
         for declared, callee in self._actions:
-            for params in self._params(declared, callee, state):
+            try:
+                choices = self._choices(declared, callee, state)
+            except ModelError as error:
+                yield FailedCall(declared, {}, error)
+                continue
+            names = [n for n, _ in callee.free]
+            for chosen in product(*choices):
+                params = dict(zip(names, chosen, strict=True))
                 try:
                     after = self._run(declared.name, callee, (state,), params)
+                    outcome: Step | FailedCall = Step(declared, params, self._checked(declared.name, params, after))
                 except GuardRefused:
                     continue
-                yield Step(declared, params, self._checked(declared.name, params, after))
+                except ModelError as error:
+                    outcome = FailedCall(declared, params, error)
+                yield outcome
 
-    def _params(self, declared: Action, callee: _Callee, state: Any) -> Iterator[Params]:
+    def _choices(self, declared: Action, callee: _Callee, state: Any) -> list[tuple[Any, ...]]:
+        """The values of each parameter, ascending."""
         choices = []
         for name, kind in callee.free:
             if name not in callee.drawn:
@@ -223,9 +253,7 @@ class BoundModel:
                     where = f" in {found.path}" if found.path else ""
                     raise ModelError(f"{declared.name}, parameter {name}: a wrong value{where}: {found.message}")
             choices.append(tuple(sorted(members, key=kind.rank)))
-        names = [n for n, _ in callee.free]
-        for chosen in product(*choices):
-            yield dict(zip(names, chosen, strict=True))
+        return choices
 
     def take(self, state: Any, name: str, params: Params) -> Any:
         """The outcome of one action: a state or `Clipped`.

@@ -196,7 +196,7 @@ def read_itf(path: Path) -> dict[str, Any]:
         raise TraceError(f"{path}: `loop` is the number of a state, not {json.dumps(loop)[:40]}")
     meta = data.setdefault("#meta", {})
     wanted: dict[str, type] = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
-    wanted |= {"config": dict, "fairness": list}
+    wanted |= {"config": dict, "fairness": list, "raises": dict}
     if not isinstance(meta, dict):
         raise TraceError(f"{path}: `#meta` is no object")
     for key, kind in wanted.items():

@@ -17,6 +17,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.cli.files import name_traces, outputs_must_be_writable
 from reassure.checkers.cli.parser import common_options, thread_option
+from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import to_itf
 
 
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     progress = Progress(quiet=args.quiet)
     try:
         found = analyse(bound, lowered.only(options.wants), options, progress)
+    except ModelError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
     finally:
         progress.done()
     repro = shlex.join(["reassure", "fairness", args.model, *(f"--set={s}" for s in args.set),

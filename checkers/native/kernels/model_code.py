@@ -58,13 +58,14 @@ def follow(
 ) -> tuple[int, int]:
     """Appends the successors of state i; returns the new end and the claims over the state, `DEADLOCK` among them.
 
+    A state in which something raises is no deadlock.
     Claims over steps are added to `step_claims[1]`, `step_claims[2]`, ...
     """
     state = words_from(frontier, i * words)
     claims = model.check(state, tally, i)
     clips = tally[CLIPS_TOTAL]
     end = model.expand(state, rows, n, tally, i)
-    if end == n and tally[CLIPS_TOTAL] == clips:
+    if end == n and tally[CLIPS_TOTAL] == clips and tally[ERROR] != i + 1:
         if (claims >> TERMINAL_RAISES) & 1 != 0:
             tally[ERROR] = i + 1
         elif (claims >> TERMINAL) & 1 == 0:

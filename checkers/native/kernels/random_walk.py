@@ -124,7 +124,7 @@ def count_hits(seen: Words, claim_words: int, hits: Words) -> None:
 
 @kernel
 def take_walk(words: Static, a: WalkArguments, number: int) -> int:
-    """One walk; returns its steps, or -1 if Python raises in `a.state`."""
+    """One walk; returns its steps. It ends in a state in which Python raises, with `a.tally[ERROR]` set."""
     x = shuffled(wrap(a.seed + _GOLDEN * (number + 1)))
     start = scaled(shuffled(x ^ _GOLDEN), a.initial_count)
     write_state(a.state, 0, words_at(words, a.initial_states, start * words))
@@ -138,12 +138,9 @@ def take_walk(words: Static, a: WalkArguments, number: int) -> int:
             write_state(a.path, steps * words, state)
         sketch_state(state, a.sketch)
         n, claims = follow(words, a.model, a.state, 0, a.successors, 0, a.tally, a.expanded)
-        if a.tally[ERROR] != 0:
-            a.states = steps + 1
-            return -1
         note_hits(claims & ~a.seen[0], 0, steps, number, a.first_hits)
         a.seen[0] |= claims
-        if steps == a.steps or n == 0:
+        if steps == a.steps or n == 0 or a.tally[ERROR] != 0:
             return steps
         x = wrap(x + _GOLDEN)
         k = pick(words, a.successors, row_words, n, a.weights, shuffled(x))
@@ -160,14 +157,15 @@ def take_walk(words: Static, a: WalkArguments, number: int) -> int:
 
 @kernel
 def take_walks(words: Static, a: WalkArguments) -> None:
-    """Walks a.first..a.last-1; ends early where Python raises."""
+    """Walks a.first..a.last-1; ends early, with a.first that walk, after one that ended where Python raises."""
     for number in range(a.first, a.last):
         steps = take_walk(words, a, number)
-        if steps < 0:
-            return
         a.states = steps + 1
         a.lengths[steps] += 1
         count_hits(a.seen, a.model.step_words + 1, a.hits)
+        if a.tally[ERROR] != 0:
+            a.first = number
+            return
 
 
 EXPORTED = (take_walks,)

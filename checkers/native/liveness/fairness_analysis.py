@@ -20,11 +20,12 @@ from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL
 from reassure.checkers.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.native.results import Start, explain
+from reassure.checkers.native.results import Start
 from reassure.checkers.native.search import Clock, RaisedAt, Search
+from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.liveness import Assumption, Assumptions, assumptions_of
 from reassure.spec.semantics.trace import Trace
 
@@ -100,7 +101,10 @@ def replaced(assumptions: Assumptions, action: str, instead: Assumption | None) 
 
 
 def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> Analysis:
-    """Searches every reachable state, then asks whether each property still holds with each assumption weakened."""
+    """Searches every reachable state, then asks whether each property still holds with each assumption weakened.
+
+    Raises `ModelError` if the model raises in one of them.
+    """
     claims = [p for p in bound.properties if p.temporal and options.wants(p.name)]
     found = Analysis([PropertyNeeds(p.name) for p in claims])
     assumptions = assumptions_of(bound.model)
@@ -116,6 +120,10 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         search.seed(Start.of(bound, kernel.model.layout).rows)
         for _ in search.levels(stop):
             pass
+        if search.raised_on is not None:
+            raise ModelError(
+                f"{bound.model.name} raises in a state of depth {search.raised_on}: `reassure check` shows how"
+            )
         found.states, found.clipped = search.distinct, int(search.tally[CLIPS_TOTAL])
         liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
         paths = Paths.of(bound, kernel, search)
@@ -125,7 +133,8 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     except KeyboardInterrupt:
         found.stopped = BY_USER
     except RaisedAt as raised:
-        explain(bound, options, kernel.model.layout.decode(raised.row.view(np.uint64)))
+        state = kernel.model.layout.decode(raised.row.view(np.uint64))
+        raise ModelError(f"{raised_in(bound, state, options.wants).text}; `reassure check` shows how") from None
     except Interrupted as end:
         found.stopped = end.stop
     except MemoryError:

@@ -295,12 +295,12 @@ class ActionBuilder:
         made: dict[Node, Node] = {}
         for formula in self.formulas:
             assert formula.claim is not None
-            for check in formula.checks:
-                safe = substitute(g, check.condition, after, made)
-                if safe is not g.true:
-                    self.nest.add(StepError(safe), safe)
+            safe = [substitute(g, check.condition, after, made) for check in formula.checks]
+            for one in safe:
+                if one is not g.true:
+                    self.nest.add(StepError(one), one)
             condition = substitute(g, formula.condition, after, made)
-            hit = condition if formula.claim.kind == "cover" else g.not_(condition)
+            hit = g.and_(*safe, condition if formula.claim.kind == "cover" else g.not_(condition))
             if hit is not g.false:
                 yield self.numbers.step_claims.index(formula.name), hit
 

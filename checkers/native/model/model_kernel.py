@@ -187,6 +187,7 @@ def _check(
         _note_errors(f, values, formula)
         assert formula.claim is not None
         hit = formula.condition if formula.claim.kind == "cover" else model.graph.not_(formula.condition)
+        hit = model.graph.and_(*(check.condition for check in formula.checks), hit)  # what raises hits nothing
         hits.append((formula.name, hit))
         result = f.either(result, f.left(values.number(hit), bit))
     ended, raises = _terminal(model)

@@ -278,8 +278,16 @@ def pick(s: State) -> State:
     require(not s.x)
     return replace(s, n=max(k for k in (0, 1) if s.x))
 """
-    assert guards_of(tmp_path, text)[0] == 150
-    assert "pick() raised ValueError" in capsys.readouterr().err
+    (tmp_path / "small.py").write_text(SMALL.format(text=text))
+    words = [str(tmp_path / "small.py"), f"--json={tmp_path / 'r.json'}", f"--trace-dir={tmp_path}"]
+    code, out, _ = said(capsys, "guards", *words)
+    assert code == 150
+    assert "small: pick raises after 0 steps" in out and "pick() raised ValueError" in out
+    record = json.loads((tmp_path / "r.json").read_text())
+    (finding,) = record["properties"]
+    assert (record["stop_reason"], finding["status"], record["guards"]) == ("raised", "raised", [])
+    replayed = said(capsys, "replay", finding["trace"], f"--model={tmp_path / 'small.py'}")
+    assert replayed[:2] == (0, "small accepts the trace: 0 steps\npick raises at its end\n")
 
 
 def test_a_refuse_is_listed_as_not_analysed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import compiled
 from reassure.checkers.native.simulation import Walked, Walker, shortened
+from reassure.checkers.traces.reconstruct import shows
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.command import said
@@ -183,7 +184,7 @@ def test_shortening_leaves_out_what_it_can() -> None:
         step = next((s for s in fitting if bound.holds(claim, s.after)), fitting[0])
         states.append(step.after)
         steps.append(step)
-    short, kept = shortened(bound, claim, states, steps)
+    short, kept = shortened(bound, lambda before, step, after: shows(bound, claim, before, step, after), states, steps)
     assert [s.action.name for s in kept] == ["reassign"]
     assert len(short) == 2
 

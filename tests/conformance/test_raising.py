@@ -1,0 +1,163 @@
+"""A model that raises: the shortest trace to it, beside all that was found before, the same from every engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
+from tests.helpers.command import said
+from tests.helpers.raising_model import ACTION, written
+from tests.helpers.runs import checked, everything
+
+CLAIM = """
+@{kind}
+def lowest({parameters}) -> bool:
+    return min({state}.alive) < Node(2)
+"""
+DRAWN = """
+@action(who="node", k=lambda s: frozenset({min(s.alive)}))
+def commit(s: State, node: Node, k: Node) -> State:
+    require(node == k)
+    return replace(s, n=1)
+"""
+TERMINAL = """
+@terminal
+def done(s: State) -> bool:
+    return min(s.alive) == Node(0)
+"""
+LATER = """
+@leads_to({goal})
+def emptied(s: State) -> bool:
+    return {premise}
+"""
+
+
+def claim(kind: str, parameters: str, state: str) -> str:
+    return CLAIM.format(kind=kind, parameters=parameters, state=state)
+
+
+TEXTS = {
+    "action": (ACTION, "commit", 4),
+    "drawn": (DRAWN, "commit", 4),
+    "invariant": (claim("invariant", "s: State", "s"), "lowest", 4),
+    "cover": (claim("cover", "s: State", "s"), "lowest", 4),
+    "step, after": (claim("step_property", "before: State, after: State", "after"), "lowest", 4),
+    "cover of a step": (claim("cover", "before: State, after: State", "after"), "lowest", 4),
+    "terminal": (TERMINAL, "terminal", 4),
+}
+
+
+@pytest.mark.parametrize("what", list(TEXTS))
+def test_engines_agree(what: str, tmp_path: Path) -> None:
+    """Counts, other violations, and the trace; with one thread and with three."""
+    text, by, depth = TEXTS[what]
+    path = written(tmp_path, text)
+    want, _ = checked(path, [], "reference")
+    (raised,) = [p for p in want.properties if p.status == "raised"]
+    assert (raised.name, raised.depth) == ("raises", depth)
+    assert raised.trace is not None and raised.trace.meta["raises"]["by"] == by
+    assert want.exit() is Exit.MODEL and not want.complete
+    for workers in (1, 3):
+        got, _ = checked(path, [], "native", workers=workers)
+        assert repr(everything(got)) == repr(everything(want))
+
+
+def test_what_was_found_before_is_told_too(tmp_path: Path) -> None:
+    """Violations of the same level among it; the rest is unknown, never "holds"."""
+    result, _ = checked(written(tmp_path, ACTION), [], "native")
+    assert [(p.name, p.status, p.depth) for p in result.properties] == [
+        ("two_are_alive", "violated", 3),
+        ("one_is_alive", "violated", 4),
+        ("not_two", "violated", 3),
+        ("never", "unknown", None),
+        ("deadlock", "unknown", None),
+        ("raises", "raised", 4),
+    ]
+    assert result.stopped is not None and result.stopped.reason == "raised"
+
+
+def test_the_report_the_record_and_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, record = written(tmp_path, ACTION), tmp_path / "r.json"
+    code, out, _ = said(capsys, "check", path, f"--json={record}", f"--trace-dir={tmp_path}")
+    line = Path(path).read_text().splitlines().index("    return replace(s, n=1 if min(s.alive) == k else 2)") + 1
+    error = f"commit(k=Node(0)) raised ValueError: min() arg is an empty sequence (raising.py:{line})"
+    story = out[out.index("raising: commit raises after 3 steps") :].splitlines()
+    last = story[: story.index("")][-1]
+    assert (code, last) == (150, f"  {error}")
+    data = json.loads(record.read_text())
+    assert (data["verdict"], data["exit_code"], data["stop_reason"]) == ("model-error", 150, "raised")
+    raised = data["properties"][-1]
+    assert (raised["status"], raised["error"], raised["depth"]) == ("raised", error, 4)
+    assert [p["status"] for p in data["properties"]].count("violated") == 3
+    trace = Path(raised["trace"])
+    assert trace.name == "raising--raises.itf.json"
+    assert json.loads(trace.read_text())["#meta"]["raises"] == {"by": "commit", "error": error}
+    code, out, _ = said(capsys, "replay", str(trace))
+    assert (code, out) == (0, "raising accepts the trace: 3 steps\ncommit raises at its end\n")
+    repaired = Path(path).read_text().replace("min(s.alive) == k", "min(s.alive, default=k) == k")
+    Path(path).write_text(repaired)
+    code, out, _ = said(capsys, "replay", str(trace))
+    assert (code, out.splitlines()[-1]) == (15, "commit does not raise at its end")
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize(
+    ("premise", "goal"),
+    [("min(s.alive) == Node(0)", "lambda s: s.n == 3"), ("s.alive == NOBODY", "lambda s: min(s.alive) == Node(0)")],
+)
+def test_a_property_about_whole_runs_that_raises(premise: str, goal: str, engine: str, tmp_path: Path) -> None:
+    """Every state is visited by then: what is about states and steps is decided."""
+    text = ACTION.replace("min(s.alive)", "min(s.alive, default=k)") + LATER.format(premise=premise, goal=goal)
+    result, _ = checked(written(tmp_path, text, ", deadlock=False"), [], engine)
+    found = {p.name: (p.status, p.depth) for p in result.properties}
+    assert found["emptied"] == ("unknown", None)
+    assert found["never"] == ("holds", None)
+    assert found["raises"] == ("raised", 4)
+    assert result.exit() is Exit.MODEL
+
+
+def test_random_walks(tmp_path: Path) -> None:
+    """The same walks, and the same trace, with any number of threads."""
+    path = written(tmp_path, ACTION)
+    found: list[Any] = []
+    for workers in (1, 3):
+        options, walks = SearchOptions(workers=workers), SimulationOptions(300, 20, 4)
+        result, _ = run(CheckRequest(path, [], "simulate", options, walks=walks), Progress(quiet=True))
+        (raised,) = [p for p in result.properties if p.status == "raised"]
+        assert raised.trace is not None
+        assert [s.action for s in raised.trace.steps] == ["start", "crash", "crash", "crash"]
+        assert result.exit() is Exit.MODEL
+        found.append((raised.note, repr(raised.trace.states), {p.name: p.status for p in result.properties}))
+    assert found[0] == found[1]
+    assert found[0][2]["one_is_alive"] == "violated"
+
+
+@pytest.mark.parametrize(
+    ("method", "what"),
+    [("bmc", "action"), *(("auto", what) for what in ("action", "drawn", "invariant", "step, after"))],
+)
+def test_proofs(method: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bounded search looks for what raises; nothing is said to hold to a depth that lies beyond it."""
+    text, by, depth = TEXTS[what]
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, "prove", written(tmp_path, text), f"--method={method}", f"--json={record}")
+    found = json.loads(record.read_text())["properties"]
+    assert (code, found[-1]["status"], found[-1]["depth"]) == (150, "raised", depth)
+    assert f"{by} raises after {depth - 1} steps" in out
+    assert {p["status"] for p in found[:-1]} <= {"violated", "unknown", "not_checked"}
+
+
+def test_bounded_search_that_ends_before_it_raises(tmp_path: Path) -> None:
+    """As far as it looked nothing raises, and what it says holds to that depth."""
+    asked = CheckRequest(
+        written(tmp_path, ACTION), [], "prove:bmc", SearchOptions(["never"]), proof=ProofOptions("bmc", 3)
+    )
+    result, _ = run(asked, Progress(quiet=True))
+    assert [(p.name, p.status) for p in result.properties] == [("never", "holds_to_depth")]
