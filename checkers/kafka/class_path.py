@@ -25,6 +25,8 @@ from reassure.checkers.kafka.releases import CONTROLLER, SILENCE, TEST_MODULES, 
 DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600
 JAVAC_SECONDS = 120
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+"""For a JVM whose run is over before the second compiler pays; with few cores it is in the way."""
 FORMAT = 2
 WITHOUT = "the answers that come with the project need neither: `reassure kafka conform --kept`"
 
@@ -130,7 +132,9 @@ def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Pat
             (Path(made) / name).write_text(text, encoding="utf-8")
         paths = [str(Path(made) / name) for name in sources]
         options = ["-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", os.pathsep.join(map(str, jars))]
-        ran = _run([javac, *options, "-d", str(classes), *paths], JAVAC_SECONDS, "javac")
+        ran = _run(
+            [javac, *(f"-J{option}" for option in QUICK), *options, "-d", str(classes), *paths], JAVAC_SECONDS, "javac"
+        )
     if ran.returncode != 0:
         lines = [line for line in (ran.stdout + ran.stderr).splitlines() if "error:" in line]
         raise Failure(Exit.SYSTEM, f"javac refuses {Path(paths[0]).name}: {(lines or ['no reason given'])[0]}")

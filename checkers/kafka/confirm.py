@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.class_path import ClassPath, compiled, java_source, tool
+from reassure.checkers.kafka.class_path import QUICK, ClassPath, compiled, java_source, tool
 from reassure.checkers.kafka.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.words import ControllerState, Kind
 from reassure.spec.kafka.partition import NOBODY
@@ -90,7 +90,7 @@ def _run(trace: ControllerTrace, class_path: ClassPath, commands: list[str]) -> 
         compiled(tool("javac"), list(class_path.jars), {WHOLE: java_source(WHOLE)}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         main = "org.apache.kafka.controller.WholeController"
-        command = [tool("java"), "-XX:+UseSerialGC", "-cp", path, main, *about, *commands]
+        command = [tool("java"), *QUICK, "-cp", path, main, *about, *commands]
         try:
             ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:

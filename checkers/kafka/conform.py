@@ -17,7 +17,7 @@ from reassure.checkers.kafka.releases import Release
 from reassure.checkers.kafka.replay import Difference, TraceCommand
 from reassure.checkers.kafka.words import answer_of, packed, unpacked
 
-BATCH = 2048
+BATCH = 4096
 
 
 class Controller(Protocol):
@@ -75,7 +75,7 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
     driver.begin(view.brokers, view.min_isr, view.replicas_of_partition_zero)
     steps = source.steps(progress)
     while batch := list(islice(steps, BATCH)):
-        for step, difference in _compared(batch, view, driver):
+        for step, difference in _compared(batch, source, view, driver):
             count = found.actions.setdefault(step.action, ActionCount())
             count.steps += 1
             if difference is None:
@@ -93,26 +93,26 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
 
 
 def _compared(
-    batch: list[ModelStep], view: ModelView, driver: Controller
+    batch: list[ModelStep], source: StepSource, view: ModelView, driver: Controller
 ) -> Iterator[tuple[ModelStep, Difference | None]]:
     """Each step with how Kafka takes it otherwise, if it does."""
-    rows = [[*packed(view.state(step.before)), *step.command.words(set_state=True)] for step in batch]
+    rows = [[*step.before.words, *step.command.words(set_state=True)] for step in batch]
     answers = driver.steps(np.array(rows, np.int64)).tolist()
     for step, (state, epochs, incarnations, word) in zip(batch, answers, strict=True):
-        expected, answer = view.expected(step.before, step.action, step.params, step.after), answer_of(word)
-        told = answer.thrown == expected.resigns and expected.error in (None, answer.error)
-        same = (state, epochs, incarnations) == packed(expected.state)
+        error, resigns = view.answer(step.before.model, step.action, step.params, step.after.model)
+        answer = answer_of(word)
+        told = answer.thrown == resigns and error in (None, answer.error)
+        words = (state, epochs, incarnations)
+        same = words == step.after.words
         if not same and step.action == "unfence":  # Kafka elects at once what the model may elect later
-            same = (state, epochs, incarnations) in map(packed, view.elected(step.after))
+            same = words in map(packed, view.elected(source.after(step)))
         if same and told:
             yield step, None
             continue
         text = call_text(step.action, step.params)
-        before = view.state(step.before)
-        command = TraceCommand(
-            step.level, text, step.command, before, expected.state, expected.error, resigns=expected.resigns
-        )
-        yield step, Difference(command, unpacked(state, epochs, incarnations, view.brokers), answer, "")
+        before, after = step.before.state, step.after.state
+        command = TraceCommand(step.level, text, step.command, before, after, error, resigns=resigns)
+        yield step, Difference(command, unpacked(*words, view.brokers), answer, "")
 
 
 def _cause(step: ModelStep, difference: Difference) -> str:

@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.class_path import ClassPath, tool
+from reassure.checkers.kafka.class_path import QUICK, ClassPath, tool
 from reassure.checkers.kafka.releases import Release
 from reassure.checkers.kafka.words import Command
 
 Words = NDArray[np.int64]
-OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m", "-Xshare:auto")
-"""A short run is over before the second compiler pays; with few cores it is in the way."""
+OPTIONS = (*QUICK, "-Xmx512m")
 SILENCE = 120.0
 """Seconds without an answer after which a JVM counts as hung."""
 STEP = np.dtype(">i8")

@@ -26,6 +26,11 @@ def junit_method(trace: ControllerTrace, release: Release, name: str, promise: s
 
     Raises `Failure` for a trace that starts where the test context cannot.
     """
+    return f"    @Test\n    public void {method_name(name)}() {{\n{body(trace, release, promise)}\n    }}\n"
+
+
+def body(trace: ControllerTrace, release: Release, promise: str) -> str:
+    """The statements of the method."""
     lines = _beginning(trace)
     shift = 0 if len(trace.start.partition.isr) == len(trace.start.partition.replicas) else 1
     for number, step in enumerate(trace.commands, 1):
@@ -37,14 +42,18 @@ def junit_method(trace: ControllerTrace, release: Release, name: str, promise: s
             break
         lines += _assertions(step, number)
     lines += _promised(trace, promise)
-    body = "\n".join(INDENT + line if line else "" for line in lines)
-    return f"    @Test\n    public void {method_name(name)}() {{\n{body}\n    }}\n"
+    return "\n".join(INDENT + line if line else "" for line in lines)
 
 
 def method_name(name: str) -> str:
     """A name in camel case that begins with `test`."""
+    return "test" + class_name(name)
+
+
+def class_name(name: str) -> str:
+    """A name in camel case."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word]
-    return "test" + "".join(word[0].upper() + word[1:] for word in words)
+    return "".join(word[0].upper() + word[1:] for word in words)
 
 
 def _beginning(trace: ControllerTrace) -> list[str]:

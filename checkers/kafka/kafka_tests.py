@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.class_path import ClassPath, compiled, tool
+from reassure.checkers.kafka.class_path import QUICK, ClassPath, compiled, tool
 
 TEST = "org/apache/kafka/controller/ReplicationControlManagerTest.java"
 CLASS = "org.apache.kafka.controller.ReplicationControlManagerTest"
@@ -50,7 +50,7 @@ def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[Ran]:
         source = with_methods(kafkas_test(class_path), methods)
         compiled(tool("javac"), list(class_path.jars), {Path(TEST).name: source}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
-        launcher = [tool("java"), "-cp", path, "org.junit.platform.console.ConsoleLauncher", "execute"]
+        launcher = [tool("java"), *QUICK, "-cp", path, "org.junit.platform.console.ConsoleLauncher", "execute"]
         options = ["--disable-banner", "--disable-ansi-colors", "--details=tree", "--details-theme=ascii"]
         chosen = [
             f"--select-method=org.apache.kafka.controller.ReplicationControlManagerTest#{name}()" for name in names

@@ -1,11 +1,12 @@
 """Every step that a model lets the controller take, each kind once: before, command, after.
 
-The states are searched by the model's compiled kernel. Steps that differ in ghosts only (logs, counters) are one step
-to Kafka's controller; the one that comes first in the search stands for all.
+The states are searched by the native engine. Steps that differ in ghosts only (logs, counters) are one kind to Kafka's
+controller; of each kind the step on the first level, from the smallest state in canonical order, stands for all.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,152 +15,126 @@ import numpy as np
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.encoding.state_layout import Field, Layout, rebuild, state_layout, unpack_record
+from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
+from reassure.checkers.kafka.controller_part import ControllerPart, PartDecoder
+from reassure.checkers.kafka.distinct_rows import DistinctRows
 from reassure.checkers.kafka.model_view import COMMANDS, ModelView
 from reassure.checkers.kafka.words import Command
 from reassure.checkers.native.compiled_kernel import compiled
+from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.native.probe import in_order
+from reassure.checkers.native.results import Start
+from reassure.checkers.native.search import RaisedAt, Search
 from reassure.checkers.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
-CHUNK = 4096
+CHUNK = 1 << 13
 """States expanded at once."""
-_CONTROLLERS_FIELDS = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down")
+ACTION = 0xFFFF
+"""The bits of a successor row's step word that number its action."""
 
 
 @dataclass(frozen=True)
 class ModelStep:
     """A step of a model that the controller takes. level: of the state before, the initial states being level 1."""
 
-    before: Any
+    before: ControllerPart
     action: str
     params: dict[str, Any]
-    after: Any
+    after: ControllerPart
     command: Command
     level: int
-    number: int = field(compare=False)
-    """Of the state before, in the order of the search."""
+    states: Rows = field(compare=False)
+    """The whole states before and after, packed: two rows."""
 
 
 class StepSource(Protocol):
     """Where `conform` has its steps from."""
 
     states: int
-    transitions: dict[str, int]
-    """By action: its steps in the whole state space, each counted."""
-    clipped: int
-    """Steps that leave a bound of the model: they are not taken."""
+
+    @property
+    def transitions(self) -> dict[str, int]:
+        """By action: its steps in the whole state space, each counted."""
+
+    @property
+    def clipped(self) -> int:
+        """Steps that leave a bound of the model: they are not taken."""
 
     def steps(self, progress: Progress) -> Iterator[ModelStep]:
         """Each kind of step once, the shortest way to it first."""
+
+    def after(self, step: ModelStep) -> Any:
+        """The model's whole state after a step."""
 
     def trace(self, step: ModelStep) -> Trace:
         """A shortest run that ends with the step."""
 
 
-class NativeSteps:
-    """Steps from the compiled kernel. depth: levels to search, all if None."""
+class StepKinds:
+    """The controller's steps of a compiled model: listed from packed states, told apart, decoded."""
 
-    def __init__(self, bound: BoundModel, lowered: LoweredModel, view: ModelView, depth: int | None = None) -> None:
-        self.bound, self.view, self.depth = bound, view, depth
-        self.layout: Layout = state_layout(bound)
+    def __init__(self, bound: BoundModel, lowered: LoweredModel, view: ModelView) -> None:
+        self.bound, self.lowered, self.view = bound, lowered, view
+        self.layout = state_layout(bound)
         self.kernel = compiled(lowered, self.layout, parameters=True)
-        self.lowered = lowered
-        self.mask = _mask(self.layout, [leaf.path for leaf in lowered.leaves])
-        self.states = self.clipped = 0
-        self.transitions = {a.name: 0 for a in bound.model.actions if a.name in COMMANDS}
-        self.origins: list[tuple[int, bytes]] = []
-        """Of each state: the number of the state before and the words of the step; -1 for an initial state."""
-        self.rows: list[bytes] = []
-        self._decoded: dict[bytes, Any] = {}
+        self.parts = PartDecoder(lowered, self.layout, view)
+        names = [a.name for a in lowered.actions]
+        self._of_controller = np.array([name in COMMANDS for name in names])
+        self.transitions = {name: 0 for name in names if name in COMMANDS}
+        """By action: how many steps were listed."""
+        self.clipped = 0
+        self._calls: dict[bytes, tuple[str, dict[str, Any]]] = {}
+        self._commands: dict[bytes, Command] = {}
 
-    def steps(self, progress: Progress) -> Iterator[ModelStep]:
-        """Searches breadth first; see `StepSource`."""
-        words = self.kernel.words
-        numbers: dict[bytes, int] = {}
-        for _, _, state in self.bound.initial_states():
-            row = np.array(self.layout.encode(state), np.uint64).view(np.int64).tobytes()
-            if row not in numbers:
-                numbers[row] = len(numbers)
-                self.origins.append((-1, b""))
-                self.rows.append(row)
-        known: set[bytes] = set()
-        low, level = 0, 1
-        while low < len(self.rows) and (self.depth is None or level <= self.depth):
-            high = len(self.rows)
-            for first in range(low, high, CHUNK):
-                last = min(first + CHUNK, high)
-                before, after = self._expanded(first, last)
-                yield from self._of_the_controller(before, after, level, known)
-                for number, row, tail in zip(
-                    before.tolist(), _each(after[:, :words]), _each(after[:, words:]), strict=True
-                ):
-                    if row not in numbers:
-                        numbers[row] = len(numbers)
-                        self.origins.append((number, tail))
-                        self.rows.append(row)
-                progress.proof(f"{len(self.rows):,} states of the model, {len(known):,} steps of the controller")
-            low, level = high, level + 1
-        self.states = len(self.rows)
+    def listed(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
+        """The controller's steps from these states, in order: rows of states, successor rows, keys of their kinds.
 
-    def _expanded(self, first: int, last: int) -> tuple[Rows, Rows]:
-        """The successors of some states, with the number of the state that each comes from."""
-        rows = np.frombuffer(b"".join(self.rows[first:last]), np.int64).reshape(-1, self.kernel.words)
-        shape = self.kernel.shape
+        `Failure` if the model raises in one, or has a step of the controller that Kafka has no command for.
+        """
+        shape, words = self.kernel.shape, self.kernel.words
         successors = np.empty((len(rows) * max(1, shape.max_successors), shape.row_words), np.int64)
         counts, tally = np.zeros(len(rows), np.int64), np.zeros(shape.tally_words, np.int64)
         arguments = EdgeArguments(self.kernel.code, rows, len(rows), successors, counts, tally, 0)
-        native(edges)(self.kernel.words, arguments)
+        native(edges)(words, arguments)
         if tally[ERROR]:
-            raise Failure(Exit.MODEL, f"{self.bound.model.name} raises in a step: `reassure check` says where")
+            raise raises_in_a_step(self.bound)
         self.clipped += int(tally[CLIPS_TOTAL])
-        return np.repeat(np.arange(first, last), counts), successors[: arguments.end]
+        successors = successors[: arguments.end]
+        actions = successors[:, words] & ACTION
+        for number, count in enumerate(np.bincount(actions, minlength=len(self.lowered.actions)).tolist()):
+            if self._of_controller[number]:
+                self.transitions[self.lowered.actions[number].name] += count
+        before, after = self.parts.masked(np.repeat(rows, counts, axis=0)), self.parts.masked(successors)
+        chosen = np.flatnonzero(self._of_controller[actions] | (before != after).any(axis=1))
+        tails = successors[chosen, words + shape.step_words :]
+        keys = np.hstack([actions[chosen, None], before[chosen], tails, after[chosen]])
+        sources = np.repeat(np.arange(len(rows)), counts)[chosen]
+        return rows[sources], successors[chosen], keys
 
-    def _of_the_controller(self, before: Rows, after: Rows, level: int, known: set[bytes]) -> Iterator[ModelStep]:
-        """The steps among these that no earlier one stands for."""
+    def step(self, state: Rows, successor: Rows, level: int) -> ModelStep:
+        """The step from a state to a successor row."""
         words = self.kernel.words
-        actions = after[:, words] & 0xFFFF
-        for number, action in enumerate(self.bound.model.actions):
-            of_action = np.flatnonzero(actions == number)
-            if action.name in self.transitions:
-                self.transitions[action.name] += len(of_action)
-            if not len(of_action):
-                continue
-            sources = np.frombuffer(b"".join(self.rows[i] for i in before[of_action].tolist()), np.int64)
-            masked = sources.reshape(-1, words) & self.mask
-            tails = after[of_action, words + self.kernel.shape.step_words :]
-            keys = np.hstack(
-                [np.full((len(of_action), 1), number), masked, tails, after[of_action, :words] & self.mask]
-            )
-            for k, key in enumerate(_each(keys)):
-                if key in known:
-                    continue
-                known.add(key)
-                found = self._step(int(before[of_action[k]]), after[of_action[k]], level)
-                if found is not None:
-                    yield found
+        before, after = self.parts.part(state), self.parts.part(successor[:words])
+        tail = successor[words:].copy()
+        tail[0] &= ACTION
+        key = tail.tobytes()
+        if key not in self._commands:
+            command = self.view.command(before.model, *self.call(tail), after.model)
+            assert command is not None, "a step that leaves the controller's part alone is not listed"
+            self._calls[key], self._commands[key] = self.call(tail), command
+        action, params = self._calls[key]
+        states = np.stack([state, successor[:words]])
+        return ModelStep(before, action, params, after, self._commands[key], level, states)
 
-    def _step(self, number: int, successor: Rows, level: int) -> ModelStep | None:
-        words = self.kernel.words
-        before = self._state(self.rows[number])
-        after = self._state(successor[:words].tobytes())
-        action, params = self._call(successor[words:].tobytes())
-        command = self.view.command(before, action, params, after)
-        return None if command is None else ModelStep(before, action, params, after, command, level, number)
-
-    def _state(self, row: bytes) -> Any:
-        if row not in self._decoded:
-            self._decoded[row] = self.layout.decode(np.frombuffer(row, np.uint64))
-        return self._decoded[row]
-
-    def _call(self, tail: bytes) -> tuple[str, dict[str, Any]]:
+    def call(self, step: Rows) -> tuple[str, dict[str, Any]]:
         """Action and parameters of the words behind a successor's state."""
-        step = np.frombuffer(tail, np.int64)
-        number = int(step[0]) & 0xFFFF
+        number = int(step[0]) & ACTION
         stored = iter(_values(self.kernel.model.parameters[number], step[self.kernel.shape.step_words :]))
         params: dict[str, Any] = {}
         for p in self.lowered.actions[number].parameters:
@@ -169,41 +144,81 @@ class NativeSteps:
                 params[p.name] = rebuild(p.type, stored)
         return self.lowered.actions[number].name, params
 
+    def state(self, row: Rows) -> Any:
+        """A whole state of the model."""
+        return self.layout.decode(row.view(np.uint64))
+
+    def known(self) -> DistinctRows:
+        """An empty set of keys."""
+        return DistinctRows(1 + 2 * len(self.parts.columns) + (self.kernel.shape.parameter_words or 0))
+
+
+class NativeSteps:
+    """Steps from the native search. depth: levels to search, all if None. workers: threads."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        view: ModelView,
+        depth: int | None = None,
+        workers: int = os.cpu_count() or 1,
+    ) -> None:
+        self.bound, self.depth, self.states = bound, depth, 0
+        self.kinds = StepKinds(bound, lowered, view)
+        self.search = Search(self.kinds.kernel, workers)
+
+    @property
+    def transitions(self) -> dict[str, int]:
+        """See `StepSource`."""
+        return self.kinds.transitions
+
+    @property
+    def clipped(self) -> int:
+        """See `StepSource`."""
+        return self.kinds.clipped
+
+    def steps(self, progress: Progress) -> Iterator[ModelStep]:
+        """Searches breadth first; see `StepSource`."""
+        search, known = self.search, self.kinds.known()
+        search.warm_up()
+        search.seed(Start.of(self.bound, self.kinds.layout).rows)
+        try:
+            for level in search.levels():
+                if self.depth is not None and level > self.depth:
+                    search.leave_off()
+                    break
+                rows = in_order(np.concatenate(search.level_rows[level - 1]))
+                for low in range(0, len(rows), CHUNK):
+                    states, successors, keys = self.kinds.listed(rows[low : low + CHUNK])
+                    for k in known.add(keys).tolist():
+                        yield self.kinds.step(states[k], successors[k], level)
+                    progress.proof(f"{search.known:,} states of the model, {known.count:,} kinds of step")
+        except RaisedAt:
+            raise raises_in_a_step(self.bound) from None
+        self.states = sum(len(part) for parts in [*search.level_rows, search.beyond] for part in parts)
+
+    def after(self, step: ModelStep) -> Any:
+        """See `StepSource`."""
+        return self.kinds.state(step.states[1])
+
     def trace(self, step: ModelStep) -> Trace:
         """A shortest run that ends with the step, replayed in plain Python."""
-        numbers = [step.number]
-        while self.origins[numbers[0]][0] >= 0:
-            numbers.insert(0, self.origins[numbers[0]][0])
-        states = [self._state(self.rows[number]) for number in numbers]
-        start = next((d, p) for d, p, s in self.bound.initial_states() if s == states[0])
-        steps = [TraceStep(start[0].name, start[1], "")]
+        before, after = (self.kinds.state(row) for row in step.states)
+        trace = Paths.of(self.bound, self.kinds.kernel, self.search).to_state(step.level, before)
         actors = {a.name: a.who for a in self.bound.model.actions}
-        for number in numbers[1:]:
-            action, params = self._call(self.origins[number][1])
-            steps.append(TraceStep(action, params, actors[action]))
-        states.append(step.after)
-        steps.append(TraceStep(step.action, step.params, actors[step.action]))
-        found = Trace(states, steps)
-        replay(found, self.bound)
-        return found
+        trace.states.append(after)
+        trace.steps.append(TraceStep(step.action, step.params, actors[step.action]))
+        replay(trace, self.bound)
+        return trace
 
 
-def _mask(layout: Layout, paths: list[str]) -> Rows:
-    """The bits of a state that are the controller's."""
-    mask = [0] * layout.words
-    for f in layout.fields:
-        if paths[f.code.leaf].split(".")[0].split("[")[0] in _CONTROLLERS_FIELDS:
-            mask[f.word] |= (1 << f.code.bits) - 1 << f.shift
-    return np.array(mask, np.uint64).view(np.int64)
+def raises_in_a_step(bound: BoundModel) -> Failure:
+    """What to raise where the model itself raises."""
+    return Failure(Exit.MODEL, f"{bound.model.name} raises in a step: `reassure check` says where")
 
 
 def _values(fields: tuple[Field, ...], words: Rows) -> Iterator[int]:
     """The numbers stored in fields, in order."""
     for f in fields:
         yield int(words[f.word]) % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1)
-
-
-def _each(rows: Rows) -> list[bytes]:
-    """Each row as bytes."""
-    whole, width = np.ascontiguousarray(rows).tobytes(), rows.shape[1] * 8
-    return [whole[i : i + width] for i in range(0, len(whole), width)]

@@ -119,10 +119,15 @@ class ModelView:
 
     def expected(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Expected:
         """What the model says comes of a step."""
+        return Expected(self.state(after), *self.answer(before, action, params, after))
+
+    def answer(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> tuple[str | None, bool]:
+        """Error and resignation, as in `Expected`."""
         if action in EVENTS and before == after:
-            return Expected(self.state(after), "UNKNOWN_SERVER_ERROR", resigns=True)
-        error = self._answer(before, self.bound.config, action, params, after) if self._answer is not None else None
-        return Expected(self.state(after), error)
+            return "UNKNOWN_SERVER_ERROR", True
+        if self._answer is None:
+            return None, False
+        return self._answer(before, self.bound.config, action, params, after), False
 
     def elected(self, state: Any) -> list[ControllerState]:
         """What comes of the elections that the model has enabled in a state."""

@@ -43,6 +43,7 @@ from reassure.checkers.kafka.report import (
     report_difference,
     say,
 )
+from reassure.checkers.kafka.reproduction import reproduction, run_program
 from reassure.checkers.kafka.words import few_enough
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
@@ -89,14 +90,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     exploring.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
     output_options(exploring)
 
-    testing = actions.add_parser("test", help="print a trace as a method of ReplicationControlManagerTest")
+    testing = actions.add_parser("test", help="print a trace as a test of Kafka's, or as a program")
     testing.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
     testing.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     testing.add_argument(
         "--release", default="", metavar="R", help="for this release (default: the trace's, or the newest)"
     )
     testing.add_argument("--out", type=Path, metavar="FILE", help="write it there")
-    testing.add_argument("--run", action="store_true", help="compile it into Kafka's own test class, and run it")
+    testing.add_argument(
+        "--main",
+        action="store_true",
+        help="a Java program that needs kafka-metadata only (default: a method of ReplicationControlManagerTest)",
+    )
+    testing.add_argument(
+        "--run", action="store_true", help="compile it (a method: into Kafka's test class), and run it"
+    )
 
     confirming = actions.add_parser("confirm", help="repeat a trace on the whole QuorumController of a release")
     confirming.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
@@ -289,22 +297,27 @@ def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
 
 
 def run_test(args: argparse.Namespace, console: Console) -> Exit:
-    """Prints the test method, or writes it; with `--run` a test that fails gives exit code 12."""
+    """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     must_be_writable(args.out, "--out")
     meta = itf(args.trace)["#meta"]
     wanted = release(args.release or meta.get("kafka", {}).get("release") or LATEST.version)
     promise = meta.get("property", "")
     name = promise or args.trace.name.split(".")[0]
-    method = junit_method(_controller_trace(args), wanted, name, promise)
+    trace = _controller_trace(args)
+    program = reproduction(trace, wanted, name, promise) if args.main else None
+    text = program.text if program is not None else junit_method(trace, wanted, name, promise)
     if args.out is not None:
-        write_atomically(args.out, method)
+        write_atomically(args.out, text)
         say(console, f"test: {args.out}", "dim")
     elif not args.run:
-        say(console, method.rstrip())
+        say(console, text.rstrip())
     if not args.run:
         return Exit.OK
-    (ran,) = run_methods(fetch(wanted, tests=True), [method])
-    what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {wanted.version}"
+    if program is not None:
+        ran, what = run_program(program, fetch(wanted)), f"{program.name} on Kafka {wanted.version}"
+    else:
+        (ran,) = run_methods(fetch(wanted, tests=True), [text])
+        what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {wanted.version}"
     say(console, f"{what} passes" if ran.passed else f"{what} fails: {ran.message}", "green" if ran.passed else "red")
     return Exit.OK if ran.passed else Exit.SAFETY
 

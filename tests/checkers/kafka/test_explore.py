@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +13,15 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
-from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.driver import Driver
-from reassure.checkers.kafka.explore import Exploration, Limits, Scope, explore
-from reassure.checkers.kafka.explore_properties import Findings, evaluate
-from reassure.checkers.kafka.explore_report import Shown
+from reassure.checkers.kafka.explore import Limits, Scope, explore
 from reassure.checkers.kafka.words import Command, Kind
+from tests.helpers.kafka_explored import explored, findings_of
 from tests.helpers.kafka_jars import VERSIONS, class_path
 
 STATES = {"3.9.0": 2136, "4.0.0": 2312, "4.1.0": 1832, "4.2.0": 1540, "4.3.0": 1588, "4.4.0": 1588}
 ENDLESS = ("4.3.0", "4.4.0")
 """Releases where a reassignment that is rolled back by its original assignment never ends."""
-
-
-@cache
-def explored(version: str, jvms: int = 1) -> Exploration:
-    return explore(class_path(version), Scope(2), jvms, Limits(), Progress(quiet=True))
-
-
-@cache
-def findings_of(version: str) -> tuple[Findings, dict[str, Shown]]:
-    found = explored(version)
-    findings = evaluate(found)
-    loss = look_for_loss(found, findings)
-    with Driver(class_path(version)) as driver:
-        return findings, counterexamples(found, findings, loss, driver)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller_itf import from_itf, run_of_controller, to_itf
-from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
-from reassure.checkers.kafka.driver import Driver
-from reassure.checkers.kafka.explore import Limits, Scope, explore
-from reassure.checkers.kafka.explore_properties import evaluate
-from reassure.checkers.kafka.explore_report import Shown
 from reassure.checkers.kafka.junit import junit_method, method_name
 from reassure.checkers.kafka.kafka_tests import run_methods, with_methods
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.releases import release
 from reassure.checkers.kafka.replay import ControllerTrace, controller_trace
+from tests.helpers.kafka_explored import findings_of
 from tests.helpers.kafka_jars import TESTED, class_path
 from tests.helpers.kafka_traces import JOIN, TWO, trace_of
 
@@ -34,20 +28,9 @@ REASONS = {
 }
 
 
-@cache
-def shown_by(version: str) -> dict[str, Shown]:
-    """The counterexamples that an exploration of a release finds, by property."""
-    path = class_path(version)
-    found = explore(path, Scope(2), 1, Limits(), Progress(quiet=True))
-    findings = evaluate(found)
-    loss = look_for_loss(found, findings)
-    with Driver(path) as driver:
-        return counterexamples(found, findings, loss, driver)
-
-
 def runs_of(version: str, folder: Path) -> dict[str, ControllerTrace]:
     """The same, written to a folder and read again."""
-    shown, traces = shown_by(version), {}
+    (_, shown), traces = findings_of(version), {}
     for name in REASONS:
         if name in shown:
             file = folder / f"{name}.itf.json"

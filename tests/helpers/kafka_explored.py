@@ -1,0 +1,29 @@
+"""Kafka's controller with two brokers explored, once for each release: what several test modules look at."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
+from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.explore import Exploration, Limits, Scope, explore
+from reassure.checkers.kafka.explore_properties import Findings, evaluate
+from reassure.checkers.kafka.explore_report import Shown
+from tests.helpers.kafka_jars import class_path
+
+
+@cache
+def explored(version: str, jvms: int = 1) -> Exploration:
+    """Every state of two brokers."""
+    return explore(class_path(version), Scope(2), jvms, Limits(), Progress(quiet=True))
+
+
+@cache
+def findings_of(version: str) -> tuple[Findings, dict[str, Shown]]:
+    """What is violated there, and the counterexamples by property."""
+    found = explored(version)
+    findings = evaluate(found)
+    loss = look_for_loss(found, findings)
+    with Driver(class_path(version)) as driver:
+        return findings, counterexamples(found, findings, loss, driver)
