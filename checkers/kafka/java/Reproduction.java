@@ -109,7 +109,7 @@ public final class Reproduction {
     /** The answer of {@link ReplicationControlTestContext#createTestTopic}. */
     private record CreatedTopic(Uuid topicId) { }
 
-    /** A controller with its helpers, named as in Kafka's own test of the class. Records are replayed as the log would. */
+    /** A controller with its helpers, named as in Kafka's own test of the class; records are replayed at once. */
     private static final class ReplicationControlTestContext {
         private static final String ELR_FEATURE = "eligible.leader.replicas.version";
         private static final List<String> CONFIGURATIONS =
@@ -137,7 +137,8 @@ public final class Reproduction {
             ConfigurationControlManager.Builder configurationBuilder = new ConfigurationControlManager.Builder().
                 setSnapshotRegistry(snapshots).
                 setKafkaConfigSchema(schema());
-            call(method(ConfigurationControlManager.Builder.class, "setFeatureControl"), configurationBuilder, features);
+            Method setFeatures = method(ConfigurationControlManager.Builder.class, "setFeatureControl");
+            call(setFeatures, configurationBuilder, features);
             configuration = configurationBuilder.build();
             ClusterControlManager.Builder clusterBuilder = new ClusterControlManager.Builder().
                 setClusterId("reproduction").
@@ -298,7 +299,8 @@ public final class Reproduction {
             }
             Class<?> handler = setter.getParameterTypes()[0];
             ClassLoader loader = handler.getClassLoader();
-            call(setter, builder, Proxy.newProxyInstance(loader, new Class<?>[] {handler}, (self, called, with) -> null));
+            Class<?>[] handlers = {handler};
+            call(setter, builder, Proxy.newProxyInstance(loader, handlers, (self, called, arguments) -> null));
         }
 
         private static Method method(Class<?> owner, String name) {
