@@ -34,6 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
     parser.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples of failures")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report: a case for each property")
+    parser.add_argument("--sarif", type=Path, metavar="FILE", help="write what is wrong as SARIF 2.1.0")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with everything")
     parser.add_argument("--schema", action="store_true", help="print the JSON schema of FILE; run nothing")
 
 
@@ -44,16 +46,21 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.schema:
         console.print(json.dumps(schema(), indent=2), markup=False, highlight=False, soft_wrap=True)
         return Exit.OK
-    from reassure.checkers.base.atomic_files import write_atomically
+    from reassure.checkers.base.atomic_files import write_atomically, write_record
+    from reassure.checkers.cli.gate import github
+    from reassure.checkers.cli.gate.html_page import html_page
     from reassure.checkers.cli.gate.junit import junit
-    from reassure.checkers.cli.gate.run_gate import GateOptions, run_gate, write_json
+    from reassure.checkers.cli.gate.run_gate import GateOptions, run_gate
+    from reassure.checkers.cli.gate.sarif import sarif
 
-    for path, option in ((args.json, "--json"), (args.junit, "--junit"), (args.trace_dir, "--trace-dir")):
-        must_be_writable(path, option)
+    for option in ("json", "junit", "sarif", "html", "trace_dir"):
+        must_be_writable(getattr(args, option), f"--{option.replace('_', '-')}")
     options = GateOptions(args.engine, args.jobs, args.only, args.changed, args.budget, args.update, args.trace_dir)
     report = run_gate(args.file, options, console)
     if args.json:
-        write_json(report, args.json)
-    if args.junit:
-        write_atomically(args.junit, junit(report))
+        write_record(args.json, report.record())
+    for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):
+        if path is not None:
+            write_atomically(path, written(report))
+    github.tell(report, console)
     return report.exit

@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.gate import update
@@ -67,6 +67,11 @@ class Report:
         """Every check, with its outcome if it has one."""
         missing = len(self.checks) - len(self.outcomes)
         return list(zip(self.checks, [*self.outcomes, *[None] * missing], strict=True))
+
+    @property
+    def answered(self) -> list[tuple[Check, Outcome]]:
+        """The checks that have an outcome, with it."""
+        return list(zip(self.checks, self.outcomes, strict=False))
 
     def summary(self) -> str:
         """One line."""
@@ -226,8 +231,3 @@ def _update(report: Report, console: Console) -> None:
     for check, outcome in zip(report.checks, report.outcomes, strict=False):
         if outcome.ran and not outcome.interrupted:
             outcome.problems = judge(anew.checks[numbers[id(check)]], outcome.record)
-
-
-def write_json(report: Report, path: Path) -> None:
-    """The records of all checks."""
-    write_record(path, report.record())
