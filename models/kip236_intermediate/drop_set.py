@@ -38,7 +38,7 @@ from reassure import (
     step_property,
     terminal,
 )
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first, last_stays
 from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
 
 
@@ -249,9 +249,7 @@ def computed(s: Cluster, c: Config, kept: Brokers, places: int) -> Cluster:
 
 def offline(s: Cluster) -> Cluster:
     """-> OfflineReplica: they leave the ISR, but for the last member of it; if the leader is one, nobody leads."""
-    left = s.isr - s.dropping
-    last = s.leader if s.leader is not None else min(s.isr, default=None)
-    isr = left if left != NOBODY or last is None else NOBODY | {last}
+    isr = last_stays(s.isr, s.dropping, s.leader)
     leader = None if s.leader is not None and s.leader in s.dropping else s.leader
     return replace(s, isr=isr, leader=leader, stage=Stage.OFFLINE)
 

@@ -41,6 +41,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     Next,
     Stored,
     leading_in,
+    notice,
     running_in,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
@@ -130,4 +131,11 @@ def preferred_leader_leads_first(before: Cluster, after: Cluster, part: Part) ->
     return p.target != () and p.leader == p.target[0] and before.memory[part].dropping == NOBODY
 
 
-MODEL = CLASSIC.replacing(calculate, remember, lead, stop).adding(lead_again, preferred_leader_leads_first, *BATCHING)
+STEPWISE = CLASSIC.without(
+    "everything_is_copied_at_once", "one_is_still_catching_up", "leaving_replicas_stay_out", "new_replicas_stay_out"
+)
+"""The existing algorithm but for what is said of it alone: a step is small here, and DR may come back until 8."""
+
+MODEL = STEPWISE.replacing(calculate, remember, lead, stop, notice).adding(
+    lead_again, preferred_leader_leads_first, *BATCHING
+)

@@ -13,7 +13,15 @@ in its batch; "a potential new leader" (7) is one that is in sync and alive, if 
 from collections.abc import Callable
 
 from reassure import Map, action, cover, every, replace, require, step_property
-from reassure.models.kip435_batching.reassignment_classic import logging, remembering, stands_at, started, storing, then
+from reassure.models.kip435_batching.reassignment_classic import (
+    logging,
+    notice,
+    remembering,
+    stands_at,
+    started,
+    storing,
+    then,
+)
 from reassure.models.kip435_batching.rules import BATCHING, allowance, as_printed, collected, moves_leader
 from reassure.models.kip435_batching.zookeeper_cluster import (
     CLUSTER,
@@ -24,7 +32,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     in_order,
     running_in,
 )
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, last_stays
 from reassure.spec.kafka.shared_properties import Part
 
 Step = Callable[[tuple[Broker, ...], tuple[Broker, ...], Brokers, int, int], tuple[Broker, ...]]
@@ -133,10 +141,11 @@ def lead(s: Cluster, part: Part) -> Cluster:
 
 @action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
 def stop(s: Cluster, part: Part) -> Cluster:
-    """8. DR is forced out of the ISR."""
+    """8. DR is forced out of the ISR, of which the last member stays, as in the existing step 8."""
     require(stands_at(s, part, Next.STOP))
     p = s.stored[part]
-    return then(storing(s, part, replace(p, isr=p.isr - s.memory[part].dropping)), part, Next.DELETE)
+    isr = last_stays(p.isr, s.memory[part].dropping, p.leader)
+    return then(storing(s, part, replace(p, isr=isr)), part, Next.DELETE)
 
 
 @action(who="controller", fair="weak", fair_each=("part",))
@@ -169,7 +178,7 @@ def leadership_moves(before: Cluster, after: Cluster, part: Part) -> bool:
     return before.stored[part].leader != after.stored[part].leader
 
 
-MODEL = CLUSTER.adding(
+MODEL = CLUSTER.replacing(notice).adding(
     collect,
     wait,
     assign,

@@ -1,13 +1,14 @@
 """KIP-435's new algorithm as printed, but for step 7, which waits until somebody in TR can lead.
 
 "A potential new leader" (7) can also be read so. Then the last whole copy is not deleted for want of a leader, and the
-rest of what `batching_literal` breaks is broken all the same (claim B4).
+rest of what `batching_literal` breaks is broken all the same (claim B4). The controller notices
+failures while it waits.
 """
 
 from reassure import action
 from reassure.models.kip435_batching.batching_literal import MODEL as LITERAL
 from reassure.models.kip435_batching.reassignment_classic import led
-from reassure.models.kip435_batching.zookeeper_cluster import Cluster
+from reassure.models.kip435_batching.zookeeper_cluster import Cluster, notice
 from reassure.spec.kafka.shared_properties import Part
 
 
@@ -17,4 +18,4 @@ def lead(s: Cluster, part: Part) -> Cluster:
     return led(s, part)
 
 
-MODEL = LITERAL.replacing(lead)
+MODEL = LITERAL.replacing(lead, notice)

@@ -5,12 +5,13 @@ The twelve numbered steps of `000_fb6c529609128823.txt`, "Existing algorithm", o
 begins again with what it finds then. Steps 5 and 12 change only what is not modelled (replica states, brokers'
 metadata) and are taken with 4 and 11.
 
-Where the text is silent: step 7 waits while nobody in RAR can be elected.
+Where the text is silent: nothing but step 4 waits. If nobody in RAR can be elected (7), the leader is the old one until
+step 8, and then nobody. Steps 4 to 12 are one event of a controller with one thread, unless `one_event` is off.
 """
 
 from collections.abc import Callable
 
-from reassure import action, cover, replace, require, some
+from reassure import action, cover, every, replace, require, some, step_property
 from reassure.models.kip435_batching.zookeeper_cluster import (
     CLUSTER,
     Cluster,
@@ -20,8 +21,10 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     Next,
     Stored,
     in_order,
+    join,
+    noticed,
 )
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, without
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first, last_stays, without
 from reassure.spec.kafka.shared_properties import Part
 
 
@@ -109,6 +112,18 @@ def remember(s: Cluster, part: Part) -> Cluster:
     return remembering(s, part, replace(m, next=Next.LEAD, assigned=m.goal))
 
 
+def between_events(s: Cluster, c: Config) -> bool:
+    """The controller is waiting, so that it can do something else."""
+    return all(s.memory[x].next in (Next.IDLE, Next.CALCULATE, Next.AWAIT) for x in every(Part, c))
+
+
+@action(who="controller", fair="weak")
+def notice(s: Cluster, c: Config, part: Part) -> Cluster:
+    """Dead brokers leave the ISR, and another leader is elected: an event of its own."""
+    require(not c.one_event or between_events(s, c))
+    return noticed(s, part)
+
+
 def stays_unless_dropped(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     """The leader after step 7: as it is, if it may stay, else the first of RAR that can lead."""
     able = frozenset(m.goal) & p.isr & alive
@@ -117,13 +132,19 @@ def stays_unless_dropped(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
 
 @action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
-    """7. A leader from RAR, which hears of no other replicas any more."""
-    return led(s, part)
+    """7. A leader from RAR, if there is one that can lead; it hears of no other replicas any more."""
+    require(stands_at(s, part, Next.LEAD))
+    p, m = s.stored[part], s.memory[part]
+    successor = stays_unless_dropped(p, m, s.alive)
+    leader = p.leader if successor is None else successor
+    told = replace(s.logs[part], told=frozenset(m.goal))
+    return then(logging(storing(s, part, replace(p, leader=leader)), part, told), part, Next.STOP)
 
 
 def led(
     s: Cluster, part: Part, successor: Callable[[Stored, Memory, Brokers], Broker | None] = stays_unless_dropped
 ) -> Cluster:
+    """As step 7, but it waits until there is one that can lead."""
     require(stands_at(s, part, Next.LEAD))
     p, m = s.stored[part], s.memory[part]
     leader = some(successor(p, m, s.alive))
@@ -141,7 +162,8 @@ def stopped(s: Cluster, part: Part) -> Cluster:
     require(stands_at(s, part, Next.STOP))
     p, m = s.stored[part], s.memory[part]
     leader = None if p.leader is not None and p.leader in m.dropping else p.leader
-    return then(storing(s, part, replace(p, isr=p.isr - m.dropping, leader=leader)), part, Next.DELETE)
+    isr = last_stays(p.isr, m.dropping, p.leader)
+    return then(storing(s, part, replace(p, isr=isr, leader=leader)), part, Next.DELETE)
 
 
 @action(who="controller", fair="weak", fair_each=("part",))
@@ -171,12 +193,51 @@ def finish(s: Cluster, part: Part) -> Cluster:
     return remembering(storing(s, part, replace(p, target=target)), part, done)
 
 
+def after_step_7(m: Memory) -> bool:
+    """The leader has heard the last LeaderAndIsr request, which has AR = RAR."""
+    return m.next in (Next.STOP, Next.DELETE, Next.SETTLE, Next.FINISH)
+
+
+@step_property(on=join)
+def leaving_replicas_stay_out(before: Cluster, after: Cluster, part: Part, broker: Broker) -> bool:
+    """B14, the set being OAR - RAR. Otherwise a replica that is about to be deleted counts for durability again."""
+    m = before.memory[part]
+    return not after_step_7(m) or broker not in m.dropping
+
+
+@step_property(on=join)
+def new_replicas_stay_out(before: Cluster, after: Cluster, c: Config, part: Part, broker: Broker) -> bool:
+    """B14, the set being RAR - OAR, as printed. Of the first request: OAR is then the assignment at the start."""
+    m = before.memory[part]
+    new = frozenset(m.goal) - first(c.replication_factor, c)
+    return before.asked > 1 or not after_step_7(m) or broker not in new
+
+
+def moves_everything(c: Config) -> bool:
+    """There are brokers enough to move a partition away from all that it is on."""
+    return c.brokers >= c.replication_factor + c.wanted
+
+
+@cover(when=moves_everything)
+def everything_is_copied_at_once(s: Cluster, c: Config) -> bool:
+    """B11: all new replicas fetch from the beginning, beside all old ones."""
+    most = c.replication_factor + c.wanted
+    return any(len(s.logs[x].hosting) == most and len(s.logs[x].fresh) == c.wanted for x in every(Part, c))
+
+
+@cover(when=moves_everything)
+def one_is_still_catching_up(s: Cluster, c: Config) -> bool:
+    """B11: old and new replicas are all in sync but for one, for which they wait."""
+    most = c.replication_factor + c.wanted
+    return any(len(s.logs[x].hosting) == most and len(s.stored[x].isr) == most - 1 for x in every(Part, c))
+
+
 @cover(on=lead)
 def leadership_moves(before: Cluster, after: Cluster, part: Part) -> bool:
     return before.stored[part].leader != after.stored[part].leader
 
 
-MODEL = CLUSTER.adding(
+MODEL = CLUSTER.replacing(notice).adding(
     calculate,
     assign,
     tell,
@@ -189,4 +250,8 @@ MODEL = CLUSTER.adding(
     settle,
     finish,
     leadership_moves,
+    leaving_replicas_stay_out,
+    new_replicas_stay_out,
+    everything_is_copied_at_once,
+    one_is_still_catching_up,
 )

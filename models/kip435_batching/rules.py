@@ -183,9 +183,17 @@ def leaders_within_limit(s: Cluster, c: Config) -> bool:
     return leading_in(s, c) <= s.granted.leaders
 
 
+@invariant
+def movements_within_product(s: Cluster, c: Config) -> bool:
+    """B12. Otherwise more is copied at once than the sum that an operator calculates: P times R, until they change."""
+    most = c.partitions_at_once * c.replicas_at_once
+    return s.changed > 0 or sum(len(s.logs[x].fresh) for x in every(Part, c)) <= most
+
+
 BATCHING = (
     first_step_elects_the_new_leader,
     never_fewer_copies_than_asked_for,
+    movements_within_product,
     replicas_within_limit,
     partitions_within_limit,
     leaders_within_limit,

@@ -83,6 +83,11 @@ class Config:
     """Times that a controller dies."""
     deaths: Annotated[int, Range(0, 3)] = 2
     """Times that a broker dies (it comes back, with its log)."""
+    one_event: bool = True
+    """Whether the controller notices failures only where its algorithm waits: Kafka's has one thread.
+
+    Off: between any two steps, as the texts say nothing of threads.
+    """
 
     def __post_init__(self) -> None:
         if self.replication_factor > self.brokers:
@@ -297,6 +302,10 @@ def notice(s: Cluster, part: Part) -> Cluster:
 
     Whoever leads then hears the replicas as the controller's memory has them.
     """
+    return noticed(s, part)
+
+
+def noticed(s: Cluster, part: Part) -> Cluster:
     p, m = s.stored[part], s.memory[part]
     require(s.controller)
     isr = p.isr if p.isr & s.alive == NOBODY else p.isr & s.alive

@@ -69,6 +69,13 @@ def without(listed: tuple[Broker, ...], gone: Brokers) -> tuple[Broker, ...]:
     return tuple(b for b in listed if b not in gone)
 
 
+def last_stays(isr: Brokers, gone: Brokers, leader: Broker | None) -> Brokers:
+    """The ISR without some brokers, as a controller with ZooKeeper takes them out: its last member stays in it."""
+    left = isr - gone
+    last = leader if leader is not None else min(isr, default=None)
+    return left if left != NOBODY or last is None else NOBODY | {last}
+
+
 def members(p: Partition) -> Brokers:
     return frozenset(p.replicas)
 

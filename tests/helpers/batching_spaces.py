@@ -44,20 +44,39 @@ NOTHING_FAILS = ("deaths=0", "crashes=0")
 TINY = ("brokers=2", "replication_factor=1", "min_isr=1")
 WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] = [
     ("reassignment_classic", ("deaths=0", "crashes=2"), (2499, 6048, 30), {}),
-    ("reassignment_classic", ("brokers=3", "deaths=1", "crashes=0"), (1174, 2588, 19), {"own_steps_keep_min_isr": 14}),
+    ("reassignment_classic", ("brokers=3", "deaths=1", "crashes=0"), (808, 1683, 18), {}),
     (
         "reassignment_classic",
-        ("brokers=3", "deaths=2", "crashes=0"),
-        (7218, 20865, 22),
-        {"own_steps_keep_min_isr": 14, "own_steps_keep_an_in_sync_copy": 15, "deadlock": 15},
+        ("brokers=3", "deaths=1", "crashes=0", "one_event=false"),
+        (1174, 2588, 19),
+        {
+            "own_steps_keep_min_isr": 14,
+            "new_replicas_stay_out": 15,
+        },
+    ),
+    ("reassignment_classic", ("deaths=2", "crashes=0"), (12543, 37851, 23), {"own_steps_keep_a_leader": 14}),
+    (
+        "reassignment_classic",
+        ("deaths=2", "crashes=0", "one_event=false"),
+        (22333, 70471, 24),
+        {
+            "isr_is_assigned": 17,
+            "a_whole_copy_is_left": 19,
+            "ends_without_leftovers": 18,
+            "own_steps_keep_min_isr": 14,
+            "own_steps_keep_a_leader": 14,
+            "new_replicas_stay_out": 15,
+            "deadlock": 20,
+        },
     ),
     (
         "batching_literal",
         ("brokers=3", "deaths=1", "crashes=0"),
-        (1936, 4417, 25),
+        (1518, 3295, 25),
         {
             "isr_is_assigned": 5,
             "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 14,
             "own_steps_keep_min_isr": 10,
             "own_steps_keep_a_leader": 10,
             "own_steps_keep_an_in_sync_copy": 7,
@@ -73,6 +92,7 @@ WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] =
             "isr_is_assigned": 5,
             "a_whole_copy_is_left": 21,
             "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 22,
             "own_steps_keep_min_isr": 10,
             "own_steps_keep_a_leader": 19,
             "own_steps_keep_an_in_sync_copy": 15,
@@ -83,8 +103,45 @@ WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] =
     ),
     (
         "batching_literal",
+        ("partitions_at_once=1", *NOTHING_FAILS),
+        (406, 660, 26),
+        {
+            "isr_is_assigned": 5,
+            "a_whole_copy_is_left": 21,
+            "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 22,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 19,
+            "own_steps_keep_an_in_sync_copy": 15,
+            "limits_are_kept": 17,
+            "movements_within_product": 17,
+            "replicas_within_limit": 17,
+            "deadlock": 22,
+        },
+    ),
+    (
+        "batching_loops",
+        ("brokers=3", "partitions=2", "requests=2", "partitions_at_once=1", *NOTHING_FAILS),
+        (6139, 13135, 27),
+        {
+            "isr_is_assigned": 5,
+            "a_whole_copy_is_left": 22,
+            "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 23,
+            "own_steps_keep_min_isr": 10,
+            "own_steps_keep_a_leader": 20,
+            "own_steps_keep_an_in_sync_copy": 16,
+            "limits_are_kept": 18,
+            "movements_within_product": 18,
+            "replicas_within_limit": 18,
+            "deadlock": 23,
+        },
+    ),
+    ("batching_mixed", ("deaths=0", "crashes=2"), (3588, 8177, 50), {"copies_within_limit": 8}),
+    (
+        "batching_literal",
         ("deaths=0",),
-        (2170, 4213, 28),
+        (2146, 4197, 28),
         {
             "isr_is_assigned": 5,
             "a_whole_copy_is_left": 21,
@@ -106,14 +163,15 @@ WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] =
             "isr_is_assigned": 5,
             "a_whole_copy_is_left": 11,
             "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 12,
             "own_steps_keep_min_isr": 10,
             "own_steps_keep_a_leader": 9,
             "own_steps_keep_an_in_sync_copy": 5,
             "deadlock": 12,
         },
     ),
+    # A leader in TR is waited for: no copy is lost, and MinISR is.
     (
-        # A leader in TR is waited for: no copy is lost, and MinISR is.
         "batching_waits_to_lead",
         NOTHING_FAILS,
         (374, 628, 26),
@@ -134,6 +192,7 @@ WHOLE: list[tuple[str, tuple[str, ...], tuple[int, int, int], dict[str, int]]] =
             "isr_is_assigned": 5,
             "a_whole_copy_is_left": 31,
             "drops_after_all_added_were_in_sync": 10,
+            "ends_without_leftovers": 32,
             "own_steps_keep_min_isr": 10,
             "own_steps_keep_a_leader": 29,
             "own_steps_keep_an_in_sync_copy": 25,
@@ -172,6 +231,21 @@ CASES = {
     "repaired_default_is_one_step": (True, 4800),
 }
 """Claims decided by cases: whether each holds, and in how many."""
+
+SENTENCES = {
+    "existing_algorithm_has_eight_copies": (True, 4),
+    "repaired_batches_of_one_have_five_copies": (True, 4),
+    "printed_calculation_gives_the_batches": (False, 1),
+    "printed_calculation_gives_the_batches_from_min_isr_2": (True, 4),
+    "example_reading_gives_the_batches": (False, 1),
+    "no_public_interface_changes": (False, 4),
+    "printed_batches_store_what_was_stored": (False, 97),
+    "every_configuration_is_cluster_wide": (False, 3),
+    "some_configuration_is_of_a_topic": (False, 3),
+    "n_unused_adds_at_most_r": (True, 19200),
+    "n_used_adds_at_most_r": (False, 265),
+}
+"""The same, for sentences that contradict each other or the algorithm."""
 
 
 def taken(bound: BoundModel, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Cluster:

@@ -6,6 +6,8 @@ taken, the test that notices asks for an entry here.
 
 from __future__ import annotations
 
+import importlib
+
 from reassure.checkers.base.model_loader import names
 
 MOST_STATES = 10_000
@@ -15,6 +17,8 @@ SMALL = {
     "batching": ["brokers=3", "crashes=0", "deaths=1", "changes=1"],
     "batching_example": ["brokers=3", "crashes=0", "deaths=1"],
     "batching_literal": ["brokers=3", "crashes=0", "deaths=1"],
+    "batching_loops": ["brokers=3", "crashes=0", "deaths=1"],
+    "batching_mixed": ["brokers=3", "crashes=1", "deaths=0"],
     "batching_waits_to_lead": ["brokers=3", "crashes=0", "deaths=1"],
     "intermediate_half_open": ["brokers=3", "raises=1", "at_once=off"],
     "intermediate_inclusive": ["brokers=3", "raises=1", "at_once=off"],
@@ -32,11 +36,14 @@ SMALL = {
 """Settings with which a model has no more than `MOST_STATES`."""
 
 SMALL_MUTANT = ["unclean=off", "admin_requests=1"]
+"""Settings with which a mutant of `kraft` has no more than that; others name their `SETTINGS`."""
 
 VARIED = {
     "batching": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
     "batching_example": ["brokers=3", "changes=1", "requests=2"],
     "batching_literal": ["brokers=3", "changes=1", "requests=2"],
+    "batching_loops": ["brokers=3", "changes=1", "requests=2"],
+    "batching_mixed": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
     "batching_waits_to_lead": ["brokers=3", "changes=1", "requests=2"],
     "core": ["brokers=5"],
     "intermediate_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
@@ -45,6 +52,7 @@ VARIED = {
     "kraft_kafka": ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "balancing=on"],
     "kraft_kafka_ordered": ["balancing=on"],
     "kraft_kafka_racks": ["balancing=on"],
+    "leaving_replicas_known": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_contexts": ["tied=off", "one_by_one=off"],
     "rolling_upgrade": ["pinned=off", "brokers_first=off"],
@@ -58,9 +66,17 @@ def mutants() -> list[str]:
     return [name for name, path in names().items() if path.parent.name == "mutants"]
 
 
+def settings_of(mutant: str) -> list[str]:
+    """The settings that a mutant names for itself: those with which its `BREAKS` were found."""
+    module = importlib.import_module(f"reassure.models.mutants.{mutant}")
+    return list(getattr(module, "SETTINGS", ()))
+
+
 def small(name: str) -> list[str]:
     """The settings of a model that every engine can search whole."""
-    return SMALL_MUTANT if name in mutants() else SMALL.get(name, [])
+    if name not in mutants():
+        return SMALL.get(name, [])
+    return settings_of(name) or SMALL_MUTANT
 
 
 def varied(name: str) -> list[str]:

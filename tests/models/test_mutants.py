@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from tests.helpers.configurations import mutants
+from tests.helpers.configurations import mutants, settings_of
 from tests.helpers.runs import checked
 
 
@@ -17,7 +17,7 @@ def test_there_are_flaws() -> None:
 @pytest.mark.parametrize("name", mutants())
 def test_flaw(name: str) -> None:
     """By the native engine, whose answers are compared with plain Python's elsewhere."""
-    verdict, _ = checked(name, ["unclean=off"], "native", workers=1)
+    verdict, _ = checked(name, settings_of(name) or ["unclean=off"], "native", workers=1)
     fallen = {p.name: len(p.trace) for p in verdict.properties if p.trace is not None and not p.temporal}
     assert fallen == importlib.import_module(f"reassure.models.mutants.{name}").BREAKS
     assert fallen

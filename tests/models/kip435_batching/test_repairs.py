@@ -206,7 +206,7 @@ FLAWS: list[tuple[Flaw, list[str], dict[str, int]]] = [
     (
         partitions_not_limited,
         [*TINY, "partitions=2", "requests=2", "partitions_at_once=1", *NOTHING_FAILS],
-        {"limits_are_kept": 5, "partitions_within_limit": 5},
+        {"limits_are_kept": 5, "movements_within_product": 11, "partitions_within_limit": 5},
     ),
     (finished_is_not_seen, ["brokers=3", "deaths=0"], {"deadlock": 14}),
     (remembered_too_early, [*TINY, "deaths=2", "crashes=0"], {"deadlock": 16}),
