@@ -1,0 +1,140 @@
+"""`reassure validate` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.prepare import plain
+from reassure.spec.semantics.trace import from_itf, read_itf, replay
+from tests.helpers.command import model_file, said
+
+REASSIGNED = [
+    {"action": "reassign", "note": "10:04:07 admin"},
+    {"action": "propose", "state": {"leader": 0}},
+    {"action": "alter", "state": {"adding": [], "removing": []}},
+    {"state": {"isr": [1, 2]}},
+]
+
+
+def log(folder: Path, *lines: dict[str, Any]) -> str:
+    path = folder / "log.jsonl"
+    path.write_text("\n\n".join(json.dumps(line) for line in lines) + "\n")
+    return str(path)
+
+
+def test_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, answer = tmp_path / "t.itf.json", tmp_path / "a.json"
+    words = ("validate", "core", log(tmp_path, *REASSIGNED), "--hidden=*fence", f"--trace={trace}", f"--json={answer}")
+    code, out, err = said(capsys, *words)
+    assert (code, err) == (0, "")
+    assert "core explains the log: 4 lines, by a behaviour of 5 steps, 2 of them hidden\n" in out
+    assert "possible states: 2 at the end, 204 at most, by the compiled kernel" in out
+    bound, _ = plain("core", [])
+    behaviour = from_itf(read_itf(trace), bound)
+    replay(behaviour, bound)
+    assert [s.action for s in behaviour.steps if s.action in ("reassign", "propose", "alter")] == [
+        "reassign",
+        "propose",
+        "alter",
+    ]
+    assert behaviour.states[-1].isr == {1, 2}
+    data = json.loads(answer.read_text())
+    assert (data["verdict"], data["lines_explained"], data["failed_line"]) == ("pass", 4, None)
+    by_python = said(capsys, *words, "--engine=reference")[1]
+    assert by_python == out.replace("the compiled kernel", "plain Python")
+
+
+def test_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = tmp_path / "a.json"
+    code, out, _ = said(capsys, "validate", "core", log(tmp_path, *REASSIGNED), f"--json={answer}")
+    assert code == 18
+    assert 'core does not explain line 7: {"state": {"isr": [1, 2]}}\n' in out
+    assert "explained before it: 3 lines, by a behaviour of 3 steps, 0 of them hidden\n" in out
+    assert "  isr is {0}; the line says {1, 2} (in 2 of 2 states)\n" in out
+    data = json.loads(answer.read_text())
+    assert (data["verdict"], data["exit_code"], data["failed_line"]["number"]) == ("trace-mismatch", 18, 7)
+    assert [s["isr"] for s in data["states"]] == [[0], [0]]
+
+
+def test_too_many_possible_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("validate", "core", log(tmp_path, {"action": "alter"}), "--hidden=*", "--width=100")
+    code, _, err = said(capsys, *words)
+    assert code == 5
+    assert "at line 1 more than 100 states are possible: observe more fields" in err
+
+
+COUNTER = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Model, Range, action, initial, replace
+
+@dataclass(frozen=True)
+class Config:
+    pass
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 3)]
+
+@initial
+def zero() -> State:
+    return State(0)
+
+@action(who="a")
+def add(s: State) -> State:
+    return replace(s, n=s.n + 2)
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model_file(tmp_path, COUNTER)
+    for engine in ("native", "reference"):
+        words = ("validate", path, log(tmp_path, {"action": "add"}, {"action": "add"}), f"--engine={engine}")
+        code, out, _ = said(capsys, *words)
+        assert code == 5
+        assert "add leaves the bound of n (in 1 of 1 states)" in out
+        assert "with wider bounds the log may have an explanation" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "line 1: it is no JSON"),
+        ("[]", "line 1: a line is a JSON object"),
+        ('{"actoin": "fence"}', "actoin is none of action, params, state, note"),
+        ('{"action": "fense"}', 'no action "fense"; did you mean fence?'),
+        ('{"action": []}', "an empty list"),
+        ('{"params": {"broker": 1}}', "params without an action"),
+        ('{"action": "fence", "params": {"target": []}}', "fence has no parameter target; it has broker"),
+        ('{"action": "fence", "params": {"broker": 7}}', "broker: "),
+        ('{"state": {"leadr": 1}}', "state has no field leadr; did you mean leader?"),
+        ('{"state": {"isr": 1}}', "state.isr: 1 is no"),
+    ],
+)
+def test_a_wrong_line_gets_one_line(line: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log"
+    path.write_text(line)
+    code, _, err = said(capsys, "validate", "core", str(path), "--engine=reference")
+    assert code == 64
+    assert why in err and len(err.splitlines()) == 1
+
+
+def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty"
+    empty.write_text("\n")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
+    for words, code, why in (
+        ((str(tmp_path / "none"),), 64, "No such file"),
+        ((str(empty),), 6, "has no line"),
+        ((str(tmp_path / "bytes"),), 64, "is no text"),
+        ((str(empty), "--hidden=vanish"), 64, "--hidden vanish: core has the actions"),
+    ):
+        found, _, err = said(capsys, "validate", "core", *words, "--engine=reference")
+        assert found == code
+        assert why in err and len(err.splitlines()) == 1
