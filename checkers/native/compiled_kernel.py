@@ -13,8 +13,9 @@ from reassure.spec.language.vocabulary import LanguageError
 class CompiledKernel(Kernel):
     """A kernel with the description of its model."""
 
-    def __init__(self, model: ModelKernel) -> None:
-        super().__init__(shape_of(model))
+    def __init__(self, model: ModelKernel, passing: bool = False) -> None:
+        """passing: as of `Kernel`."""
+        super().__init__(shape_of(model), passing)
         self.model = model
 
 
@@ -32,12 +33,12 @@ def shape_of(model: ModelKernel) -> KernelShape:
     )
 
 
-def compiled(lowered: LoweredModel, layout: Layout, parameters: bool = False) -> CompiledKernel:
+def compiled(lowered: LoweredModel, layout: Layout, parameters: bool = False, passing: bool = False) -> CompiledKernel:
     """The kernel of a model, its machine code taken from disk if it is there.
 
-    parameters: successors come with the parameters of their
-    step. Raises `LanguageError` for a model with more actions or claims than a kernel has room for.
+    parameters: successors come with the parameters of their step. passing: as of `Kernel`. Raises `LanguageError` for a
+    model with more actions or claims than a kernel has room for.
     """
     if len(lowered.actions) > MAX_TAG:
         raise LanguageError(f"{len(lowered.actions)} actions: the compiled engines take at most {MAX_TAG}")
-    return CompiledKernel(model_kernel(lowered, layout, parameters))
+    return CompiledKernel(model_kernel(lowered, layout, parameters), passing)

@@ -10,9 +10,8 @@ import ast
 import sys
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
 
-from reassure.checkers.base.interpreter_hooks import patched_code
+from reassure.checkers.reference.changed_function import ChangedModel, code_of, replaced
 from reassure.spec.frontend.guards import conjuncts
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -20,19 +19,14 @@ Part = tuple[int, int]
 """Which of how many conjuncts."""
 
 
-class Unguarded(BoundModel):
+class Unguarded(ChangedModel):
     """A bound model without a guard, wherever it is met. Raises `LookupError` if it cannot be found in the source.
 
     line, column: of the `require`; part: which conjunct of how many.
     """
 
     def __init__(self, bound: BoundModel, file: str, line: int, column: int, part: Part) -> None:
-        self._function, self._code = _left_out(file, line, column, part)
-        super().__init__(bound.model, bound.config)
-
-    def _run(self, name: str, *given: Any) -> Any:
-        with patched_code(self._function, self._code):
-            return super()._run(name, *given)
+        super().__init__(bound, *_left_out(file, line, column, part))
 
 
 def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionType, CodeType]:
@@ -51,26 +45,9 @@ def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionTy
     parts = conjuncts(call.args[0])
     if len(parts) != count:
         raise LookupError(f"{file}:{line}: the guard is not written as {count} conjuncts")
-    call.args[0] = _Replaced(parts[number]).visit(call.args[0])
-    place.decorator_list = []
+    without = replaced(place, parts[number], ast.copy_location(ast.Constant(True), parts[number]))
     function = _function(file, place.name, line)
-    if function.__code__.co_freevars:
-        raise LookupError(f"{place.name} is made within another function")
-    made: dict[str, Any] = {}
-    future = ast.parse("from __future__ import annotations").body
-    exec(compile(ast.Module([*future, place], []), file, "exec"), dict(function.__globals__), made)
-    return function, made[place.name].__code__
-
-
-class _Replaced(ast.NodeTransformer):
-    """Puts `True` in the place of one expression."""
-
-    def __init__(self, gone: ast.expr) -> None:
-        self.gone = gone
-
-    def visit(self, node: ast.AST) -> Any:
-        """The tree without it."""
-        return ast.copy_location(ast.Constant(True), node) if node is self.gone else self.generic_visit(node)
+    return function, code_of(function, without)
 
 
 def _function(file: str, name: str, line: int) -> FunctionType:

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from reassure.spec.frontend.conditions import implied
+from reassure.spec.frontend.introspection import Definition, find_source
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Check, Guard
@@ -54,10 +55,12 @@ class Frame:
 class ModelScope:
     """What the declarations of one model share while they are lowered."""
 
-    def __init__(self, bound: BoundModel, constructs: Constructs, switches: bool = False) -> None:
+    def __init__(
+        self, bound: BoundModel, constructs: Constructs, switches: bool = False, graph: Graph | None = None
+    ) -> None:
         self.bound = bound
         self.constructs = constructs
-        self.graph = Graph()
+        self.graph = graph or Graph()
         self.symbols = Symbols(self.graph, bound.config)
         self.state = of_type(bound.type, self.graph.var)
         self.next_state = of_type(bound.type, lambda path, kind: self.graph.var(path + "'", kind))
@@ -66,6 +69,8 @@ class ModelScope:
         """Id sorts whose order is read somewhere: they are not symmetric."""
         self.guards: dict[Guard, list[str]] | None = {} if switches else None
         """With switches: the guards of the text, by number, each with the declarations that evaluate it."""
+        self.changed: Mapping[FunctionType, Definition] = {}
+        """What actions and initial functions run in place of the text of a function."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class Context:
         self.graph = scope.graph
         self.symbols = scope.symbols
         self.config = scope.bound.config
-        self.guards_allowed = False
+        self.within_step = False
+        """Whether the body of an action or initial function is being lowered: guards are allowed there."""
         self.frames: list[Frame] = []
         """The function that is being lowered comes last, after those that called it."""
         self.checks: list[Check] = []
@@ -99,6 +105,11 @@ class Context:
     def frame(self) -> Frame:
         """The function that is being lowered."""
         return self.frames[-1]
+
+    def definition_of(self, function: FunctionType) -> tuple[Definition, str, list[str]]:
+        """What a call of a function runs here, its file and the file's lines; `OSError` if it has no source."""
+        tree, path, lines = find_source(function)
+        return self.scope.changed.get(function, tree) if self.within_step else tree, path, lines
 
     @contextmanager
     def entered(self, frame: Frame) -> Iterator[None]:

@@ -52,7 +52,7 @@ def _lower_step(
         values[parameter_name] = parameter_value(scope, parameter)
     drawable = g.and_(*(c.condition for c in context.checks))
     parameters = [dataclasses.replace(p, drawn=_drawn_or_any(g, drawable, p.drawn)) for p in parameters]
-    context.guards_allowed = True
+    context.within_step = True
     context.assured = g.and_(*(_has_value(context, p) for p in parameters))
     after = lower_function(context, function, _arguments(scope, function, before, values))
     refused = LoweredAction(name, tuple(parameters), (), (), ())

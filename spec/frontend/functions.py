@@ -9,7 +9,7 @@ from types import FunctionType
 from reassure.spec.frontend.arguments import by_parameter
 from reassure.spec.frontend.context import Context, Frame
 from reassure.spec.frontend.evaluation import lower
-from reassure.spec.frontend.introspection import find_source, signature_of
+from reassure.spec.frontend.introspection import signature_of
 from reassure.spec.frontend.refusals import Refused
 from reassure.spec.frontend.statements import lower_body
 from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Sym
@@ -35,7 +35,7 @@ def lower_function(context: Context, function: FunctionType, arguments: dict[str
 
     Raises `OSError` if the function has no source.
     """
-    tree, path, lines = find_source(function)
+    tree, path, lines = context.definition_of(function)
     variables = dict(arguments)
     for name, parameter in signature_of(function).parameters.items():
         if name not in variables and parameter.default is not inspect.Parameter.empty:

@@ -66,7 +66,7 @@ def refuse_call(context: Context, node: ast.Call) -> Sym:
 
 
 def _refuse_guard_elsewhere(context: Context, node: ast.Call) -> None:
-    if not context.guards_allowed:
+    if not context.within_step:
         raise context.refuse(node, "a guard outside an action", "a property gives a bool; return it")
 
 

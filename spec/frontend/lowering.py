@@ -8,6 +8,9 @@ one that every engine accepts. Records, optionals and loops over finite sorts ar
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Container, Mapping
+from functools import partial
+from types import FunctionType
 
 from reassure.spec.frontend.context import ModelScope
 from reassure.spec.frontend.declarations import (
@@ -18,9 +21,10 @@ from reassure.spec.frontend.declarations import (
     lower_terminal,
 )
 from reassure.spec.frontend.expressions import CONSTRUCTS
+from reassure.spec.frontend.introspection import Definition
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import of_type
-from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredModel
+from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel
 from reassure.spec.frontend.refusals import Refusal, SubsetError
 from reassure.spec.language.types import Type
 from reassure.spec.semantics.interpreter import BoundModel
@@ -61,6 +65,34 @@ def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
     )
 
 
+def with_changed(
+    model: LoweredModel, changed: Mapping[FunctionType, Definition], names: Container[str]
+) -> LoweredModel:
+    """The model whose actions and initial functions run other bodies of some functions; claims keep the text.
+
+    names: of the actions and initial functions that call one of these functions; the others are taken over. Raises
+    `SubsetError` with every refusal.
+    """
+    scope = ModelScope(model.bound, CONSTRUCTS, graph=model.graph)
+    scope.changed = changed
+    declared = model.bound.model
+
+    def lowered(one: LoweredAction, again: Callable[[], LoweredAction]) -> LoweredAction:
+        return again() if one.name in names else one
+
+    initials = tuple(
+        lowered(one, partial(lower_initial, scope, initial))
+        for one, initial in zip(model.initials, declared.initials, strict=True)
+    )
+    actions = tuple(
+        lowered(one, partial(lower_action, scope, action))
+        for one, action in zip(model.actions, declared.actions, strict=True)
+    )
+    if scope.refusals:
+        raise SubsetError(scope.refusals)
+    return dataclasses.replace(model, initials=initials, actions=actions)
+
+
 def check(bound: BoundModel) -> list[Refusal]:
     """Every place where the model leaves the language; empty for a legal model."""
     try:
@@ -90,4 +122,4 @@ def _state_leaves(scope: ModelScope) -> tuple[Leaf, ...]:
     return tuple(collected)
 
 
-__all__ = ["check", "lower_model"]
+__all__ = ["check", "lower_model", "with_changed"]

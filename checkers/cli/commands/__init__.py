@@ -20,6 +20,7 @@ COMMANDS = {
     "prove": "prove invariants for runs of any length, or refute them",
     "verify": "check a certificate of `prove` with a fresh solver",
     "guards": "remove each guard in turn: which properties depend on it?",
+    "mutants": "change the model's text in many places: which properties notice?",
     "fairness": "drop and weaken each fairness assumption: which do liveness properties need?",
     "stuck": "find states from which a goal is unreachable on every path",
     "sweep": "check every configuration of a grid as one Spark job",

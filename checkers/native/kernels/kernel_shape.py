@@ -19,6 +19,7 @@ Rows = NDArray[np.int64]
 LEVEL = 3
 """LLVM's optimisation level for models: for `kraft` it costs a tenth of a second more than level 1, and its search is a
 tenth faster."""
+FUNCTIONS = ("check", "expand")
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,23 @@ class KernelShape:
 
 def model_functions(ir: str) -> dict[str, int]:
     """The addresses of `check` and `expand` of a model, compiled or taken from disk."""
-    return llvm.compiled_functions(llvm.digest(ir), lambda: ir, ("check", "expand"), LEVEL)
+    return llvm.compiled_functions(llvm.digest(ir), lambda: ir, FUNCTIONS, LEVEL)
 
 
 class Kernel:
     """A kernel whose machine code is loaded."""
 
-    def __init__(self, shape: KernelShape) -> None:
-        """Takes the machine code from disk, or compiles it."""
+    def __init__(self, shape: KernelShape, passing: bool = False) -> None:
+        """Takes the machine code from disk, or compiles it.
+
+        passing: the kernel is used once. It is compiled at level 0, in a tenth of the time, and not stored.
+        """
         self.shape = shape
-        addresses = model_functions(shape.ir)
+        if passing:
+            self._holds_code, addresses = llvm.unkept_functions(shape.ir, FUNCTIONS, 0)
+        else:
+            addresses = model_functions(shape.ir)
+        self.addresses = addresses
         self.code = ModelCode(
             check=ModelFunction(addresses["check"], "wwi"),
             expand=ModelFunction(addresses["expand"], "wwiwi"),

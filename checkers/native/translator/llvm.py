@@ -39,8 +39,14 @@ def compiled_functions(key: str, ir: Callable[[], str], names: Sequence[str], le
         if code is None:
             code = object_code(ir(), level)
             object_cache.write(identity, code)
-        _addresses[identity] = _load(code, names)
+        engine, _addresses[identity] = _load(code, names)
+        _engines.append(engine)
     return _addresses[identity]
+
+
+def unkept_functions(ir: str, names: Sequence[str], level: int) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
+    """As `compiled_functions`, but nothing is stored: the code is gone with the engine, the first of the pair."""
+    return _load(object_code(ir, level), names)
 
 
 def digest(text: str) -> str:
@@ -94,10 +100,9 @@ def object_code(ir: str, level: int) -> bytes:
     return code
 
 
-def _load(code: bytes, names: Sequence[str]) -> dict[str, int]:
-    """Links an object file into this process."""
+def _load(code: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
+    """Links an object file into this process: what holds the machine code, and the addresses of functions."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(2))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    _engines.append(engine)
-    return {name: int(engine.get_function_address(name)) for name in names}
+    return engine, {name: int(engine.get_function_address(name)) for name in names}

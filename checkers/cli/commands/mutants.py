@@ -1,0 +1,69 @@
+"""`reassure mutants`: which mistakes in the model's text its properties notice."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import duration, positive, seed, size
+from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.model_loader import config_values
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import must_match, prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.files import must_be_writable
+from reassure.checkers.cli.parser import model_argument
+
+TIMEOUT = 20.0
+"""Seconds of one mutant's search."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    parser.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="judge only by these properties and covers; repeatable, * allowed",
+    )
+    parser.add_argument("--max", type=positive, metavar="N", help="judge a sample of N mutants (default: all of them)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="choose another sample (default: 0)")
+    parser.add_argument(
+        "--timeout", type=duration, default=TIMEOUT, metavar="20s", help="give one mutant up after this time (20s)"
+    )
+    parser.add_argument("--memory", type=size, metavar="2G", help="give one mutant up before it uses more memory")
+    parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument("--budget", type=duration, metavar="10m", help="stop after this time; the result is partial")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the run record; - is standard output")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no mutants that are killed")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Judges every mutant that is asked for, and reports."""
+    from reassure.checkers.cli.mutants_report import mutants_record, report_mutants
+    from reassure.checkers.native.mutation.mutant_run import MutantRequest, judge_mutants
+    from reassure.checkers.native.mutation.mutant_search import Limits
+
+    must_be_writable(args.json, "--json")
+    limits = Limits(args.timeout, None, args.memory)
+    request = MutantRequest(args.model, tuple(args.set), tuple(args.property), limits, args.max, args.seed, args.jobs)
+    bound, _, sha = prepare(args.model, args.set)
+    names = [p.name for p in (*bound.properties, *bound.covers)] + ["deadlock"] * bound.model.deadlock
+    must_match(bound, names, SearchOptions(args.property))
+    progress = Progress(quiet=args.quiet)
+    try:
+        report = judge_mutants(request, args.budget, progress)
+    finally:
+        progress.done()
+    report_mutants(report, console, args.quiet)
+    if args.json:
+        words = ["reassure", "mutants", args.model, *(f"--set={s}" for s in args.set)]
+        words += [f"--property={p}" for p in args.property]
+        words += [f"--max={args.max}", f"--seed={args.seed}"] if args.max else []
+        write_record(args.json, mutants_record(report, (sha, config_values(bound.config), shlex.join(words))))
+    return report.exit()
