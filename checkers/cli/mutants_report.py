@@ -10,7 +10,7 @@ from rich.text import Text
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import error_record
 from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.native.mutation.mutant_run import MutantReport
+from reassure.checkers.native.mutation.mutant_run import MutantReport, Noticed
 from reassure.checkers.native.mutation.mutation_analysis import Fate, Judged
 from reassure.checkers.reference.mutants import Mutant
 
@@ -56,7 +56,10 @@ def change_of(mutant: Mutant) -> str:
 def killers_of(judged: Judged) -> str:
     """The properties that kill a mutant, those with the shortest traces first, in a line."""
     ordered = sorted(judged.killers.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
-    shown = [f"{name} ({states} states)" if states is not None else name for name, states in ordered[:SHOWN]]
+    shown = [
+        f"{name} ({states} state{'s' * (states != 1)})" if states is not None else name
+        for name, states in ordered[:SHOWN]
+    ]
     more = len(ordered) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
@@ -66,10 +69,19 @@ def _print_properties(report: MutantReport, console: Console) -> None:
     width = max((len(p.name) for p in noticed), default=0)
     console.print(Text("\nkills  alone  property", style="bold"))
     for p in noticed:
-        remark = "violated by the model itself" if p.violated else "" if p.kills else "unexercised: it kills no mutant"
+        remark = _remark(p)
         row = Text(f"{p.kills:5,}  {p.alone:5,}  {p.name:{width if remark else 0}}")
         row.append(f"  {remark}" if remark else "", style="yellow")
         console.print(row, soft_wrap=True)
+
+
+def _remark(noticed: Noticed) -> str:
+    """Why a property kills nothing, if it does not."""
+    if noticed.violated:
+        return "never reached by the model itself" if noticed.is_cover else "violated by the model itself"
+    if noticed.kills:
+        return ""
+    return "each of these mutants reaches it" if noticed.is_cover else "unexercised: it kills none of these mutants"
 
 
 def mutants_record(report: MutantReport, about: tuple[str, dict[str, Any], str]) -> dict[str, Any]:

@@ -67,6 +67,7 @@ class Noticed:
     """Mutants that nothing else kills."""
     violated: bool
     """The model itself violates it, or does not reach it, so that it can kill no mutant."""
+    is_cover: bool
 
 
 @dataclass
@@ -76,6 +77,8 @@ class MutantReport:
     model: str
     names: list[str]
     """Of the properties and covers that are asked for."""
+    covers: list[str]
+    """Which of them are covers."""
     mutants: list[Mutant]
     """All of the model's."""
     chosen: list[int]
@@ -104,14 +107,14 @@ class MutantReport:
         killers = [judged.killers for judged in self.results.values()]
         already = self.base.violated.keys() | self.base.unreached
         return [
-            Noticed(n, sum(n in k for k in killers), sum([*k] == [n] for k in killers), n in already)
+            Noticed(n, sum(n in k for k in killers), sum([*k] == [n] for k in killers), n in already, n in self.covers)
             for n in self.names
         ]
 
     @property
     def unexercised(self) -> list[str]:
-        """Properties and covers that kill no mutant, and that the model itself satisfies."""
-        return [n.name for n in self.noticed if not n.kills and not n.violated]
+        """Properties that kill no mutant, and that the model itself satisfies."""
+        return [n.name for n in self.noticed if not n.kills and not n.violated and not n.is_cover]
 
     @property
     def extent(self) -> str:
@@ -134,7 +137,7 @@ def judge_mutants(request: MutantRequest, budget: float | None, progress: Progre
 
     Raises `Failure` where the model itself cannot be searched whole, or has no mutants.
     """
-    began, report = time.monotonic(), MutantReport(request.model, [], [], [])
+    began, report = time.monotonic(), MutantReport(request.model, [], [], [], [])
 
     def look() -> None:
         if budget is not None and time.monotonic() - began > budget:
@@ -169,8 +172,9 @@ def _open(report: MutantReport, request: MutantRequest, judge: Judge) -> None:
     if base.ended:
         raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {base.ended}")
     report.model, report.base, mutants = bound.model.name, base, mutants_of(bound)
-    names = [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock + [c.name for c in bound.covers]
-    report.names = [n for n in names if wants(n)]
+    report.covers = [c.name for c in bound.covers if wants(c.name)]
+    properties = [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock
+    report.names = [n for n in properties if wants(n)] + report.covers
     if not mutants:
         raise Failure(Exit.NOTHING, f"{report.model} has no mutants: its actions have nothing to change")
     report.mutants, report.chosen = mutants, request.sample(len(mutants))

@@ -18,15 +18,17 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.model_code import ACTION_MASK
-from reassure.checkers.native.kernels.tally import GENERATED
+from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.native.probe import in_order
-from reassure.checkers.native.results import Start, explain
+from reassure.checkers.native.results import Start
 from reassure.checkers.native.search import OutOfMemory, RaisedAt, Search
+from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.interpreter import BoundModel, ModelError
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
 
 
@@ -95,8 +97,9 @@ class MutantSearch:
             search.seed(start.rows)
             for _ in search.levels(lambda left: self._look()):
                 pass
-        except RaisedAt as error:
-            found.raised = self._explained(error.row)
+            if search.raised_on is not None:
+                _, raised = Paths.of(self.bound, self.kernel, search).raising(search.raised_on, self.options.wants)
+                found.raised = raised.text
         except (OutOfMemory, _Limited) as end:
             found.ended = end.stop.text
         except MemoryError:
@@ -114,15 +117,6 @@ class MutantSearch:
         if limits.states is not None and states > limits.states:
             raise OutOfMemory(f"it has more than {limits.states:,} states")
 
-    def _explained(self, row: Rows) -> str:
-        """What plain Python raises in a state where the kernel found that it does."""
-        state = self.kernel.model.layout.decode(row.reshape(-1).view(np.uint64))
-        try:
-            explain(self.bound, self.options, state)
-        except ModelError as error:
-            return str(error)
-        raise AssertionError("explain returns only by raising")
-
     def _count(self, start: Start, found: Outcome) -> None:
         """Takes over what the search counted and hit."""
         search, kernel = self.search, self.kernel
@@ -133,7 +127,8 @@ class MutantSearch:
         found.reached = set(search.hits.violated(kernel.model, covers))
         found.unreached = covers - found.reached
         tally = search.tally
-        found.distinct, found.generated = search.distinct, start.generated + int(tally[GENERATED])
+        found.distinct = search.distinct
+        found.generated = start.generated + int(tally[GENERATED]) + int(tally[CLIPS_TOTAL])
         found.clipped = dict(start.clipped_at)
         for (path, _), count in zip(kernel.model.clips, kernel.clip_counts(tally), strict=True):
             if count:
@@ -151,7 +146,8 @@ class MutantSearch:
                 if liveness.has_fair_loop(region, self.assumptions):
                     found.violated[claim.name] = None
         except RaisedAt as error:
-            found.raised = self._explained(error.row)
+            state = self.kernel.model.layout.decode(error.row.view(np.uint64))
+            found.raised = raised_in(self.bound, state, self.options.wants).text
         except (OutOfMemory, _Limited) as end:
             found.ended = end.stop.text
         except MemoryError:

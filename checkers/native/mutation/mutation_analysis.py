@@ -36,7 +36,7 @@ class Fate(StrEnum):
     SURVIVED = "survived"
     """It was searched whole, and no property notices it."""
     EQUIVALENT = "equivalent"
-    """It has the same reachable states and the same steps as the model, in this configuration."""
+    """It has the same initial states, reachable states and steps as the model, in this configuration."""
     REFUSED = "refused"
     """It is no model: outside the language, or without an initial state."""
     RAISED = "raised"
@@ -88,12 +88,13 @@ class Judge:
             limits = Limits(self.limits.seconds, self.most, self.limits.memory)
             search = MutantSearch(bound, lowered, self.layout, self.options, limits, self.look)
         except SubsetError as error:
-            return Judged(Fate.REFUSED, {}, str(error.refusals[0].construct))
+            first = error.refusals[0]
+            return Judged(Fate.REFUSED, {}, f"{first.construct}: {first.remedy}")
         except (LanguageError, LookupError) as error:
             return Judged(Fate.REFUSED, {}, str(error))
         except ModelError as error:
             return Judged(Fate.RAISED, {}, str(error))
-        return self._compared(search, search.run(start))
+        return self._compared(search, search.run(start), start)
 
     def _lowered(self, mutant: Mutant) -> LoweredModel:
         if mutant.change is None:
@@ -101,7 +102,7 @@ class Judge:
         function, definition = mutant.change
         return with_changed(self.lowered, {function: definition}, mutant.reached_by)
 
-    def _compared(self, search: MutantSearch, found: Outcome) -> Judged:
+    def _compared(self, search: MutantSearch, found: Outcome, start: Start) -> Judged:
         base = self.base
         killers = {name: states for name, states in found.violated.items() if name not in base.violated}
         if found.complete:
@@ -115,7 +116,7 @@ class Judge:
             return Judged(Fate.UNDECIDED, {}, found.ended)
         if beyond := sorted(found.clipped.keys() - base.clipped.keys()):
             return Judged(Fate.CLIPPED, {}, f"it leaves the bound of {', '.join(beyond)}")
-        if self._is_equivalent(search, found):
+        if start.rows == self.start.rows and self._is_equivalent(search, found):
             return Judged(Fate.EQUIVALENT, {}, "the same states and steps")
         more = found.distinct - base.distinct, found.generated - base.generated
         differs = f"{more[0]:+,} states, {more[1]:+,} steps" if any(more) else "as many states and steps, but others"
