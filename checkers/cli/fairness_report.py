@@ -53,9 +53,9 @@ def report_fairness(bound: BoundModel, found: Analysis, console: Console, storie
             line = Text(f"    {w.words:{width}}  ")
             line.append(w.need, style="green" if w.need is Need.NEEDED else "yellow")
             if w.trace is not None and stories:
-                steps = " > ".join(call(step) for step in w.trace.steps[1:])
-                steps += f" > {call(w.trace.closing)}" if w.trace.closing else ""
-                line.append(f": {steps}; {repeats(w.trace)}", style="dim")
+                steps = [*w.trace.steps[1:], *([w.trace.closing] if w.trace.closing else [])]
+                told = [" > ".join(map(call, steps))] if steps else []
+                line.append(": " + "; ".join([*told, repeats(w.trace)]), style="dim")
             console.print(line, soft_wrap=True)
         if p.enough is not None:
             enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"

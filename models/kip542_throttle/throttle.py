@@ -85,6 +85,8 @@ class Config:
     """Times that an in-sync follower falls out of the ISR."""
     second: bool = False
     """Whether partition C moves as well."""
+    full_windows: bool = False
+    """Whether a window ends only when the replicas being added have got all that it lets them."""
 
     def __post_init__(self) -> None:
         for rate in (self.leader_rate, self.follower_rate):
@@ -277,7 +279,7 @@ def received(s: Cluster, c: Config, link: Link, belongs: Callable[[Cluster, Link
     )
 
 
-@action(who="follower", fair="weak", tags=["fetch"])
+@action(who="follower", fair="weak", fair_each=("link",), tags=["fetch"])
 def fetch(s: Cluster, c: Config, link: Link) -> Cluster:
     """A follower gets what it lacks, or as much as a response carries."""
     return received(s, c, link, belongs)
@@ -290,9 +292,12 @@ def refuse(s: Cluster, c: Config, link: Link) -> Cluster:
     return s
 
 
-@action(who="leader", fair="weak")
+@action(who="leader", fair="strong", fair_each=("link",))
 def join(s: Cluster, link: Link) -> Cluster:
-    """A follower that lacks nothing is taken into the ISR; for one being added, that is what is waited for."""
+    """A follower that lacks nothing is taken into the ISR; for one being added, that is what is waited for.
+
+    Strongly fair: it may lack something again and again before the leader notices.
+    """
     require(link in s.adding | s.lagging and s.behind[link] == 0)
     return replace(s, adding=s.adding - {link}, lagging=s.lagging - {link})
 
@@ -304,9 +309,9 @@ def fall_behind(s: Cluster, c: Config, link: Link) -> Cluster:
     return replace(s, lagging=s.lagging | {link}, lapsed=s.lapsed + 1)
 
 
-@action(who="clock", fair="weak")
-def next_window(s: Cluster, c: Config) -> Cluster:
-    """A window ends: records have been produced, and the limits are those that are configured now."""
+def ended(s: Cluster, c: Config, belongs: Callable[[Cluster, Link, Side], bool]) -> Cluster:
+    """The next window: nothing is used up, and the limits are those that are configured now."""
+    require(not c.full_windows or all(s.behind[x] == 0 or throttled(s, c, x, belongs) for x in s.adding))
     return replace(
         s,
         behind=Map({x: min(s.behind[x] + c.produce, c.log) if x in links(c) else 0 for x in every(Link)}),
@@ -314,6 +319,12 @@ def next_window(s: Cluster, c: Config) -> Cluster:
         reassigned=Spent(fill(Broker, c, 0), fill(Broker, c, 0)),
         other=Spent(fill(Broker, c, 0), fill(Broker, c, 0)),
     )
+
+
+@action(who="clock", fair="weak")
+def next_window(s: Cluster, c: Config) -> Cluster:
+    """A window ends: records have been produced, and the limits are those that are configured now."""
+    return ended(s, c, belongs)
 
 
 @action(who="admin", tags=["configure"])

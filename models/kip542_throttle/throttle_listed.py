@@ -6,7 +6,7 @@ replica of a listed partition that is not in sync. The reassignment rates stand 
 
 from reassure import action, require
 from reassure.models.kip542_throttle import throttle
-from reassure.models.kip542_throttle.throttle import Cluster, Config, Link, Side, received, throttled
+from reassure.models.kip542_throttle.throttle import Cluster, Config, Link, Side, ended, received, throttled
 from reassure.spec.kafka.partition import Broker
 
 
@@ -17,7 +17,7 @@ def listed(s: Cluster, link: Link, side: Side) -> bool:
     return link in (Link.ADDING, Link.SECOND)
 
 
-@action(who="follower", fair="weak", tags=["fetch"])
+@action(who="follower", fair="weak", fair_each=("link",), tags=["fetch"])
 def fetch(s: Cluster, c: Config, link: Link) -> Cluster:
     """As the original, counted by the lists."""
     return received(s, c, link, listed)
@@ -30,4 +30,10 @@ def refuse(s: Cluster, c: Config, link: Link) -> Cluster:
     return s
 
 
-MODEL = throttle.MODEL.replacing(fetch, refuse).without("both_leaders_have_sent")
+@action(who="clock", fair="weak")
+def next_window(s: Cluster, c: Config) -> Cluster:
+    """As the original, by the lists."""
+    return ended(s, c, listed)
+
+
+MODEL = throttle.MODEL.replacing(fetch, refuse, next_window).without("both_leaders_have_sent")

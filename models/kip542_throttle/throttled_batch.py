@@ -46,6 +46,8 @@ class Config:
     """What a new replica has to copy, and the furthest that one can be behind."""
     lapses: Annotated[int, Range(0, 2)] = 1
     """Times that a new replica falls out of the ISR again."""
+    full_windows: bool = False
+    """Whether a window ends only when the new replicas have got all that it lets them."""
 
     def __post_init__(self) -> None:
         if max(self.min_isr, self.initial_isr) > self.replicas:
@@ -156,7 +158,7 @@ def allowed(s: Cluster, c: Config, follower: Broker) -> bool:
     )
 
 
-@action(who="follower", fair="weak", follower=lambda s: s.batch)
+@action(who="follower", fair="weak", fair_each=("follower",), follower=lambda s: s.batch)
 def fetch(s: Cluster, c: Config, follower: Broker) -> Cluster:
     """A new replica copies a unit, if the limits allow it."""
     require(follower in waiting(s) and s.behind[follower] > 0 and allowed(s, c, follower))
@@ -168,9 +170,12 @@ def fetch(s: Cluster, c: Config, follower: Broker) -> Cluster:
     )
 
 
-@action(who="leader", fair="weak", follower=lambda s: s.batch)
+@action(who="leader", fair="strong", fair_each=("follower",), follower=lambda s: s.batch)
 def join(s: Cluster, follower: Broker) -> Cluster:
-    """A new replica that lacks nothing is taken into the ISR; from now on nothing limits it."""
+    """A new replica that lacks nothing is taken into the ISR; from now on nothing limits it.
+
+    Strongly fair: it may lack something again and again before the leader notices.
+    """
     require(follower in waiting(s) and s.behind[follower] == 0)
     return replace(s, isr=s.isr | {follower})
 
@@ -186,6 +191,7 @@ def fall_behind(s: Cluster, c: Config, follower: Broker) -> Cluster:
 def next_window(s: Cluster, c: Config) -> Cluster:
     """A window ends: records have been produced."""
     late = waiting(s)
+    require(not c.full_windows or all(s.behind[b] == 0 or not allowed(s, c, b) for b in late))
     behind = Map({b: min(s.behind[b] + c.produce, c.log) if b in late else 0 for b in every(Broker, c)})
     return replace(s, behind=behind, received=fill(Broker, c, 0))
 

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from reassure import every, fill
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.reference.leads_to import stuck
 from reassure.models.kip542_throttle import cases as throttle_claims
 from reassure.models.kip542_throttle import throttle, throttle_listed, throttled_batch
 from reassure.models.kip542_throttle.throttle import (
@@ -23,8 +21,10 @@ from reassure.models.kip542_throttle.throttle import (
     Link,
     Reading,
     Side,
+    belongs,
     other_limit,
     shared,
+    throttled,
     total_limit,
     valid,
 )
@@ -328,51 +328,25 @@ def test_whole_space(
         replay(trace, bound)
 
 
-# -- T6 and X2: who can still catch up ------------------------------------------------------------------------------
+# -- windows and batches, step by step -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "claimed", "trapped"),
-    [
-        ({"leader_rate": 0}, 57, 57),
-        ({"leader_rate": 1}, 184, 184),
-        ({"leader_rate": 1, "log": 1}, 151, 0),
-        ({}, 491, 0),
-        ({"leader_rate": -1, "follower_rate": -1}, 82, 82),
-        ({"leader_rate": 1, "changes": 1, "moves": 0, "lapses": 0}, 616, 520),
-    ],
-)
-def test_who_can_catch_up(settings: dict[str, Any], claimed: int, trapped: int) -> None:
-    """A rate of 0, of the produce rate, or shared at the produce rate, traps from the first state on."""
-    bound = BoundModel(throttle.MODEL, make_config(throttle.MODEL, {"changes": 0, **settings}))
-    found = stuck(bound, throttle.reassignment_catches_up)
-    assert (found.claimed, found.trapped, found.undecided) == (claimed, trapped, 0)
-    if claimed == trapped:
-        assert found.trace is not None
-        assert len(found.trace) == 1
-
-
-EVEN = {"split": throttled_batch.Split.EVEN}
-
-
-@pytest.mark.parametrize(
-    ("settings", "claimed", "trapped"),
-    [
-        ({}, 151, 0),
-        (EVEN, 4, 4),
-        ({**EVEN, "batch": 1}, 53, 0),
-        ({**EVEN, "leader_rate": 4}, 270, 0),
-        ({"leader_rate": 0}, 1, 1),
-        ({"leader_rate": -1, "follower_rate": 1}, 4, 4),
-        ({**EVEN, "batch": 1, "replicas": 3, "min_isr": 3, "initial_isr": 3}, 179, 0),
-        ({**EVEN, "batch": 1, "replicas": 3, "min_isr": 3, "initial_isr": 1}, 4, 4),
-    ],
-)
-def test_which_batches_can_end(settings: dict[str, Any], claimed: int, trapped: int) -> None:
-    """One by one replicas are done at a rate at which two at once never are, also if only the first step adds two."""
-    bound = BoundModel(throttled_batch.MODEL, make_config(throttled_batch.MODEL, settings))
-    found = stuck(bound, throttled_batch.every_batch_ends)
-    assert (found.claimed, found.trapped, found.exit) == (claimed, trapped, Exit.LIVENESS if trapped else Exit.OK)
+def test_a_window_is_used_to_the_full() -> None:
+    """It ends when the replica being added has nothing to get, or gets nothing any more."""
+    story = Story(throttle.MODEL, full_windows=True)
+    assert story.refused("next_window")
+    story.take("fetch", link=Link.ADDING)
+    assert story.refused("next_window")
+    assert throttled(story.take("fetch", link=Link.ADDING), story.bound.config, Link.ADDING, belongs)
+    assert story.take("next_window").behind[Link.ADDING] == 2
+    by_lists = Story(throttle_listed.MODEL, full_windows=True)
+    assert by_lists.refused("next_window")
+    batch = Story(throttled_batch.MODEL, full_windows=True)
+    batch.take("start_batch")
+    batch.take("fetch", follower=THREE)
+    assert batch.refused("next_window")
+    batch.take("fetch", follower=THREE)
+    assert batch.take("next_window").behind[THREE] == 2
 
 
 def test_a_batch_step_by_step() -> None:
