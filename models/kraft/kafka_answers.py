@@ -15,7 +15,9 @@ def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any
     """
     if action == "alter_partition":
         request, p = params["request"], before.partition
-        eligible = frozenset(b for b in before.unfenced if request.broker_epochs[b] == before.broker_epochs[b])
+        eligible = frozenset(
+            b for b in before.unfenced - before.shutting_down if request.broker_epochs[b] == before.broker_epochs[b]
+        )
         error = validated(
             p,
             request.source,

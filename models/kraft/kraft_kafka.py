@@ -78,6 +78,13 @@ class Cause(Enum):
 class Kafka(Cluster):
     strays: Cause = Cause.NOTHING
     """Ghost: which step last left a broker in the ELR that is no replica."""
+    shutting_down: Brokers = NOBODY
+    """Brokers in controlled shutdown, until they register anew: `kraft_kafka_operated` has it."""
+
+
+def active(s: Kafka) -> Brokers:
+    """Who may lead and be in the ISR: neither fenced nor in controlled shutdown."""
+    return s.unfenced - s.shutting_down
 
 
 def mode(s: Cluster) -> Election:
@@ -85,11 +92,11 @@ def mode(s: Cluster) -> Election:
     return Election.UNCLEAN if s.unclean else Election.ONLINE
 
 
-def changed(s: Cluster, c: Config, change: Change, lost: Brokers) -> Built:
+def changed(s: Kafka, c: Config, change: Change, lost: Brokers) -> Built:
     """The partition after a change, brokers being as they are."""
     p = s.partition
     counted = c.replicas_of_partition_zero if c.replicas_of_partition_zero > 0 else len(p.replicas)
-    return built(p, change, s.unfenced, lost, effective_min_isr(c.min_isr, counted), switches(c.release))
+    return built(p, change, active(s), lost, effective_min_isr(s.min_isr, counted), switches(c.release))
 
 
 def written(s: Kafka, p: Partition, cause: Cause) -> Kafka:
@@ -149,9 +156,9 @@ def cancel(s: Kafka, c: Config) -> Kafka:
 
 
 @action(who="leader")
-def commit(s: Kafka, c: Config) -> Kafka:
+def commit(s: Kafka) -> Kafka:
     """As the original, but a partition of fewer replicas than MinISR commits with all of them (KAFKA 6.12)."""
-    require(len(s.leader_isr) >= min(c.min_isr, len(s.partition.replicas)))
+    require(len(s.leader_isr) >= min(s.min_isr, len(s.partition.replicas)))
     return committed(s, s.leader_isr | s.proposed)  # type: ignore[return-value]
 
 
@@ -160,7 +167,7 @@ def alter_partition(s: Kafka, c: Config, request: AlterPartition) -> Kafka:
     """AlterPartition (KAFKA 6.1): validated, then the ISR as proposed, and whatever else a change brings."""
     p = s.partition
     handled = replace(s, requests=s.requests - {request})
-    living = frozenset(b for b in s.unfenced if request.broker_epochs[b] == s.broker_epochs[b])
+    living = frozenset(b for b in active(s) if request.broker_epochs[b] == s.broker_epochs[b])
     error = validated(
         p,
         request.source,
@@ -181,13 +188,17 @@ def alter_partition(s: Kafka, c: Config, request: AlterPartition) -> Kafka:
 @action(who="controller")
 def fence(s: Kafka, c: Config, broker: Broker) -> Kafka:
     """`handleBrokerFenced`: the broker leaves the ISRs that it is in."""
-    p = s.partition
     require(broker in s.unfenced and s.disturbed < c.disturbances)
-    fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
+    return left(s, replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1), c, broker)
+
+
+def left(s: Kafka, gone: Kafka, c: Config, broker: Broker) -> Kafka:
+    """`broker`, which is active no longer in `gone`, leaves the ISR; `s` if the controller throws."""
+    p = s.partition
     if broker not in p.isr:
-        return fenced
-    outcome = changed(fenced, c, replace(unchanged(p, mode(s)), isr=p.isr - {broker}), NOBODY)
-    return s if outcome.throws else written(fenced, outcome.partition, Cause.COMPLETION)
+        return gone
+    outcome = changed(gone, c, replace(unchanged(p, mode(s)), isr=p.isr - {broker}), NOBODY)
+    return s if outcome.throws else written(gone, outcome.partition, Cause.COMPLETION)
 
 
 @action(who="controller", fair="weak")
@@ -204,11 +215,17 @@ def unfence(s: Kafka, c: Config, broker: Broker) -> Kafka:
 @action(who="controller")
 def shut_down_uncleanly(s: Kafka, c: Config, broker: Broker) -> Kafka:
     """`handleBrokerShutdown`, unclean: a new incarnation, without its log, leaves ISR and ELR (KAFKA 6.4)."""
-    p = s.partition
     require(s.disturbed < c.disturbances and sum(s.broker_epochs[b] for b in every(Broker, c)) < c.shutdowns)
+    return registered_without_log(s, c, broker)
+
+
+def registered_without_log(s: Kafka, c: Config, broker: Broker) -> Kafka:
+    """A new incarnation that does not prove a clean shutdown is registered, fenced."""
+    p = s.partition
     down = replace(
         s,
         unfenced=s.unfenced - {broker},
+        shutting_down=s.shutting_down - {broker},
         broker_epochs=s.broker_epochs.put(broker, s.broker_epochs[broker] + 1),
         complete=s.complete - {broker},
         disturbed=s.disturbed + 1,
@@ -319,7 +336,7 @@ def target_changed(before: Kafka, after: Kafka) -> bool:
 @cover(when=lambda c: c.min_isr > 1 and c.admin_requests > 0)
 def target_below_min_isr_completes(before: Kafka, after: Kafka, c: Config) -> bool:
     """K11's counter-question has another answer here: without K2 a target below MinISR does complete (D1)."""
-    return ended(before.partition, after.partition) and len(members(after.partition)) < c.min_isr
+    return ended(before.partition, after.partition) and len(members(after.partition)) < before.min_isr
 
 
 @cover(when=lambda c: c.balancing)

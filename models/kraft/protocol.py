@@ -46,7 +46,7 @@ def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> C
     require(target != NOBODY and target != members(p))
     asked = replace(s, asked=s.asked + 1, original=p.replicas, wanted=tuple(sorted(target)))
     grown = retargeted(p, target)
-    if completes(grown, p.isr, c.min_isr):
+    if completes(grown, p.isr, s.min_isr):
         require(may_lead(p, p.isr - grown.removing, s.unfenced, successor))
         return decided(asked, recorded(p, completed(grown, p.isr, successor), new_reign=True))
     require(successor == p.leader)
@@ -66,13 +66,13 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
     asked = replace(s, asked=s.asked + 1, wanted=tuple(sorted(target)))
     changed = retargeted(p, target)
     isr = p.isr & members(changed)
-    require(isr == p.isr or len(isr) >= c.min_isr)
-    if completes(changed, isr, c.min_isr):
+    require(isr == p.isr or len(isr) >= s.min_isr)
+    if completes(changed, isr, s.min_isr):
         require(may_lead(p, isr - changed.removing, s.unfenced, successor))
         return decided(asked, recorded(p, completed(changed, isr, successor), new_reign=True))
     require(may_lead(p, isr, s.unfenced, successor))
     dropped = members(p) - members(changed)
-    elr = elr_after(p, isr, members(changed), c.min_isr)
+    elr = elr_after(p, isr, members(changed), s.min_isr)
     return decided(
         asked, recorded(p, replace(changed, isr=isr, elr=elr, leader=successor), new_reign=dropped != NOBODY)
     )
@@ -91,11 +91,11 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
     require(reassigning(p) and s.asked < c.admin_requests)
     asked = replace(s, asked=s.asked + 1)
     isr = p.isr - p.adding
-    if len(isr) < c.min_isr and not s.unclean:
+    if len(isr) < s.min_isr and not s.unclean:
         require(successor == p.leader)
         return asked
     originals = members(p) - p.adding
-    elr = elr_after(p, isr, originals, c.min_isr)
+    elr = elr_after(p, isr, originals, s.min_isr)
     reverted = replace(
         p, replicas=without(p.replicas, p.adding), isr=isr, elr=elr, adding=NOBODY, removing=NOBODY, leader=successor
     )
@@ -163,13 +163,13 @@ def propose_shrink(s: Cluster, c: Config, follower: Broker) -> Cluster:
 
 
 @action(who="leader")
-def commit(s: Cluster, c: Config) -> Cluster:
+def commit(s: Cluster) -> Cluster:
     """A record is committed: with MinISR in sync, every member of the ISR has it, and whoever it proposed to add.
 
     A proposed removal does not lower the bar before the controller has agreed. What lies outside falls behind. A record
     that nobody misses changes nothing here and is left out, so that records need no limit.
     """
-    require(len(s.leader_isr) >= c.min_isr)
+    require(len(s.leader_isr) >= s.min_isr)
     return committed(s, s.leader_isr | s.proposed)
 
 
@@ -237,9 +237,9 @@ def answered(
     if not accepted(s, request):
         require(successor == p.leader)
         return handled
-    if not completes(p, isr, c.min_isr):
+    if not completes(p, isr, s.min_isr):
         require(successor == p.leader)
-        return decided(handled, changed(p, isr, c.min_isr))
+        return decided(handled, changed(p, isr, s.min_isr))
     require(may_lead(p, isr - p.removing, s.unfenced, successor))
     return decided(handled, finished(p, isr, successor))
 
@@ -253,11 +253,11 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
     return answered(s, c, request, successor)
 
 
-def left(s: Cluster, c: Config, broker: Broker, keeps_log: bool, successor: Broker | None) -> Cluster:
+def left(s: Cluster, broker: Broker, keeps_log: bool, successor: Broker | None) -> Cluster:
     """`broker` leaves the ISR, if it is there, and without its log the ELR too; if it led, leadership moves."""
     p = s.partition
     isr = p.isr - {broker}
-    elr = elr_after(p, isr, members(p), c.min_isr)
+    elr = elr_after(p, isr, members(p), s.min_isr)
     elr = elr if keeps_log else elr - {broker}
     require(may_lead(p, isr, s.unfenced, successor))
     if isr == p.isr and elr == p.elr:
@@ -273,7 +273,7 @@ def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cl
     """
     require(broker in s.unfenced and s.disturbed < c.disturbances)
     fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
-    return left(fenced, c, broker, True, successor)
+    return left(fenced, broker, True, successor)
 
 
 @action(who="controller")
@@ -290,7 +290,7 @@ def shut_down_uncleanly(s: Cluster, c: Config, broker: Broker, successor: Broker
         complete=s.complete - {broker},
         disturbed=s.disturbed + 1,
     )
-    return left(down, c, broker, False, successor)
+    return left(down, broker, False, successor)
 
 
 @action(who="controller", fair="weak")
@@ -301,12 +301,12 @@ def unfence(s: Cluster, broker: Broker) -> Cluster:
 
 
 @action(who="controller", fair="weak")
-def elect_from_elr(s: Cluster, c: Config, broker: Broker) -> Cluster:
+def elect_from_elr(s: Cluster, broker: Broker) -> Cluster:
     """Nobody leads and nobody is in sync: an eligible replica that is alive becomes leader and ISR, cleanly."""
     p = s.partition
     require(p.leader is None and p.isr == NOBODY and broker in p.elr & s.unfenced)
     isr = NOBODY | {broker}
-    elr = elr_after(p, isr, members(p), c.min_isr)
+    elr = elr_after(p, isr, members(p), s.min_isr)
     return decided(s, recorded(p, replace(p, isr=isr, elr=elr, leader=broker), new_reign=True))
 
 
@@ -322,8 +322,7 @@ def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
     return decided_uncleanly(s, recorded(p, replace(p, leader=broker), new_reign=True), broker)
 
 
-@terminal
-def may_rest(s: Cluster, c: Config) -> bool:
+def at_rest(s: Cluster) -> bool:
     """Settled; offline with every complete copy lost and no unclean election; or held back by MinISR for good (K11).
 
     Or K12 is broken, and nobody can catch up with a leader that lacks records.
@@ -331,6 +330,12 @@ def may_rest(s: Cluster, c: Config) -> bool:
     p = s.partition
     settled = p.leader is not None and not reassigning(p) and p.isr == members(p)
     offline = p.leader is None and p.isr | p.elr == NOBODY and not s.unclean
-    held_back = p.leader is not None and p.isr == members(p) and len(target_of(p)) < c.min_isr
+    held_back = p.leader is not None and p.isr == members(p) and len(target_of(p)) < s.min_isr
     broken = p.leader is not None and p.leader not in s.complete
     return settled or offline or held_back or broken
+
+
+@terminal
+def may_rest(s: Cluster) -> bool:
+    """A run may end here."""
+    return at_rest(s)

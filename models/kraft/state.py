@@ -65,9 +65,23 @@ class Config:
     def partitions(self) -> int:
         return 1
 
+    @property
+    def least_min_isr(self) -> int:
+        """The lowest value that min.insync.replicas takes; a variant may change it on the way."""
+        return self.min_isr
 
-BrokerEpoch = Annotated[int, Range(0, "shutdowns")]
-"""The incarnation of a broker: how often it has shut down uncleanly."""
+    @property
+    def most_min_isr(self) -> int:
+        return self.min_isr
+
+    @property
+    def max_broker_epoch(self) -> int:
+        """Registrations that a broker may make."""
+        return self.shutdowns
+
+
+BrokerEpoch = Annotated[int, Range(0, "max_broker_epoch")]
+"""The incarnation of a broker: how often it has registered anew."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,8 @@ class AlterPartition:
 @dataclass(frozen=True)
 class Cluster:
     partition: Partition
+    min_isr: Annotated[int, Range("least_min_isr", "most_min_isr")]
+    """min.insync.replicas."""
     unclean: bool
     """Whether the topic allows unclean leader election."""
     unfenced: Brokers
@@ -112,7 +128,7 @@ class Cluster:
 
 
 def watched(s: Cluster, c: Config) -> Watched:
-    return Watched(s.partition, c.min_isr, s.unclean, s.asked, frozenset(s.wanted))
+    return Watched(s.partition, s.min_isr, s.unclean, s.asked, frozenset(s.wanted))
 
 
 def duties(s: Cluster, c: Config) -> Duties:
@@ -121,7 +137,7 @@ def duties(s: Cluster, c: Config) -> Duties:
         replicas=p.replicas,
         isr=p.isr,
         leader=p.leader,
-        min_isr=c.min_isr,
+        min_isr=s.min_isr,
         wanted=frozenset(s.wanted),
         moving=reassigning(p),
         whole=s.complete,
@@ -160,6 +176,7 @@ def settled(c: Config, unclean: bool) -> Cluster:
             recovering=False,
             last_known_leader=None,
         ),
+        min_isr=c.min_isr,
         unclean=unclean,
         unfenced=every(Broker, c),
         broker_epochs=fill(Broker, c, 0),

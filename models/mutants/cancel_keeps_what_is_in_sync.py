@@ -14,7 +14,7 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
     asked = replace(s, asked=s.asked + 1)
-    if len(p.isr - p.adding) < c.min_isr:
+    if len(p.isr - p.adding) < s.min_isr:
         require(successor == p.leader)
         return asked
     dropped = p.adding - p.isr
@@ -22,7 +22,7 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
     reverted = replace(
         p,
         replicas=without(p.replicas, dropped),
-        elr=elr_after(p, p.isr, members(p) - dropped, c.min_isr),
+        elr=elr_after(p, p.isr, members(p) - dropped, s.min_isr),
         adding=NOBODY,
         removing=NOBODY,
         leader=successor,

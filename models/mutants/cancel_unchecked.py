@@ -20,7 +20,7 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
         p,
         replicas=without(p.replicas, p.adding),
         isr=isr,
-        elr=elr_after(p, isr, originals, c.min_isr),
+        elr=elr_after(p, isr, originals, s.min_isr),
         adding=NOBODY,
         removing=NOBODY,
         leader=successor,

@@ -12,7 +12,7 @@ def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cl
     """As the original, but what cannot be added for now is not added at all."""
     require(broker in s.unfenced and s.disturbed < c.disturbances)
     fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
-    after = left(fenced, c, broker, True, successor)
+    after = left(fenced, broker, True, successor)
     p = after.partition
     if broker not in p.adding:
         return after

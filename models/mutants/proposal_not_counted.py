@@ -3,13 +3,13 @@
 from reassure import action, require
 from reassure.models.kraft import kraft
 from reassure.models.kraft.protocol import committed
-from reassure.models.kraft.state import Cluster, Config
+from reassure.models.kraft.state import Cluster
 
 
 @action(who="leader")
-def commit(s: Cluster, c: Config) -> Cluster:
+def commit(s: Cluster) -> Cluster:
     """As the original, with the ISR that the leader knows, not with the one it may already have."""
-    require(len(s.leader_isr) >= c.min_isr)
+    require(len(s.leader_isr) >= s.min_isr)
     return committed(s, s.leader_isr)
 
 

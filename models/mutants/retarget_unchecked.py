@@ -17,11 +17,11 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
     asked = replace(s, asked=s.asked + 1, wanted=tuple(sorted(target)))
     changed = retargeted(p, target)
     isr = p.isr & members(changed)
-    if completes(changed, isr, c.min_isr):
+    if completes(changed, isr, s.min_isr):
         require(may_lead(p, isr - changed.removing, s.unfenced, successor))
         return decided(asked, recorded(p, completed(changed, isr, successor), new_reign=True))
     require(may_lead(p, isr, s.unfenced, successor))
-    elr = elr_after(p, isr, members(changed), c.min_isr)
+    elr = elr_after(p, isr, members(changed), s.min_isr)
     reign = members(p) - members(changed) != NOBODY
     return decided(asked, recorded(p, replace(changed, isr=isr, elr=elr, leader=successor), new_reign=reign))
 

@@ -3,15 +3,15 @@
 from reassure import action, require
 from reassure.models.kraft import kraft
 from reassure.models.kraft.protocol import committed
-from reassure.models.kraft.state import Cluster, Config
+from reassure.models.kraft.state import Cluster
 from reassure.spec.kafka.partition import NOBODY
 
 
 @action(who="leader")
-def commit(s: Cluster, c: Config) -> Cluster:
+def commit(s: Cluster) -> Cluster:
     """As the original, but a proposed shrink counts before the controller has agreed."""
     isr = s.leader_isr if s.proposed == NOBODY else s.proposed
-    require(len(isr) >= c.min_isr)
+    require(len(isr) >= s.min_isr)
     return committed(s, isr)
 
 

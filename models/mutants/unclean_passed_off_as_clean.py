@@ -4,17 +4,17 @@ from reassure import action, replace, require
 from reassure.models.kraft import kraft
 from reassure.models.kraft.protocol import decided
 from reassure.models.kraft.rules import elr_after, recorded
-from reassure.models.kraft.state import Cluster, Config
+from reassure.models.kraft.state import Cluster
 from reassure.spec.kafka.partition import NOBODY, Broker, members
 
 
 @action(who="controller", fair="weak")
-def elect_from_elr(s: Cluster, c: Config, broker: Broker) -> Cluster:
+def elect_from_elr(s: Cluster, broker: Broker) -> Cluster:
     """As the original, for every replica that is alive."""
     p = s.partition
     require(p.leader is None and p.isr == NOBODY and broker in members(p) & s.unfenced)
     isr = NOBODY | {broker}
-    elr = elr_after(p, isr, members(p), c.min_isr)
+    elr = elr_after(p, isr, members(p), s.min_isr)
     return decided(s, recorded(p, replace(p, isr=isr, elr=elr, leader=broker), new_reign=True))
 
 
