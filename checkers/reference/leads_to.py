@@ -159,11 +159,12 @@ class Stuck:
 
     @property
     def exit(self) -> Exit:
+        """Never `Exit.OK`: that the goal can be reached does not establish that it is."""
         if self.trapped:
             return Exit.LIVENESS
         if self.complete and not self.claimed:
             return Exit.VACUOUS
-        return Exit.OK if self.complete and not self.undecided else Exit.INCONCLUSIVE
+        return Exit.INCONCLUSIVE
 
     def record(self, trace: str | None) -> dict[str, Any]:
         counts = {"claimed": self.claimed, "can_end": self.can_end, "trapped": self.trapped}
@@ -248,8 +249,8 @@ class Report:
             if f.undecided:
                 text = f"undecided: {f.undecided:,} of them, from which unexplored states can be reached"
                 console.print(Text(f"  {text}", style="yellow"), soft_wrap=True)
-            if f.exit is Exit.OK:
-                text = "from each of them the goal can be reached; this does not prove that every fair run reaches it"
+            if f.complete and f.claimed and not f.trapped and not f.undecided:
+                text = "from each of them the goal can be reached; `reassure check` decides if every fair run reaches it"
                 console.print(Text(f"  {text}", style="green"), soft_wrap=True)
             if stories and f.trace is not None:
                 console.print()
@@ -260,8 +261,7 @@ class Report:
         text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
         console.print(Text(text), soft_wrap=True)
         console.print(Text(f"stopped because {v.stopped_because}"), soft_wrap=True)
-        style = "green" if self.exit is Exit.OK else "bold red"
-        console.print(Text(f"\n{VERDICTS[self.exit]} (exit code {self.exit.value})", style=style))
+        console.print(Text(f"\n{VERDICTS[self.exit]} (exit code {self.exit.value})", style="bold red"))
         console.print(Text(f"again: {v.repro}", style="dim"), soft_wrap=True)
 
 
@@ -286,7 +286,7 @@ def analysed(
         graph = explored(bound, limit or LIMIT, progress)
         found = [stuck(bound, p, graph=graph, fair_only=fair_only) for p in claims]
     except ModelError as error:
-        raise Failure(Exit.MODEL, str(error)) from None
+        raise Failure(Exit.MODEL, f"{error}; `reassure check` shows how") from None
     finally:
         progress.done()
     for f in found:
