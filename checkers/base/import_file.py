@@ -34,8 +34,8 @@ def import_file(path: Path) -> ModuleType:
         if packages and not _package_taken(packages, root):
             return importlib.import_module(dotted)
         return _import_by_path(_free_name(path), path)
-    except (LanguageError, DomainError):
-        raise
+    except (LanguageError, DomainError) as error:
+        raise type(error)(f"{error}{_place(error)}") from error
     except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
         raise LanguageError(f"{path.name} cannot be imported: {_told(error, path)}") from error
 
@@ -92,12 +92,23 @@ def _told(error: BaseException, path: Path) -> str:
         return text
     if isinstance(error, ImportError) and "relative import" in text:
         return f"{text}; a relative import needs an __init__.py in {path.parent.name}/"
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if _of_a_model(f.filename)]
-    if not frames:
+    frame = _frame_of(error)
+    if frame is None:
         return text
-    place = Path(frames[-1].filename)
-    line = f"line {frames[-1].lineno}" if place == path else f"{place.name}, line {frames[-1].lineno}"
+    place = Path(frame.filename)
+    line = f"line {frame.lineno}" if place == path else f"{place.name}, line {frame.lineno}"
     return f"{text} ({line})"
+
+
+def _place(error: BaseException) -> str:
+    """The file and line of a model's text that an error comes from, to be added to its text."""
+    frame = _frame_of(error)
+    return "" if frame is None else f" ({Path(frame.filename).name}:{frame.lineno})"
+
+
+def _frame_of(error: BaseException) -> traceback.FrameSummary | None:
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if _of_a_model(f.filename)]
+    return frames[-1] if frames else None
 
 
 def _of_a_model(filename: str) -> bool:

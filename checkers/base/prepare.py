@@ -80,4 +80,9 @@ def must_match(bound: BoundModel, claimed: list[str], options: SearchOptions) ->
         if not any(fnmatchcase(name, pattern) for name in claimed):
             idle = any(fnmatchcase(p.name, pattern) for p in bound.not_applicable)
             why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
+            covers = [p.name for p in bound.covers if fnmatchcase(p.name, pattern)]
+            if covers and not idle:
+                why = (
+                    f"{', '.join(covers)} is a cover, which this command does not decide: `reassure check` does; {why}"
+                )
             raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")

@@ -250,7 +250,9 @@ class Report:
                 text = f"undecided: {f.undecided:,} of them, from which unexplored states can be reached"
                 console.print(Text(f"  {text}", style="yellow"), soft_wrap=True)
             if f.complete and f.claimed and not f.trapped and not f.undecided:
-                text = "from each of them the goal can be reached; `reassure check` decides if every fair run reaches it"
+                text = (
+                    "from each of them the goal can be reached; `reassure check` decides if every fair run reaches it"
+                )
                 console.print(Text(f"  {text}", style="green"), soft_wrap=True)
             if stories and f.trace is not None:
                 console.print()

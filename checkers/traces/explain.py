@@ -92,7 +92,7 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     if not shows(trace, bound):
         return []  # a trace of another model, or of this one before it was changed
     if trace.meta.get("property_kind") == "deadlock":
-        return ["nothing is enabled here, and the model does not say that a run may end here"]
+        return ["nothing is enabled here; where a run may end, a @terminal function of the state says so"]
     claim = claim_of(trace, bound)
     if claim is None or claim.temporal or claim.kind == "cover":
         return []

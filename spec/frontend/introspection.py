@@ -45,9 +45,9 @@ def find_source(function: FunctionType) -> tuple[Definition, str, list[str]]:
     tree, lines = _parsed(path)
     if function.__name__ == "<lambda>":
         return _find_lambda(function, tree, path), path, lines
-    first_line = function.__code__.co_firstlineno
+    first_line, name = function.__code__.co_firstlineno, function.__code__.co_name  # another name may have been given
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function.__name__:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             if first_line in (node.lineno, *(d.lineno for d in node.decorator_list)):
                 return node, path, lines
     raise OSError(f"{function.__name__} is not in {path}")

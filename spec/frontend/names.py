@@ -9,13 +9,19 @@ from types import ModuleType
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower_present
 from reassure.spec.frontend.symbolic_values import Poison, Record, Static, Sym, describe
+from reassure.spec.language.vocabulary import Action
 
 
 def constant(context: Context, node: ast.Constant) -> Sym:
     """A bool, an int or None."""
     if isinstance(node.value, bool | int) or node.value is None:
         return context.symbols.lift(node.value)
-    raise context.refuse(node, f"the constant {node.value!r}", "values are bools, ints, ids, enum members, None")
+    remedy = "values are bools, ints, ids, enum members, None"
+    if isinstance(node.value, str):
+        remedy += (
+            f"; an action is compared by its function: `action == {node.value}`" if node.value.isidentifier() else ""
+        )
+    raise context.refuse(node, f"the constant {node.value!r}", remedy)
 
 
 def name(context: Context, node: ast.Name) -> Sym:
@@ -50,6 +56,9 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
             if not hasattr(base.value, node.attr):
                 raise context.refuse(node, f"no `{node.attr}`", f"{describe(base)} does not have it")
             return context.symbols.lift(getattr(base.value, node.attr))
+        if isinstance(base.value, Action):
+            name = ast.unparse(node.value)
+            raise context.refuse(node, f"`.{node.attr}` of an action", f"compare it with actions: `{name} == elect`")
     what = f"`.{node.attr}` of {describe(base)}"
     raise context.refuse(node, what, "only records, configuration and modules have fields")
 

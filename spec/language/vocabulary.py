@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar, overload
 
+from reassure.spec.language.default_values import fields_without_default
+
 T = TypeVar("T")
 F = Callable[..., Any]
 replace = dataclasses.replace
@@ -405,6 +407,7 @@ class Model:
         `state` may be a dataclass that extends this model's with defaulted fields, and `config` likewise.
         Raises `LanguageError` if there is nothing of that name and kind.
         """
+        _declared_only(changed)
         new = {d.name: d for d in changed}
         old = {d.name: d for d in self.declarations()}
         for name, d in new.items():
@@ -416,6 +419,7 @@ class Model:
 
     def adding(self, *more: Declaration, state: type | None = None, config: type | None = None) -> Model:
         """A variant with further actions, properties, initial states; names must be new."""
+        _declared_only(more)
         return self._vary([*self.declarations(), *more], state, config)
 
     def without(self, *names: str) -> Model:
@@ -433,6 +437,8 @@ class Model:
         for new, old, what in ((state, self.state, "state"), (config, self.config, "config")):
             if new is not None and not issubclass(new, old):
                 raise LanguageError(f"a variant's {what} class must extend {old.__name__}")
+            if new is not None and (bare := set(fields_without_default(new)) - set(fields_without_default(old))):
+                raise LanguageError(f"{new.__name__}.{min(bare)} needs a default, for the states of {old.__name__}")
         return Model._build(
             module.rsplit(".", 1)[-1],
             state or self.state,
@@ -442,6 +448,14 @@ class Model:
             self.deadlock,
             module,
         )
+
+
+def _declared_only(declared: Iterable[object]) -> None:
+    """Raises `LanguageError` for what is no declaration."""
+    for d in declared:
+        if not isinstance(d, Declaration):
+            name = getattr(d, "__name__", repr(d))
+            raise LanguageError(f"{name} is no action, property or initial function: write its decorator")
 
 
 UNFINISHED = {f.__qualname__ + ".<locals>.declare" for f in (action, leads_to, _declare)}
@@ -471,25 +485,7 @@ def _home(declared: Declaration) -> str:
 
 
 __all__ = [
-    "Action",
-    "Declaration",
-    "GuardRefused",
-    "Initial",
-    "LanguageError",
-    "Model",
-    "Property",
-    "Terminal",
-    "action",
-    "cover",
-    "eventually_always",
-    "infinitely_often",
-    "initial",
-    "invariant",
-    "leads_to",
-    "refuse",
-    "replace",
-    "require",
-    "some",
-    "step_property",
-    "terminal",
-]
+    "Action", "Declaration", "GuardRefused", "Initial", "LanguageError", "Model", "Property", "Terminal", "action",
+    "cover", "eventually_always", "infinitely_often", "initial", "invariant", "leads_to", "refuse", "replace",
+    "require", "some", "step_property", "terminal",
+]  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import product
 from math import prod
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.default_values import fields_without_default
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
 from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
 
@@ -77,7 +79,8 @@ class BoundModel:
     def __init__(self, model: Model, config: Any = None) -> None:
         self.model = model
         self.config = make_config(model, {}) if config is None else config
-        self.type: RecordType = record_type(model.state, self.config)
+        with _placed(model.state):
+            self.type: RecordType = record_type(model.state, self.config)
         self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
         self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
         self.views = {self._viewed(v): v for v in model.views}
@@ -86,7 +89,7 @@ class BoundModel:
         self.not_applicable = [p for p in model.properties if p not in applicable]
         self.properties = [p for p in applicable if p.kind != "cover"]
         self.covers = [p for p in applicable if p.kind == "cover"]
-        self._claims = {p.name: _Claim(self, p) for p in applicable}
+        self._claims = {p.name: self._claim(p) for p in applicable}
         self._terminals = [self._state_function(t.function) for t in model.terminals]
         for action, callee in self._actions:
             for name in action.fair_each:
@@ -104,9 +107,17 @@ class BoundModel:
 
     # -- calling the model ----------------------------------------------------------------------
 
+    def _claim(self, claim: Property) -> _Claim:
+        with _placed(claim.function):
+            return _Claim(self, claim)
+
     def _callee(
         self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any] | None = None
     ) -> _Callee:
+        with _placed(function):
+            return self._sorted_out(name, function, skip, members or {})
+
+    def _sorted_out(self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any]) -> _Callee:
         hints = hints_of(function)
         names = list(inspect.signature(function).parameters)
         if len(names) < skip:
@@ -124,7 +135,7 @@ class BoundModel:
                 free.append((parameter, resolve(hints[parameter], self.config)))
             except DomainError as error:
                 raise DomainError(f"{name}, parameter {parameter}: {error}") from None
-            if members and parameter in members:
+            if parameter in members:
                 drawn[parameter] = self._state_function(members[parameter])
         choices = prod(t.count for n, t in free if n not in drawn)
         if choices > CHOICES:
@@ -338,7 +349,8 @@ class _Claim:
             have = {n for n, _ in bound.parameters(action.name)}
             missing = set(self.from_params) - have
             if missing:
-                raise LanguageError(f"{claim.name} reads {', '.join(sorted(missing))}, no parameter of {action.name}")
+                what = f"{claim.name} reads {', '.join(sorted(missing))}, no parameter of {action.name}"
+                raise LanguageError(f"{what}; the action itself is a parameter annotated `Action`")
 
     def on_state(self, state: Any) -> bool:
         return _truth(self.name, self.state_function, state)
@@ -353,6 +365,19 @@ class _Claim:
         return _truth(
             self.name, lambda _: self.function(before=view(before), after=view(step.after), **arguments), before
         )
+
+
+@contextmanager
+def _placed(declared: Any) -> Iterator[None]:
+    """Adds the file and the line of a function or class to what is wrong with its declaration."""
+    try:
+        yield
+    except (LanguageError, DomainError) as error:
+        try:
+            place = f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"
+        except (OSError, TypeError):  # made while running, or written in no file
+            place = ""
+        raise type(error)(f"{error}{place}") from None
 
 
 def hints_of(function: Any) -> dict[str, Any]:
@@ -413,6 +438,8 @@ def make_config(model: Model, settings: dict[str, Any]) -> Any:
     if not is_dataclass(cls):
         raise LanguageError(f"{cls.__name__}, the configuration, must be a frozen dataclass: @dataclass(frozen=True)")
     known = {f.name: f for f in fields(cls)}
+    if bare := fields_without_default(cls):
+        raise LanguageError(f"{cls.__name__}, the configuration of {model.name}: {bare[0]} needs a default value")
     for name in settings:
         if name not in known:
             raise ConfigError(f"{model.name} has no configuration field {name!r}; it has {', '.join(known)}")

@@ -66,7 +66,7 @@ REFUSED = [
     ("return print(s)", "a call of `print`", "functions of the model"),
     ("x = open('f')\n    return s", "a call of `open`", "functions of the model"),
     ("return undefined(s)", "`undefined` is not defined", "import"),
-    ("return act.function(s)", "`.function` of", "only records"),
+    ("return act.function(s)", "`.function` of", "compare it with actions: `act == elect`"),
     ("if s.inner.on:\n        x = 1\n    return replace(s, number=x)", "`x` may be unbound here", "every path"),
     ("if s.inner.on:\n        return s", "`act` may end without a value", "every path"),
     ("if s.inner.on:\n        x = s\n    else:\n        x = s.number\n    return x", "`x` is of two kinds", "State"),

@@ -306,3 +306,9 @@ def up(s: State) -> State:
     })  # fmt: skip
     _, out, _ = said(capsys, "guards", str(tmp_path / "small.py"))
     assert "refuse()\n    undecided: not analysed: without it Python would run what follows it" in out
+
+
+def test_a_cover_is_not_weighed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "guards", "core", "--property=reassignment_completes")
+    assert code == 6
+    assert "reassignment_completes is a cover, which this command does not decide: `reassure check` does" in err

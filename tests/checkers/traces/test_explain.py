@@ -195,7 +195,7 @@ def test_a_deadlock_says_so(tmp_path: Path) -> None:
     trace, bound = found(COUNTER, tmp_path, "deadlock")
     assert why.shows(trace, bound) is True
     assert why.reasons(trace, bound) == [
-        "nothing is enabled here, and the model does not say that a run may end here",
+        "nothing is enabled here; where a run may end, a @terminal function of the state says so",
     ]
     assert why.shows(cut(trace, 3), bound) is False
     assert why.reasons(cut(trace, 3), bound) == []

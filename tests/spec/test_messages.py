@@ -1,0 +1,161 @@
+"""What a person is told who declares something wrongly: the name, the file and line, and the remedy, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.prepare import prepare
+
+PRELUDE = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import *
+
+class Node(Id, size="nodes"): ...
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 6)] = 2
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 9)] = 0
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+@action(who="node")
+def elect(s: State, node: Node) -> State:
+    require(s.n < 3)
+    return replace(s, n=s.n + 1)
+
+@action(who="fate")
+def reset(s: State) -> State:
+    return replace(s, n=0)
+"""
+PLAIN = "MODEL = Model.of(__name__, state=State, config=Config)"
+
+
+def refusal(folder: Path, text: str, end: str = PLAIN) -> str:
+    """The message about a model, whose added text begins with line 1."""
+    path = folder / "mine.py"
+    path.write_text(PRELUDE + text + "\n" + end + "\n")
+    with pytest.raises(Failure) as failed:
+        prepare(str(path), [])
+    assert failed.value.code is Exit.MODEL
+    shift = len(PRELUDE.splitlines())
+    return str(failed.value).replace(f"{path}:", "mine.py:").replace(f"mine.py:{shift + 1}", "mine.py:L1")
+
+
+STEP = "@step_property\ndef p(before: State, after: State, action: Action) -> bool:\n    return {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '@action(who="x", fair="stong")\ndef y(s: State) -> State:\n    return s',
+            'fair is None, "weak" or "strong", not \'stong\' (mine.py:L1)',
+        ),
+        (
+            '@step_property(on="elect")\ndef y(before: State, after: State) -> bool:\n    return True',
+            "on is an action or a list of actions, not 'elect' (mine.py:L1)",
+        ),
+        (
+            '@action(who="x")\ndef y(s: State, n) -> State:\n    return s',
+            "y: parameter n needs an annotation (mine.py:L1)",
+        ),
+        (
+            '@action(who="x")\ndef y(s: State, n: int) -> State:\n    return s',
+            "y, parameter n: an int needs bounds: Annotated[int, Range(low, high)] (mine.py:L1)",
+        ),
+        (
+            "@invariant\ndef y(s: Config) -> bool:\n    return True",
+            "y is over Config, which mine has no view of (mine.py:L1)",
+        ),
+        (
+            "@cover\ndef y(before: State, after: State, action: str) -> bool:\n    return True",
+            "y reads action, no parameter of elect; the action itself is a parameter annotated `Action` (mine.py:L1)",
+        ),
+    ],
+)
+def test_declarations_are_named_with_their_place(text: str, message: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, text) == message
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ('action.name == "elect"', "`.name` of an action: compare it with actions: `action == elect`"),
+        (
+            'action == "elect"',
+            "the constant 'elect': values are bools, ints, ids, enum members, None; an action is compared by its "
+            "function: `action == elect`",
+        ),
+    ],
+)
+def test_actions_are_compared_with_actions(expression: str, message: str, tmp_path: Path) -> None:
+    """Said once, however many actions the property is asked of."""
+    told = refusal(tmp_path, STEP.format(expression))
+    assert told.startswith("1 construct outside the language\n")
+    assert told.count(message) == 1
+    assert "function=<" not in told
+
+
+VARIANT = "BASE = Model.of(__name__, state=State, config=Config)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "message"),
+    [
+        (
+            "def helper(s: State) -> State:\n    return s\n",
+            VARIANT + "MODEL = BASE.replacing(helper)",
+            "helper is no action, property or initial function: write its decorator",
+        ),
+        (
+            "@dataclass(frozen=True, kw_only=True)\nclass Wide(State):\n    more: bool\n",
+            VARIANT + "MODEL = BASE.replacing(elect, state=Wide)",
+            "Wide.more needs a default, for the states of State",
+        ),
+        (
+            "@dataclass(frozen=True)\nclass Bare:\n    nodes: Annotated[int, Range(1, 2)]\n",
+            "MODEL = Model.of(__name__, state=State, config=Bare)",
+            "Bare, the configuration of mine: nodes needs a default value",
+        ),
+    ],
+)
+def test_models_put_together_wrongly(text: str, end: str, message: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, text, end).startswith(message)
+
+
+def test_a_range_too_wide_is_the_models_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "wide.py"
+    path.write_text(PRELUDE.replace("Range(0, 9)", "Range(1, 10**30)") + PLAIN + "\n")
+    with pytest.raises(Failure, match=r"^State\.n: the range 1\.\.10+ is too wide: .* \(wide\.py:12\)$") as failed:
+        prepare(str(path), [])
+    assert failed.value.code is Exit.MODEL
+
+
+def test_claims_made_by_a_function(tmp_path: Path) -> None:
+    """Under names given while running."""
+    path = tmp_path / "made.py"
+    text = """
+def takes(a: Action) -> Property:
+    def taken(before: State, after: State) -> bool:
+        return True
+    taken.__name__ = f"takes_{a.name}"
+    return cover(on=a)(taken)
+
+MODEL = Model.of(__name__, state=State, config=Config).adding(*[takes(a) for a in (elect, reset)])
+"""
+    path.write_text(
+        PRELUDE.replace("import *", "import *\nfrom reassure.spec.language.vocabulary import Property") + text
+    )
+    bound, lowered, _ = prepare(str(path), [])
+    assert [p.name for p in bound.covers] == ["takes_elect", "takes_reset"]
+    assert set(lowered.claims) >= {"takes_elect", "takes_reset"}
