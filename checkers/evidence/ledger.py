@@ -59,6 +59,8 @@ class Record:
     stats: dict[str, int] = field(default_factory=dict)
     bounds: list[str] = field(default_factory=list)
     """Bounds that steps leave, or that a proof does not exclude that they leave."""
+    fairness: str = ""
+    """What was assumed of properties about whole runs, in words; "" where none was decided."""
     results: dict[str, RecordedResult] = field(default_factory=dict)
     cases: int = 0
     """Of an enumeration, with the two below."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.claims import Claim
 from reassure.spec.kafka.shared_properties import PROMISES
-from reassure.spec.semantics.trace import Trace
+from reassure.spec.semantics.trace import TraceStep
 
 STYLES = {
     "proved": "green",
@@ -260,6 +261,7 @@ def _reading(answer: Answer) -> dict[str, Any]:
             for name, f in answer.results.items()
         ],
         "config": record.config if record else {},
+        "fairness": record.fairness if record else "",
         "repro": record.repro if record else "",
     }
 
@@ -385,7 +387,8 @@ def _html_reading(answer: Answer) -> str:
 def _story(answer: Answer, name: str) -> str:
     trace, bound = trace_of(answer, name)
     what = "How it falls" if answer.verdict is ReadingVerdict.VIOLATED else "How it is reached"
-    steps = len(trace) - 1
+    moves = story.moves(trace)
+    steps = f"{len(moves)} step{'s' * (len(moves) != 1)}"
     why = "".join(f"{html.escape(line)}\n" for line in reasons(trace, bound))
     first = "".join(
         f'<span class="change">{html.escape(n)} = {html.escape(plain(v))}</span>'
@@ -395,18 +398,17 @@ def _story(answer: Answer, name: str) -> str:
     doc = html.escape(" ".join(story.ending(trace, bound)))
     again = html.escape(trace.meta.get("repro", ""))
     return (
-        f"<details><summary>{what}: <code>{html.escape(name)}</code>, {steps} step{'s' * (steps != 1)}</summary>"
+        f"<details><summary>{what}: <code>{html.escape(name)}</code>, {steps}</summary>"
         f'<p>{doc}</p><p class="soft">{html.escape(config)}</p>'
         f"<details><summary>The first state</summary>{first}</details>"
-        f'<ol class="story">{"".join(_step(trace, i) for i in range(1, len(trace)))}</ol>'
+        f'<ol class="story">{"".join(starmap(_step, moves))}</ol>'
         + (f"<pre>{why}</pre>" if why else "")
         + f'<p class="soft">Again: <code>{again}</code></p></details>'
     )
 
 
-def _step(trace: Trace, i: int) -> str:
-    step = trace.steps[i]
-    rows = story.changes(trace.states[i - 1], trace.states[i])
+def _step(step: TraceStep, before: Any, after: Any) -> str:
+    rows = story.changes(before, after)
     told = "".join(
         f'<span class="change">{html.escape(n)}: <del>{html.escape(o)}</del> → <ins>{html.escape(v)}</ins></span>'
         for n, o, v in rows

@@ -18,9 +18,13 @@ from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
 from reassure.checkers.evidence.verdicts import NOT_REACHED, REACHED, Staleness, entries
 from reassure.checkers.traces import render
+from reassure.checkers.traces.fairness import from_data, in_words
 from reassure.spec import claims
 from reassure.spec.claims import Claim, Outcome
 from reassure.spec.semantics.trace import to_itf
+
+DECIDED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.VIOLATED})
+"""Statuses of properties about whole runs that say something of them."""
 
 
 def refresh(chosen: list[Claim], say: Callable[[str], None], progress: Progress, engine: str = DEFAULT_ENGINE) -> None:
@@ -84,6 +88,8 @@ def _record(result: CheckResult, searched: bool) -> Record:
             idle = NOT_REACHED if result.complete and searched else PropertyStatus.UNKNOWN
             found[item.name] = RecordedResult("cover", REACHED if item.reached else idle, states)
     s = result.stats
+    decided = any(p.temporal and p.status in DECIDED for p in result.properties)
+    assumed = in_words(from_data(result.search.fairness)) if decided and result.search is not None else ""
     return Record(
         sha256=result.model_sha256,
         engine=result.engine,
@@ -93,6 +99,7 @@ def _record(result: CheckResult, searched: bool) -> Record:
         stopped_because=result.stopped_because,
         stats={"distinct": s.distinct, "generated": s.generated, "depth": s.depth} if searched else {},
         bounds=sorted({*s.clipped_at, *(result.proof.bounds_open if result.proof else [])}),
+        fairness=assumed,
         results=found,
     )
 

@@ -17,6 +17,7 @@ from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
 from reassure.spec.claims import Claim, Reading
 from reassure.spec.kafka.shared_properties import PROMISES
+from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, from_itf, read_itf
 
@@ -137,13 +138,20 @@ class Answer:
         """Where the traces are, by property."""
         return {name: self.paths.traces / f"{self.run.stem(name)}.itf.json" for name in self.shown}
 
+    @property
+    def assumed(self) -> str:
+        """The fairness that the verdict assumes, if it is about whole runs."""
+        told = self.violated or self.results
+        about_runs = any(r.kind in TEMPORAL for r in told.values())
+        return f", assuming {self.record.fairness}" if self.record is not None and about_runs else ""
+
     def strength(self) -> str:
-        """How well the verdict is founded."""
+        """How well the verdict is founded; of whole runs, under which fairness."""
         r = self.record
         if r is None:
             return self.stale
         if self.verdict is ReadingVerdict.VIOLATED:
-            return f"refuted: {r.counterexample or self._refutations()}"
+            return f"refuted: {r.counterexample or self._refutations()}{self.assumed}"
         if self.verdict is ReadingVerdict.NOT_CHECKED:
             return "not checked: liveness"
         if self.verdict is ReadingVerdict.UNDECIDED:
@@ -153,7 +161,7 @@ class Answer:
         within = f", as long as no step leaves the bounds of {', '.join(r.bounds)}" if r.bounds else ""
         if self.run.method == "prove":
             return f"proved, however many steps are taken{within}"
-        return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}"
+        return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}{self.assumed}"
 
     def _refutations(self) -> str:
         violated = [f"{name}, trace of {result.states} states" for name, result in self.violated.items()]

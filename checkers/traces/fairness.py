@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.vocabulary import Property
@@ -24,10 +25,15 @@ def assumptions_in(trace: Trace, bound: BoundModel) -> Assumptions:
     given = trace.meta.get("fairness")
     if not isinstance(given, list):
         return assumptions_of(bound.model)
+    return from_data(given)
+
+
+def from_data(given: list[dict[str, Any]]) -> Assumptions:
+    """Assumptions that stand in records and trace files."""
     return {a["action"]: Assumption(a["action"], a["strength"], tuple(a["each"])) for a in given}
 
 
-def as_data(assumptions: Assumptions) -> list[dict[str, object]]:
+def as_data(assumptions: Assumptions) -> list[dict[str, Any]]:
     """Assumptions as they stand in records and trace files."""
     return [{"action": a.action, "strength": a.strength, "each": list(a.each)} for a in assumptions.values()]
 

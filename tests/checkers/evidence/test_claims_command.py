@@ -329,3 +329,47 @@ def test_page(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "How it falls: goal_not_reached, 6 steps" in reader.text
     assert "hero: fill_big()big: 0 → 5" in reader.text
     assert "How it is reached: everybody_commits" in reader.text
+
+
+WHOLE_RUNS = """
+[[claim]]
+id = "K1"
+document = "toys.txt"
+statement = "A leader comes back, and a reassignment ends."
+liveness = true
+[[claim.reading]]
+name = "a leader"
+model = "core_liveness"
+properties = ["a_leader_comes_back"]
+method = "check"
+expect = "holds"
+[[claim.reading]]
+name = "a reassignment"
+model = "core_liveness"
+properties = ["a_pending_reassignment_ends"]
+method = "check"
+expect = "violated"
+[[claim.reading]]
+name = "a state"
+model = "core_liveness"
+properties = ["leader_in_isr"]
+method = "check"
+expect = "holds"
+"""
+
+
+def test_the_fairness_that_a_verdict_assumes(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stands beside what is said of whole runs, and of nothing else; on the page the loop's last step is shown."""
+    (toys / "K.toml").write_text(WHOLE_RUNS, encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    out, _ = capsys.readouterr()
+    fair = "assuming weak fairness of unfence (each broker)"
+    assert f"verified: all of 1,668 states, 13 levels, {fair}\n" in out
+    assert f"refuted: a_pending_reassignment_ends, trace of 4 states, {fair}\n" in out
+    assert "verified: all of 1,668 states, 13 levels\n" in out
+    assert main(["claims", "--format", "md"]) == 0
+    assert f"13 levels, {fair} |" in capsys.readouterr().out
+    assert main(["claims", "--format", "html"]) == 0
+    reader = read_page(capsys.readouterr().out)
+    assert "How it falls: a_pending_reassignment_ends, 4 steps" in reader.text
+    assert "steps 3 to 4 repeat for ever" in reader.text
