@@ -141,17 +141,57 @@ def min_isr_stays(part: Slice) -> Outcome:
     return Outcome(True, number, BOUNDS)
 
 
-def worked_example(part: Slice, in_sync: tuple[int, ...] = (1, 2)) -> Outcome:
-    """I5: [1,2] -> [2,3], changed to [2,4]: 3 is dropped, and nobody else. Broker 1 leads, as it does at first."""
+def worked_example(part: Slice, in_sync: tuple[int, ...] = (1, 2), leader: int = 1) -> Outcome:
+    """I5: [1,2] -> [2,3], changed to [2,4]: 3 is dropped, and nobody else. Broker 1 leads, as it does at first.
+
+    leader: another one, after an election (I8).
+    """
     number = 0
+    bounds = f"leader {leader}, ISR of {in_sync} in any order"
     for case in cases(frozenset(BROKERS[:3])):
-        if case.leader == Broker(1) and frozenset(case.isr) == frozenset(Broker(n) for n in in_sync):
+        if case.leader == Broker(leader) and frozenset(case.isr) == frozenset(Broker(n) for n in in_sync):
             number += 1
             drop = case.drop(2, part)
             if drop != {Broker(3)}:
-                said = f"{case}: {sorted(int(b) for b in drop)} are dropped"
-                return Outcome(False, number, f"leader 1, ISR of {in_sync} in any order", said)
-    return Outcome(True, number, f"leader 1, ISR of {in_sync} in any order")
+                return Outcome(False, number, bounds, f"{case}: {sorted(int(b) for b in drop)} are dropped")
+    return Outcome(True, number, bounds)
+
+
+def wanted_stays_if_3_leads(part: Slice) -> Outcome:
+    """I8: the same, but 3 has become the leader: 2, which the target wants and which is in sync, is not dropped."""
+    number = 0
+    bounds = "leader 3, 2 in sync, ISR in any order"
+    for case in cases(frozenset(BROKERS[:3])):
+        if case.leader == Broker(3) and Broker(2) in case.isr:
+            number += 1
+            if Broker(2) in case.drop(2, part):
+                return Outcome(False, number, bounds, f"{case}: 2 is dropped, and 3 stays")
+    return Outcome(True, number, bounds)
+
+
+def resumed_move_ends(part: Slice, others: bool) -> Outcome:
+    """I7: with everything wanted in sync some order of the ISR lets the drop spare all of it.
+
+    others: the leader is not one of those wanted. Targets are as large as the original assignment.
+    """
+    number = 0
+    bounds = f"{BOUNDS}; targets of top replicas, all in sync, the leader {'not ' if others else ''}one of them"
+    spared: dict[tuple[Brokers, Broker, Brokers], bool] = {}
+    for assigned in subsets(BROKERS):
+        for case in cases(assigned) if assigned else ():
+            in_sync = frozenset(case.isr)
+            for target in subsets(case.isr):
+                if case.leader is None or not target or (case.leader in target) == others:
+                    continue
+                number += 1
+                key = (in_sync, case.leader, target)
+                spared[key] = spared.get(key, False) or not case.drop(len(target), part) & target
+    lost = [key for key, found in spared.items() if not found]
+    if not lost:
+        return Outcome(True, number, bounds)
+    in_sync, leader, target = min(lost, key=lambda key: (len(key[0]), sorted(key[0]), key[1], sorted(key[2])))
+    said = f"leader {int(leader)}, ISR {sorted(int(b) for b in in_sync)} in any order"
+    return Outcome(False, number, bounds, f"{said}: {sorted(int(b) for b in target)} never stays")
 
 
 drop_set_half_open = partial(drop_set, half_open)
@@ -167,3 +207,9 @@ worked_example_half_open = partial(worked_example, half_open)
 worked_example_inclusive = partial(worked_example, inclusive)
 worked_example_inclusive_3_in_sync = partial(worked_example, inclusive, (1, 2, 3))
 worked_example_inclusive_2_lags = partial(worked_example, inclusive, (1, 3))
+worked_example_inclusive_3_leads = partial(worked_example, inclusive, (1, 2, 3), 3)
+wanted_stays_if_3_leads_half_open = partial(wanted_stays_if_3_leads, half_open)
+wanted_stays_if_3_leads_inclusive = partial(wanted_stays_if_3_leads, inclusive)
+resumed_move_ends_inclusive = partial(resumed_move_ends, inclusive, False)
+resumed_move_to_others_ends_inclusive = partial(resumed_move_ends, inclusive, True)
+resumed_move_ends_half_open = partial(resumed_move_ends, half_open, False)

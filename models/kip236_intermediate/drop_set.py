@@ -240,9 +240,12 @@ def computed(s: Cluster, c: Config, kept: Brokers, places: int) -> Cluster:
     require(s.stage == Stage.DUE)
     taken = 1 if s.leader is None and c.none_takes_a_place else 0
     require(foremost(s, kept, max(places - taken, 0)))
-    dropping = s.assigned - kept
-    if dropping == NOBODY:
+    if kept == s.assigned:
         return replace(s, assigned=s.assigned | s.target, stage=Stage.IDLE)
+    return dropped(s, c, s.assigned - kept)
+
+
+def dropped(s: Cluster, c: Config, dropping: Brokers) -> Cluster:
     decided = replace(s, dropping=dropping, stage=Stage.DECIDED)
     return offline(decided) if c.at_once else decided
 
@@ -287,8 +290,17 @@ def fail_over(s: Cluster, c: Config) -> Cluster:
 @action(who="controller", fair="weak", tags=["complete"])
 def complete(s: Cluster, successor: Broker) -> Cluster:
     """Everything wanted is in sync: the reassignment ends as it always has."""
+    return completed(s, successor)
+
+
+def everything_wanted_is_in_sync(s: Cluster) -> bool:
+    """What `onPartitionReassignment` is called for once more."""
+    return s.moving and s.leader is not None and s.stage == Stage.IDLE and s.target <= s.isr & s.assigned
+
+
+def completed(s: Cluster, successor: Broker) -> Cluster:
     leader = some(s.leader)
-    require(s.moving and s.stage == Stage.IDLE and s.target <= s.isr & s.assigned)
+    require(everything_wanted_is_in_sync(s))
     require(successor == leader if leader in s.target else successor in s.target & s.alive)
     return replace(
         s,
@@ -398,6 +410,17 @@ def drop_spares_what_is_wanted(before: Cluster, after: Cluster) -> bool:
     return after.dropping & before.target == NOBODY
 
 
+def intermediate_leads(s: Cluster) -> bool:
+    """The leader is a replica that neither the original assignment nor the target has."""
+    return s.leader is not None and s.leader not in s.original | s.target
+
+
+@step_property(tags=["drop"])
+def intermediate_leader_takes_no_place(before: Cluster, after: Cluster) -> bool:
+    """I8. Otherwise a replica that is wanted is dropped for one that is not, because that one leads."""
+    return not intermediate_leads(before) or after.dropping & before.target == NOBODY
+
+
 @step_property(tags=["drop"])
 def drop_spares_the_original(before: Cluster, after: Cluster) -> bool:
     """I5. Otherwise the reassignment can only go on forward: what it started from is there no more."""
@@ -424,6 +447,18 @@ def reassignment_ends(s: Cluster) -> bool:
 def intermediate_dropped(before: Cluster, after: Cluster) -> bool:
     """I5: an intermediate replica is dropped."""
     return after.dropping - before.original - before.target != NOBODY
+
+
+@cover(tags=["drop"], when=lambda c: c.brokers > c.replication_factor and c.admin_requests > 1 and c.disturbances > 0)
+def dropped_while_an_intermediate_leads(before: Cluster, after: Cluster) -> bool:
+    """I8: an intermediate replica has become the leader when the target changes."""
+    return intermediate_leads(before) and after.dropping != NOBODY
+
+
+@cover(tags=["complete"], when=lambda c: c.brokers > c.replication_factor)
+def ends_without_its_leader(before: Cluster, after: Cluster) -> bool:
+    """I7: a reassignment ends on brokers among which its leader is not."""
+    return before.leader is not None and before.leader not in after.assigned
 
 
 @cover(tags=["drop"], when=lambda c: c.disturbances >= c.replication_factor and c.admin_requests > 1)

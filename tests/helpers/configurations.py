@@ -32,6 +32,8 @@ SMALL = {
     "kraft_removed_logs": ["admin_requests=1"],
     "kraft_racks": ["admin_requests=1"],
     "reassignment_classic": ["brokers=3", "crashes=0", "deaths=1"],
+    "resumed_half_open": ["brokers=3", "raises=1", "at_once=off"],
+    "resumed_inclusive": ["brokers=3", "raises=1", "at_once=off"],
     "rolling_upgrade": ["brokers=2", "pinned=off", "brokers_first=off"],
     "throttle": ["changes=0"],
     "throttle_listed": ["changes=0"],
@@ -59,6 +61,8 @@ VARIED = {
     "leaving_replicas_known": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_contexts": ["tied=off", "one_by_one=off"],
+    "resumed_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
+    "resumed_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
     "rolling_upgrade": ["pinned=off", "brokers_first=off"],
     "throttle": ["second=on"],
 }

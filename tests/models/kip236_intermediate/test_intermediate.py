@@ -16,11 +16,15 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.reference.leads_to import explored, stuck
 from reassure.models.kip236_intermediate import cases as intermediate_claims
 from reassure.models.kip236_intermediate import drop_set as intermediate
-from reassure.models.kip236_intermediate import intermediate_half_open, intermediate_inclusive
+from reassure.models.kip236_intermediate import (
+    intermediate_half_open,
+    intermediate_inclusive,
+    resumed_half_open,
+    resumed_inclusive,
+)
 from reassure.models.kip236_intermediate import reassignment_contexts as contexts
 from reassure.models.kip236_intermediate.cases import Case, half_open, inclusive
 from reassure.models.kip236_intermediate.drop_set import Cluster, Config, Stage
-from reassure.models.kip236_intermediate.reassignment_contexts import Controller, Flag
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Duties
 from reassure.spec.language.vocabulary import GuardRefused, Model
@@ -221,6 +225,7 @@ def test_the_comparison_with_the_protocol_can_fail() -> None:
 
 START = next(s for _, _, s in BoundModel(intermediate_inclusive.MODEL).initial_states())
 GOING = replace(START, assigned=b(1, 2, 3), target=b(2, 4), moving=True, top=2, stage=Stage.DUE)
+LED_BY_3 = replace(GOING, isr=b(1, 2, 3), leader=Broker(3))
 DROPPED = replace(GOING, dropping=b(3), stage=Stage.OFFLINE)
 CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
     "creation_needs_min_isr": ((START, GOING), (START, replace(GOING, top=1))),
@@ -229,6 +234,10 @@ CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
     "drop_spares_what_is_wanted": ((GOING, DROPPED), (GOING, replace(DROPPED, dropping=b(2)))),
     "drop_spares_the_original": ((GOING, DROPPED), (GOING, replace(DROPPED, dropping=b(1)))),
     "nothing_intermediate_stays": ((GOING, DROPPED), (GOING, GOING)),
+    "intermediate_leader_takes_no_place": (
+        (LED_BY_3, replace(LED_BY_3, dropping=b(1))),
+        (LED_BY_3, replace(LED_BY_3, dropping=b(2))),
+    ),
 }
 
 
@@ -261,6 +270,9 @@ def duties(s: Cluster) -> Duties:
 
 SMALL = ["brokers=3", "replication_factor=1", "min_isr=1"]
 ALWAYS_WASTEFUL = {"drop_spares_what_is_wanted": 3, "drop_spares_the_original": 3}
+CHANGED = {"drop_spares_what_is_wanted": 5, "intermediate_leader_takes_no_place": 7}
+UNREACHED = {"intermediate_half_open": ["dropped_while_an_intermediate_leads", "ends_without_its_leader"]}
+"""Covers that the half-open reading cannot reach with a single replica, as nobody is left to copy from."""
 CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
     (
         "intermediate_inclusive",
@@ -269,6 +281,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
             "drop_spares_what_is_wanted": 3,
             "drop_spares_the_original": 4,
             "nothing_intermediate_stays": 8,
+            "intermediate_leader_takes_no_place": 9,
             "deadlock": 11,
         },
         (12_124, 31_914, 16),
@@ -276,7 +289,13 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
     (
         "intermediate_half_open",
         [],
-        {**ALWAYS_WASTEFUL, "drop_keeps_min_isr": 3, "own_steps_keep_min_isr": 3, "nothing_intermediate_stays": 9},
+        {
+            **ALWAYS_WASTEFUL,
+            "drop_keeps_min_isr": 3,
+            "own_steps_keep_min_isr": 3,
+            "nothing_intermediate_stays": 9,
+            "intermediate_leader_takes_no_place": 9,
+        },
         (27_389, 74_768, 18),
     ),
     (
@@ -295,7 +314,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
     (
         "intermediate_inclusive",
         [],
-        {"drop_spares_what_is_wanted": 5, "drop_spares_the_original": 6, "nothing_intermediate_stays": 6},
+        {**CHANGED, "drop_spares_the_original": 6, "nothing_intermediate_stays": 6},
         (15_529, 44_510, 14),
     ),
     (
@@ -307,7 +326,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
     (
         "intermediate_inclusive",
         SMALL,
-        {"drop_spares_what_is_wanted": 5, "drop_spares_the_original": 7, "nothing_intermediate_stays": 7},
+        {**CHANGED, "drop_spares_the_original": 7, "nothing_intermediate_stays": 7},
         (3_312, 9_005, 13),
     ),
     (
@@ -315,6 +334,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
         [*SMALL, "none_takes_a_place=true"],
         {
             "drop_spares_what_is_wanted": 4,
+            "intermediate_leader_takes_no_place": 7,
             "drop_spares_the_original": 4,
             "nothing_intermediate_stays": 7,
             "own_steps_keep_an_in_sync_copy": 4,
@@ -327,7 +347,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
         "intermediate_inclusive",
         ["at_once=false"],
         {
-            "drop_spares_what_is_wanted": 5,
+            **CHANGED,
             "drop_spares_the_original": 6,
             "nothing_intermediate_stays": 6,
             "drop_keeps_min_isr": 8,
@@ -339,7 +359,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
         "intermediate_inclusive",
         ["raises=1"],
         {
-            "drop_spares_what_is_wanted": 5,
+            **CHANGED,
             "drop_spares_the_original": 6,
             "nothing_intermediate_stays": 6,
             "top_reaches_min_isr": 3,
@@ -357,6 +377,7 @@ CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
             "own_steps_keep_a_leader": 8,
             "own_steps_keep_an_in_sync_copy": 8,
             "nothing_intermediate_stays": 9,
+            "intermediate_leader_takes_no_place": 9,
             "leaders_hold_what_was_committed": 11,
             "deadlock": 11,
         },
@@ -381,7 +402,7 @@ def test_whole_space(model: str, pairs: list[str], fallen: dict[str, int], count
     assert (verdict.stats.distinct, verdict.stats.generated, verdict.stats.depth) == counts
     assert verdict.complete
     assert verdict.stats.clipped == 0
-    assert [c.name for c in verdict.covers if not c.reached] == []
+    assert [c.name for c in verdict.covers if not c.reached] == (UNREACHED.get(model, []) if pairs == SMALL else [])
     for trace in traces.values():
         replay(trace, bound)
 
@@ -404,76 +425,18 @@ def test_a_partition_too_small_is_never_reassigned() -> None:
     assert verdict.exit() is Exit.VACUOUS
 
 
-# -- I6 ----------------------------------------------------------------------------------------------------------
-
-NOTHING = next(s for _, _, s in BoundModel(contexts.MODEL).initial_states())
-
-
-def loaded(s: Controller, order: tuple[Flag, ...] = (), **config: Any) -> Controller:
-    """What a new controller loads, requests in this order."""
-    bound = BoundModel(contexts.MODEL, contexts.Config(**config))
-    steps: list[tuple[str, dict[str, Any]]] = [("fail_over", {}), ("load_reassignments", {})]
-    steps += [("load_request", {"flag": flag}) for flag in order]
-    for name, params in [*steps, ("end_requests", {}), ("load_partitions", {})]:
-        s = bound.take(s, name, params)
-    return s
-
-
-NEW, LEGACY = Flag.NEW, Flag.LEGACY
-BOTH = frozenset({NEW, LEGACY})
-
-
-def test_places_in_order() -> None:
-    assert loaded(replace(NOTHING, file=LEGACY)).contexts == {LEGACY}
-    assert loaded(replace(NOTHING, file=LEGACY, requests=frozenset({NEW})), (NEW,)).contexts == {NEW}
-    stored = replace(NOTHING, stored=LEGACY, file=LEGACY, requests=frozenset({NEW}))
-    assert loaded(stored, (NEW,)).contexts == {LEGACY}
-
-
-def test_requests_of_both_flags() -> None:
-    both = replace(NOTHING, requests=BOTH)
-    assert loaded(both, (NEW, LEGACY)).contexts == {NEW}
-    assert loaded(both, (LEGACY, NEW)).contexts == {LEGACY}
-    assert loaded(both, (LEGACY, NEW), one_by_one=False).contexts == BOTH
-
-
-def test_any_that_wants_one_loads_nothing() -> None:
-    asked = replace(NOTHING, file=LEGACY, requests=frozenset({NEW}))
-    assert loaded(asked, (NEW,), any_is_some=True).contexts == frozenset()
-    assert loaded(replace(asked, stored=LEGACY), (NEW,), any_is_some=True).contexts == {LEGACY}
-
-
-def test_context_claims_accept_and_refuse() -> None:
-    one = replace(NOTHING, contexts=frozenset({NEW}), result=frozenset({NEW}), stored=NEW)
-    other = replace(one, contexts=frozenset({LEGACY}))
-    assert contexts.one_flag_a_partition(one) is True
-    assert contexts.one_flag_a_partition(replace(one, contexts=BOTH)) is False
-    again = replace(one, again=True)
-    twice, same = contexts.loading_twice_is_loading_once, contexts.a_new_controller_loads_the_same
-    assert [twice(before=again, after=s) for s in (one, other)] == [True, False]
-    assert [same(before=one, after=s) for s in (one, other)] == [True, False]
-    assert [contexts.what_goes_on_is_loaded(before=one, after=s) for s in (one, other)] == [True, False]
-    assert [contexts.something_is_loaded(before=one, after=s) for s in (one, NOTHING)] == [True, False]
-
-
-def test_any_that_wants_one_in_the_whole_space() -> None:
-    verdict, _ = run(
-        CheckRequest("reassignment_contexts", ["any_is_some=true"], "reference", SearchOptions()), Progress(quiet=True)
-    )
-    assert {p.name: len(p.trace) for p in verdict.properties if p.trace is not None} == {"something_is_loaded": 6}
-    assert [c.name for c in verdict.covers if not c.reached] == ["fails_over_while_loading"]
-
-
 # -- the ledger's data ---------------------------------------------------------------------------------------------
 
 
 def test_ledger_names_what_is_there() -> None:
     data = tomllib.loads((ROOT / "spec" / "claims" / "I.toml").read_text())
-    assert [c["id"] for c in data["claim"]] == ["I1", "I2", "I3", "I4", "I5", "I6"]
+    assert [c["id"] for c in data["claim"]] == [f"I{n}" for n in range(1, 9)]
     models = {
         "intermediate_half_open": intermediate_half_open.MODEL,
         "intermediate_inclusive": intermediate_inclusive.MODEL,
         "reassignment_contexts": contexts.MODEL,
+        "resumed_half_open": resumed_half_open.MODEL,
+        "resumed_inclusive": resumed_inclusive.MODEL,
     }
     for claim in data["claim"]:
         for reading in claim["reading"]:
