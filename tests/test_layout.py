@@ -46,6 +46,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "check.py",
         "evidence",
     ),
+    "testing": ("base", "traces", "check.py", "api.py", "cli"),
     "publish.py": ("base", "traces", "check.py", "evidence", "cli"),
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {

@@ -1,0 +1,140 @@
+"""Models and gate files as tests: one for each property or cover of a model, one for each check of a gate."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.api import LoadedModel, check, load
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.trace_files import results
+from reassure.checkers.check import DEFAULT_ENGINE
+from reassure.checkers.cli.gate.gate_file import Check, read
+from reassure.checkers.cli.gate.run_check import Outcome, run_check
+from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
+
+GATE = "gate.toml"
+DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
+WHOLE = "search"
+"""The test that a search came to its end; the others are named by their property or cover."""
+
+
+def collector(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The collector of a file, if it is a gate or a model."""
+    if path.name == GATE or path.name.endswith(f".{GATE}"):
+        return GateTests.from_parent(parent, path=path)
+    if path.suffix == ".py" and DECLARES.search(path.read_text(encoding="utf-8", errors="replace")):
+        return ModelTests.from_parent(parent, path=path)
+    return None
+
+
+class ModelTests(pytest.File):
+    """A model under its default configuration, searched when the first of its tests runs."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        bound = self.model.bound
+        names = [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock
+        names += [c.name for c in bound.covers]
+        yield ModelTest.from_parent(self, name=WHOLE)
+        for name in names:
+            yield ModelTest.from_parent(self, name=name)
+        for claim in bound.not_applicable:
+            yield ModelTest.from_parent(self, name=claim.name, applies=False)
+
+    @cached_property
+    def model(self) -> LoadedModel:
+        """The model of the file."""
+        try:
+            return load(self.path)
+        except Failure as failure:
+            raise self.CollectError(str(failure)) from None
+
+    @cached_property
+    def result(self) -> CheckResult:
+        """What a search of every state says."""
+        return check(self.model, engine=self.config.getoption("reassure_engine") or DEFAULT_ENGINE)
+
+
+class ModelTest(pytest.Item):
+    """That one property holds, or that one cover is reached."""
+
+    parent: ModelTests
+
+    def __init__(self, *, applies: bool = True, **options: Any) -> None:
+        super().__init__(**options)
+        self.applies = applies
+
+    def runtest(self) -> None:
+        if not self.applies:
+            pytest.skip("does not apply to the default configuration")
+        result = self.parent.result
+        if self.name == WHOLE:
+            problem = remaining(result)
+        else:
+            problem = wrong({r.name: r for r in results(result)}[self.name], self.parent.model.bound)
+        if problem:
+            raise ModelCheckFailed(f"{problem}\nagain: {result.repro}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return _told(self, excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        declared = next((d for d in self.parent.model.bound.model.declarations() if d.name == self.name), None)
+        if declared is None:
+            return self.path, None, self.name
+        code = inspect.unwrap(declared.function).__code__
+        return Path(code.co_filename), code.co_firstlineno - 1, self.name
+
+
+class GateTests(pytest.File):
+    """A gate file."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        try:
+            file = read(self.path, self.config.getoption("reassure_engine"))
+        except Failure as failure:
+            raise self.CollectError(str(failure)) from None
+        for one in file.checks:
+            yield GateTest.from_parent(self, name=one.name, check=one)
+
+
+class GateTest(pytest.Item):
+    """One check of a gate."""
+
+    def __init__(self, *, check: Check, **options: Any) -> None:
+        super().__init__(**options)
+        self.check = check
+
+    def runtest(self) -> None:
+        outcome = run_check(self.check, threads=1, traces=None)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        if outcome.problems:
+            raise ModelCheckFailed(gate_text(self.check, outcome))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return _told(self, excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name
+
+
+def gate_text(check: Check, outcome: Outcome) -> str:
+    """What is wrong with a check, with its counterexample and the command that repeats it."""
+    lines = [p.text for p in outcome.problems]
+    lines += ["", outcome.story.text, ""] if outcome.story is not None else []
+    return "\n".join([*lines, f"again: {check.repro()}"])
+
+
+def _told(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    """A failure as its story; what is no failure of a model, as pytest has it."""
+    if isinstance(excinfo.value, ModelCheckFailed | Failure):
+        return str(excinfo.value)
+    return pytest.Item.repr_failure(item, excinfo)

@@ -1,0 +1,41 @@
+"""The pytest plugin: models and gate files as tests with `--reassure`, and the fixture `reassure_check`.
+
+Everything else is imported when it is first used: a suite that does not use the plugin does not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from reassure.checkers.base.result import CheckResult
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("reassure", "model checking")
+    group.addoption(
+        "--reassure", action="store_true", help="collect models (MODEL = ...) and gate files (gate.toml, *.gate.toml)"
+    )
+    group.addoption("--reassure-engine", choices=("native", "reference"), default=None, help="search with this engine")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A collector of a model or a gate file, if `--reassure` asks for them."""
+    if file_path.suffix not in (".py", ".toml") or not parent.config.getoption("reassure"):
+        return None
+    from reassure.checkers.testing.collect import collector
+
+    return collector(file_path, parent)
+
+
+@pytest.fixture
+def reassure_check(request: pytest.FixtureRequest) -> Callable[..., CheckResult]:
+    """Checks a model, by name or by a path relative to the test's file, and fails with its counterexample."""
+    from reassure.checkers.testing.expect import Expecting
+
+    return Expecting(request.path.parent, request.config.getoption("reassure_engine"))

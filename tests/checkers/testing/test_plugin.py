@@ -1,0 +1,169 @@
+"""The pytest plugin: what it collects, what its fixture says, and that an unused plugin costs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ON = ("-p", "no:reassure", "-p", "reassure.pytest_plugin", "-p", "no:cacheprovider", "--reassure-engine=reference")
+"""As its entry point has it, whatever is installed here."""
+
+MODEL = """
+from reassure import cover, invariant
+from reassure.models.examples import die_hard
+from reassure.models.examples.die_hard import Config, Jugs
+
+
+@invariant
+def never_full(s: Jugs) -> bool:
+    '''A full jug is heavy.'''
+    return s.big < 5
+
+
+@invariant(when=lambda c: c.goal == 3)
+def of_another_goal(s: Jugs) -> bool:
+    return True
+
+
+@cover
+def both_empty(s: Jugs) -> bool:
+    return s.big == 0 and s.small == 0
+
+
+@cover
+def overfull(s: Jugs) -> bool:
+    return s.big == 5 and s.small == 3 and s.big == 0
+
+
+MODEL = die_hard.MODEL.adding(never_full, both_empty, overfull, of_another_goal)
+"""
+GATE = """
+[[check]]
+model = "jugs.py"
+name = "as it is"
+expect = "safety-violation"
+unreached = ["overfull"]
+
+[[check]]
+model = "jugs.py"
+name = "as it should be"
+expect = "pass"
+unreached = ["overfull"]
+"""
+STORY = ["*jugs: never_full is violated after 1 step*", "*A full jug is heavy.*", "*1. hero: fill_big()*"]
+
+
+def test_a_model_is_a_file_of_tests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(jugs=MODEL, unrelated="MODELS = 3\n")
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA", "jugs.py")
+    ran.assert_outcomes(passed=3, failed=3, skipped=1)
+    ran.stdout.fnmatch_lines([*STORY, "*again: reassure check *jugs.py --engine=reference*"])
+    lines = [line for line in ran.stdout.lines if line.startswith(("PASSED", "FAILED"))]
+    assert [line.split(" - ")[0] for line in lines] == [
+        "PASSED jugs.py::search",
+        "PASSED jugs.py::deadlock",
+        "PASSED jugs.py::both_empty",
+        "FAILED jugs.py::goal_not_reached",
+        "FAILED jugs.py::never_full",
+        "FAILED jugs.py::overfull",
+    ]
+    ran.stdout.fnmatch_lines(["SKIPPED*does not apply to the default configuration"])
+
+
+def test_a_gate_is_a_file_of_tests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(jugs=MODEL)
+    Path("gate.toml").write_text(GATE)
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA", "gate.toml")
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.fnmatch_lines(["expected pass, got safety-violation", *STORY])
+    ran.stdout.fnmatch_lines(["PASSED gate.toml::as it is", "FAILED gate.toml::as it should be*"])
+
+
+def test_nothing_is_collected_unasked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(jugs=MODEL, test_one="def test_one(): pass\n")
+    Path("gate.toml").write_text(GATE)
+    pytester.runpytest_inprocess(*ON).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("gate.toml", "[[check]]\nmodle = 'core'\n", "check 1: unknown modle; did you mean model?"),
+        ("broken.py", "from reassure import *\nMODEL = Model.of(\n", "broken.py*"),
+        ("no_model.py", "MODEL = 3\n", "no_model.py is no model: it defines no `MODEL = Model.of(...)`"),
+    ],
+)
+def test_a_wrong_file_is_one_error(name: str, text: str, says: str, pytester: pytest.Pytester) -> None:
+    Path(name).write_text(text)
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", name)
+    ran.assert_outcomes(errors=1)
+    ran.stdout.fnmatch_lines([f"*{says}"])
+    assert "Traceback" not in ran.stdout.str()
+
+
+FIXTURE = """
+def test_expected(reassure_check):
+    result = reassure_check("jugs.py", violated={"goal_not_reached", "never_full"}, unreached=["overfull"])
+    assert result.stats.distinct == 16
+
+def test_setting(reassure_check):
+    reassure_check("jugs.py", properties=["deadlock"], goal=3)
+
+def test_by_name(reassure_check):
+    reassure_check("core")
+
+def test_one_property(reassure_check):
+    reassure_check("jugs.py", properties=["never_full", "goal_not_reached"])
+
+def test_too_much_expected(reassure_check):
+    reassure_check("jugs.py", properties=["both_empty", "deadlock"], violated={"deadlock"}, unreached={"both_empty"})
+
+def test_no_such_setting(reassure_check):
+    reassure_check("jugs.py", goals=3)
+
+def test_no_such_property(reassure_check):
+    reassure_check("jugs.py", properties=["goals"])
+"""
+
+
+def test_the_fixture(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(jugs=MODEL, test_it=FIXTURE)
+    ran = pytester.runpytest_inprocess(*ON)
+    ran.assert_outcomes(passed=3, failed=4)
+    text = ran.stdout.str()
+    ran.stdout.fnmatch_lines(["*jugs: safety-violation; again: reassure check *jugs.py --property=never_full*", *STORY])
+    assert "also violated: goal_not_reached" in text
+    assert "goal_not_reached is violated after" not in text  # of several only the shortest is told in full
+    assert "not violated: deadlock" in text and "both_empty is no cover that is never reached" in text
+    assert "has no configuration field 'goals'; did you mean goal?" in text
+    assert "no property of jugs matches goals" in text
+    assert "prepare.py" not in text  # a mistake in a test is told in one line
+
+
+def test_a_search_that_does_not_end_is_no_pass() -> None:
+    from reassure import check
+    from reassure.checkers.testing.expect import remaining, wrong
+
+    result = check("core", engine="reference", depth=2)
+    assert remaining(result) == "the search did not end: depth 2 was reached"
+    assert [wrong(p, None) for p in result.properties[:1]] == [f"{result.properties[0].name}: holds to depth"]  # type: ignore[arg-type]
+    assert [wrong(c, None) for c in result.covers[:1]] == ["cover reassignment_pending is not reached"]  # type: ignore[arg-type]
+
+
+def test_the_plugin_imports_nothing_until_it_is_used() -> None:
+    text = "import sys, pytest\nbefore = set(sys.modules)\nimport reassure.pytest_plugin\n"
+    text += "print(sorted(m for m in set(sys.modules) - before if not m.startswith('_')))\n"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("['reassure', 'reassure.pytest_plugin']\n", "")
+
+
+def test_the_plugin_is_registered() -> None:
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"reassure": "reassure.pytest_plugin"}
