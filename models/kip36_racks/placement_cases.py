@@ -257,19 +257,32 @@ def seen(refuted: Outcome) -> Outcome:
     return Outcome(not refuted.holds, refuted.cases, f"{refuted.bounds}; first seen: {refuted.counterexample}")
 
 
-def equal_over_racks_in_the_perfect_case() -> Outcome:
-    """R2: as many replicas as racks, all of one size: each rack has equally many, wherever the partitions start."""
+def perfect_case(added: bool) -> Outcome:
+    """R9: as many replicas as racks, all of one size: every broker leads equally many and has equally many replicas.
+
+    Over racks it is so by R3 alone: each has one replica of every partition. added: partition ids may begin anywhere.
+    """
     cases = 0
-    bounds = f"{LAYOUTS}, with equal racks; replication factor = racks; every first partition; brokers partitions"
+    bounds = f"{LAYOUTS}, with equal racks; replication factor = racks; every start index; partition ids "
+    bounds += f"begin {'anywhere' if added else 'at 0'}; brokers and 2 x brokers partitions"
     for layout in filter(equal_racks, layouts()):
-        racks = len(set(layout.values()))
-        for first in range(len(layout)):
+        size, racks = len(layout), len(set(layout.values()))
+        firsts = range(size) if added else range(1)
+        for start, first, times in itertools.product(range(size), firsts, (1, 2)):
             cases += 1
-            made = assign(layout, len(layout), racks, first_partition=first)
-            per_rack = Counter(layout[b] for replicas in made.values() for b in replicas)
-            if set(per_rack.values()) != {len(layout)}:
-                return Outcome(False, cases, bounds, f"{told(layout)}; first partition {first}: {dict(per_rack)}")
+            made = assign(layout, times * size, racks, start_index=start, first_partition=first)
+            if unequal(leader_counts(made), layout) or unequal(replica_counts(made), layout):
+                where = f"{told(layout)}; partitions from {first} on: {made}"
+                return Outcome(False, cases, bounds, f"{where}; replicas by broker: {replica_counts(made)}")
     return Outcome(True, cases, bounds)
+
+
+def even_in_the_perfect_case() -> Outcome:
+    return perfect_case(added=False)
+
+
+def even_in_the_perfect_case_when_partitions_are_added() -> Outcome:
+    return perfect_case(added=True)
 
 
 # -- R3, R4 ---------------------------------------------------------------------------------------------------
@@ -372,15 +385,30 @@ def partly_racked() -> Iterator[dict[int, str | None]]:
 PARTLY = "all layouts of up to 5 brokers in up to 3 racks, one broker or more without a rack"
 
 
+def without_racks(brokers: list[int], partitions: int, replication_factor: int) -> Assignment:
+    """The implementation from before racks, told once more: leaders in turn, followers one further in each round."""
+    made: Assignment = {}
+    for partition in range(partitions):
+        leader, round_ = partition % len(brokers), partition // len(brokers)
+        others = brokers[leader + 1 :] + brokers[:leader]
+        made[partition] = (
+            brokers[leader],
+            *(others[(round_ + j) % len(others)] for j in range(replication_factor - 1)),
+        )
+    return made
+
+
 def automatic_creation_ignores_racks() -> Outcome:
-    """R5: automatic creation then assigns as if no broker had a rack, and never fails for that."""
+    """R5: automatic creation then assigns as before there were racks, and never fails for want of one."""
     cases = 0
     for layout in partly_racked():
-        bare: dict[int, str | None] = dict.fromkeys(layout)
         for rf in range(1, len(layout) + 1):
             cases += 1
-            made = assign(layout, 2 * len(layout), rf, mode=RackMode.FALL_BACK)
-            if made != assign(bare, 2 * len(layout), rf, mode=RackMode.IGNORE):
+            try:
+                made = assign(layout, 2 * len(layout), rf, mode=RackMode.FALL_BACK)
+            except PlacementError as error:
+                return Outcome(False, cases, PARTLY, f"{layout}, replication factor {rf}: {error}")
+            if made != without_racks(list(layout), 2 * len(layout), rf):
                 return Outcome(False, cases, PARTLY, f"{layout}, replication factor {rf}: {made}")
     return Outcome(True, cases, PARTLY)
 

@@ -61,7 +61,7 @@ VARIED = {
     "leaving_replicas_known": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_contexts": ["tied=off", "one_by_one=off"],
-    "resumed_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
+    "resumed_half_open": ["replication_factor=3", "min_isr=1", "raises=1", "at_once=off", "none_takes_a_place=on"],
     "resumed_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
     "rolling_upgrade": ["pinned=off", "brokers_first=off"],
     "throttle": ["second=on"],

@@ -194,7 +194,8 @@ OUTCOMES: dict[str, tuple[int, str | None]] = {
     "equal_replicas_in_equal_racks": (45288, None),
     "equal_replicas_when_partitions_are_added": (70, "replicas by broker: {0: 2, 1: 1, 2: 3}"),
     "replicas_may_differ_in_unequal_racks": (7, None),
-    "equal_over_racks_in_the_perfect_case": (907, None),
+    "even_in_the_perfect_case": (1814, None),
+    "even_in_the_perfect_case_when_partitions_are_added": (187, "replicas by broker: {0: 2, 1: 2, 2: 1, 3: 3}"),
     "at_most_one_replica_per_rack": (408161, None),
     "at_least_one_replica_per_rack": (270354, None),
     "racks_may_differ_by_more_than_one": (1077, None),
@@ -285,7 +286,7 @@ FLAWS: list[tuple[Callable[..., Any], str]] = [
     (unshifted, "at_least_one_replica_per_rack"),
     (unshifted, "examples_as_printed"),
     (always_the_lowest, "equal_replicas_in_equal_racks"),
-    (always_the_lowest, "equal_over_racks_in_the_perfect_case"),
+    (always_the_lowest, "even_in_the_perfect_case"),
     (with_itself, "replicas_are_distinct_and_as_many_as_asked"),
     (one_leader, "equal_leaders"),
     (always_the_lowest, "two_racks_four_replicas"),
@@ -314,6 +315,28 @@ def test_claims_about_modes_can_fall(
     monkeypatch.setattr(placement, "counted", lambda racks, m: original(racks, instead if m is mode else m))
     with contextlib.suppress(PlacementError):  # the claim's own calls may be refused: also noticed
         assert not getattr(claims, name)().holds
+
+
+AS_BEFORE_RACKS = [(0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 0), (4, 0, 1)]
+AS_BEFORE_RACKS += [(0, 2, 3), (1, 3, 4), (2, 4, 0), (3, 0, 1), (4, 1, 2)]
+"""Kafka's illustration of the implementation before racks: five brokers, ten partitions, three replicas."""
+
+
+def test_creation_without_racks_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(claims.without_racks([0, 1, 2, 3, 4], 10, 3).values()) == AS_BEFORE_RACKS
+    original = placement.counted
+    monkeypatch.setattr(
+        placement, "counted", lambda racks, m: {b: r or "none" for b, r in racks.items()} if m else original(racks, m)
+    )
+    assert not claims.automatic_creation_ignores_racks().holds
+
+
+def test_creation_with_another_order_of_followers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `assign` makes without racks is compared with an implementation of its own."""
+    monkeypatch.setattr(
+        placement, "replicas_unaware", lambda order, rf, first, shift: unshifted(order, {}, rf, first, 0)
+    )
+    assert not claims.automatic_creation_ignores_racks().holds
 
 
 def test_unsorted_lists_and_lenient_factors_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
