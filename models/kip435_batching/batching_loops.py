@@ -13,7 +13,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config, N
 from reassure.spec.kafka.shared_properties import Part
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def take(s: Cluster, c: Config, part: Part) -> Cluster:
     """1. A loop that is free takes a partition."""
     require(s.controller and stands_at(s, part, Next.IDLE) and s.stored[part].target != ())

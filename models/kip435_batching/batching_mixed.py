@@ -16,28 +16,28 @@ def batches(s: Cluster) -> bool:
     return s.crashed % 2 == 0
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def calculate(s: Cluster, c: Config, part: Part) -> Cluster:
     """The next batch, or all that is asked for."""
     after: Cluster = batching.calculate(s, c, part) if batches(s) else reassignment_classic.calculate(s, c, part)
     return after
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def remember(s: Cluster, part: Part) -> Cluster:
     """6. Put off to 8, or at once."""
     after: Cluster = batching.remember(s, part) if batches(s) else reassignment_classic.remember(s, part)
     return after
 
 
-@action(who="controller", fair="weak", tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. The leader that is to be preferred, or any of those asked for."""
     after: Cluster = batching.lead(s, part) if batches(s) else reassignment_classic.lead(s, part)
     return after
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead_again(s: Cluster, part: Part) -> Cluster:
     """7 once more, which only batches have."""
     require(batches(s))
@@ -45,14 +45,14 @@ def lead_again(s: Cluster, part: Part) -> Cluster:
     return after
 
 
-@action(who="controller", fair="weak", tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
 def stop(s: Cluster, c: Config, part: Part) -> Cluster:
     """8. As soon as enough is in sync without what goes, or at once."""
     after: Cluster = batching.stop(s, c, part) if batches(s) else reassignment_classic.stop(s, part)
     return after
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def notice(s: Cluster, c: Config, part: Part) -> Cluster:
     """Between any two steps of a batch, or where the existing algorithm waits."""
     after: Cluster = noticed(s, part) if batches(s) else reassignment_classic.notice(s, c, part)

@@ -117,7 +117,7 @@ def between_events(s: Cluster, c: Config) -> bool:
     return all(s.memory[x].next in (Next.IDLE, Next.CALCULATE, Next.AWAIT) for x in every(Part, c))
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("part",))
 def notice(s: Cluster, c: Config, part: Part) -> Cluster:
     """Dead brokers leave the ISR, and another leader is elected: an event of its own."""
     require(not c.one_event or between_events(s, c))

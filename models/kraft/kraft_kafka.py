@@ -201,7 +201,7 @@ def left(s: Kafka, gone: Kafka, c: Config, broker: Broker) -> Kafka:
     return s if outcome.throws else written(gone, outcome.partition, Cause.COMPLETION)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("broker",))
 def unfence(s: Kafka, c: Config, broker: Broker) -> Kafka:
     """`handleBrokerUnfenced`: in the same step, a partition without a leader has an election."""
     require(broker not in s.unfenced)

@@ -85,7 +85,7 @@ def fence(s: Operated, c: Config, broker: Broker) -> Operated:
     return left(s, gone, c, broker)  # type: ignore[return-value]
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("broker",))
 def unfence(s: Operated, c: Config, broker: Broker) -> Operated:
     """As the original, but a broker that was shut down registers first."""
     require(broker not in s.shutting_down)
@@ -114,7 +114,7 @@ def shut_down_uncleanly(s: Operated, c: Config, broker: Broker) -> Operated:
     return registered_without_log(s, c, broker)  # type: ignore[return-value]
 
 
-@action(who="leader", fair="strong")
+@action(who="leader", fair="strong", fair_each=("follower",))
 def propose_expansion(s: Operated, c: Config, follower: Broker) -> Operated:
     """As the original, but nobody that is being shut down."""
     require(follower not in s.shutting_down)

@@ -128,7 +128,7 @@ def elect_from_elr(s: Removed, c: Config, broker: Broker) -> Removed:
 # -- followers ------------------------------------------------------------------------------------------------
 
 
-@action(who="follower", fair="weak")
+@action(who="follower", fair="weak", fair_each=("follower",))
 def catch_up(s: Removed, follower: Broker) -> Removed:
     """A follower fetches up to the high watermark, with the leader epoch that the leader has: else it is an error."""
     p = s.partition
@@ -143,7 +143,7 @@ def catch_up(s: Removed, follower: Broker) -> Removed:
     )
 
 
-@action(who="follower", fair="weak")
+@action(who="follower", fair="weak", fair_each=("follower",))
 def delete_log(s: Removed, follower: Broker) -> Removed:
     """A broker hears that it was removed, and deletes its log; whether it was added again it hears after that."""
     require(follower in s.unaware)
@@ -165,7 +165,7 @@ def keep_log(s: Removed, follower: Broker) -> Removed:
 # -- the leader -----------------------------------------------------------------------------------------------
 
 
-@action(who="leader", fair="strong")
+@action(who="leader", fair="strong", fair_each=("follower",))
 def propose_expansion(s: Removed, c: Config, follower: Broker) -> Removed:
     """The leader asks to take a follower into the ISR, by what it remembers of its last fetch."""
     p = s.partition

@@ -112,7 +112,7 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
 # -- followers and the leader ---------------------------------------------------------------------------
 
 
-@action(who="follower", fair="weak")
+@action(who="follower", fair="weak", fair_each=("follower",))
 def catch_up(s: Cluster, follower: Broker) -> Cluster:
     """A follower fetches up to the high watermark, from scratch if it was just added.
 
@@ -140,7 +140,7 @@ def proposes(s: Cluster, c: Config, isr: Brokers) -> Cluster:
     return replace(s, proposed=isr, requests=s.requests | {request})
 
 
-@action(who="leader", fair="strong")
+@action(who="leader", fair="strong", fair_each=("follower",))
 def propose_expansion(s: Cluster, c: Config, follower: Broker) -> Cluster:
     """The leader asks to take a follower that has caught up, and is not fenced, into the ISR.
 
@@ -293,7 +293,7 @@ def shut_down_uncleanly(s: Cluster, c: Config, broker: Broker, successor: Broker
     return left(down, broker, False, successor)
 
 
-@action(who="controller", fair="weak")
+@action(who="controller", fair="weak", fair_each=("broker",))
 def unfence(s: Cluster, broker: Broker) -> Cluster:
     """A broker has caught up with the metadata and takes part again. Elections are changes of their own."""
     require(broker not in s.unfenced)

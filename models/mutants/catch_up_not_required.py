@@ -7,7 +7,7 @@ from reassure.models.kraft.state import Cluster, Config
 from reassure.spec.kafka.partition import Broker, members
 
 
-@action(who="leader", fair="strong")
+@action(who="leader", fair="strong", fair_each=("follower",))
 def propose_expansion(s: Cluster, c: Config, follower: Broker) -> Cluster:
     """As the original, but for the high watermark."""
     p = s.partition

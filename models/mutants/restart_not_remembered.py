@@ -7,7 +7,7 @@ from reassure.models.kraft.protocol import proposes
 from reassure.spec.kafka.partition import Broker, members
 
 
-@action(who="leader", fair="strong")
+@action(who="leader", fair="strong", fair_each=("follower",))
 def propose_expansion(s: Removed, c: Config, follower: Broker) -> Removed:
     """As the original, but for the broker epoch."""
     p = s.partition
