@@ -47,7 +47,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "evidence",
     ),
     "testing": ("base", "traces", "check.py", "api.py", "cli"),
-    "publish.py": ("base", "traces", "check.py", "evidence", "cli"),
+    "publish": ("base", "traces", "check.py", "evidence", "cli"),
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {
     "language": (),

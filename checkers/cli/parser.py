@@ -30,12 +30,16 @@ def parse(words: list[str], into: argparse.Namespace) -> Command:
     if name not in COMMANDS:
         _overview().parse_args(words)
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
-    module = command(name)
-    parser = Parser(prog=f"reassure {name}", description=_sentence(COMMANDS[name]))
-    module.configure(parser)
     into.command = name
-    parser.parse_args(words[1:], into)
-    return module
+    parser_of(name).parse_args(words[1:], into)
+    return command(name)
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of what follows a command's name."""
+    parser = Parser(prog=f"reassure {name}", description=_sentence(COMMANDS[name]))
+    command(name).configure(parser)
+    return parser
 
 
 def _overview() -> Parser:
@@ -49,7 +53,7 @@ def _overview() -> Parser:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('?') else '.'}"
 
 
 def model_argument(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +86,8 @@ def common_options(parser: argparse.ArgumentParser) -> None:
 def thread_option(parser: argparse.ArgumentParser) -> None:
     """How many threads search."""
     workers = os.cpu_count() or 1
-    parser.add_argument("--workers", type=positive, default=workers, metavar="N", help=f"threads (default: {workers})")
+    help_text = "threads (default: one for each processor)"
+    parser.add_argument("--workers", type=positive, default=workers, metavar="N", help=help_text)
 
 
 def search_options(parser: argparse.ArgumentParser) -> None:

@@ -13,36 +13,52 @@ from reassure.checkers import publish as evidence
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import load
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import run
 from reassure.checkers.cli.commands import COMMANDS
 from reassure.checkers.cli.gate.judge import judge
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import ledger
+from reassure.checkers.publish import commands_page, protocol_pages
+from reassure.checkers.publish.gate_run import GateRun, gate_runs
 
 ROOT = Path(__file__).parents[2]
+PUBLISH = "run `python -m reassure.checkers.publish`"
 TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
 
 
 @pytest.fixture(scope="module")
-def ran() -> list[evidence.GateRun]:
+def ran() -> list[GateRun]:
     """The first check of each model: all of them take six minutes, most of it to compile."""
-    return evidence.results(first_only=True)
+    return gate_runs(ROOT / "gate.toml", first_only=True)
 
 
-def test_the_gate_is_met(ran: list[evidence.GateRun]) -> None:
+def test_the_gate_is_met(ran: list[GateRun]) -> None:
     for result in ran:
         assert judge(result.check, result.verdict.record({})) == [], result.check.name
 
 
-def test_what_is_published_is_what_the_checks_give(ran: list[evidence.GateRun]) -> None:
-    """Rows of the tables, traces and stories, of the checks that were run."""
-    table = evidence.verdict_rows(ran)
-    text = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
-    assert [row for row in table if row not in text] == [], "run `python -m reassure.checkers.publish`"
+def test_what_is_published_is_what_the_checks_give(ran: list[GateRun]) -> None:
+    """Rows of the tables, traces and stories, of the checks that were run; every page of claims."""
     made: dict[Path, str] = {}
     evidence.traces_of_checks(ran, made)
-    assert [str(p) for p, text in made.items() if p.read_text(encoding="utf-8") != text] == []
-    page = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
-    assert evidence.claims_section(evidence.entries()) in page
+    assert [str(p) for p, text in made.items() if p.read_text(encoding="utf-8") != text] == [], PUBLISH
+    claims = evidence.entries()
+    for protocol in protocol_pages.PROTOCOLS:
+        folder = ROOT / "models" / protocol
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        own = [r for r in ran if protocol_pages.protocol_of(r.verdict.model) == protocol]
+        rows = protocol_pages.table((), [protocol_pages.check_row(r) for r in own]).splitlines()[2:]
+        assert [row for row in rows if row not in text] == [], PUBLISH
+        assert text.endswith(protocol_pages.claims_of(protocol, claims, folder)), PUBLISH
+        assert all(f"## {r.verdict.model}\n" in text for r in own), PUBLISH
+
+
+def test_the_commands_are_those_of_the_parser() -> None:
+    text = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    assert text == commands_page.page(), PUBLISH
+    assert re.findall(r"^## reassure ([a-z]+)$", text, re.MULTILINE) == list(COMMANDS)
+    assert "| `--depth N` | stop after N levels; initial states are level 1 |" in text
 
 
 def test_every_trace_is_of_the_models_as_they_are() -> None:
@@ -58,25 +74,25 @@ def test_every_trace_is_of_the_models_as_they_are() -> None:
 @pytest.mark.slow
 def test_nothing_that_is_generated_is_stale() -> None:
     """Every check of the gate, the sessions of the README, every page."""
-    everything = evidence.results()
+    everything = gate_runs(ROOT / "gate.toml")
     for result in everything:
         assert judge(result.check, result.verdict.record({})) == [], result.check.name
     stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.files(everything))]
-    assert stale == [], "run `python -m reassure.checkers.publish`"
+    assert stale == [], PUBLISH
 
 
-def test_the_engines_agree_on_what_is_published(ran: list[evidence.GateRun]) -> None:
+def test_the_engines_agree_on_what_is_published(ran: list[GateRun]) -> None:
     """The runs of the table were native; the small ones again with plain Python."""
     for result in ran:
         if result.verdict.stats.generated < 10_000:
             asked = result.asked
             asked.engine = "reference"
-            plain, _ = evidence.run(asked, evidence.Progress(quiet=True))
+            plain, _ = run(asked, Progress(quiet=True))
             assert plain.stats.distinct == result.verdict.stats.distinct
             assert plain.stats.generated == result.verdict.stats.generated
 
 
-def test_the_ledger_says_what_the_gate_finds(ran: list[evidence.GateRun]) -> None:
+def test_the_ledger_says_what_the_gate_finds(ran: list[GateRun]) -> None:
     """Where a claim needs the same run: a verdict that changed without its record."""
     records = ledger.read().records
     compared = 0

@@ -123,9 +123,8 @@ def test_datasets_for_others(tmp_path: Path, context: Any) -> None:
     checked("core", [], SparkOptions(MASTER, out=str(place), partitions=1))
     for name in ("states", "edges"):
         duckdb.sql(f"create or replace view {name} as from '{place}/{name}/*.parquet'")
-    sql = (
-        "select e.action, count(*) n from edges e join states on source = id where SIZE(isr) = 2 group by 1 order by 2, 1"
-    )
+    joined = "edges e join states on source = id where SIZE(isr) = 2"
+    sql = f"select e.action, count(*) n from {joined} group by 1 order by 2, 1"
     others = duckdb.sql(sql.replace("SIZE", "len")).fetchall()
     assert others == query(str(place), sql.replace("SIZE", "size"), SparkOptions(MASTER), 20)[1]
     assert others[-1] == ("fence", 1_020)

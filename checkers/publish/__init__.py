@@ -1,0 +1,115 @@
+"""Generated evidence: counterexamples with their stories, the pages of models and claims, sessions in the pages.
+
+`python -m reassure.checkers.publish` runs every check of gate.toml and writes; `--check` only says what is stale.
+What the claims need is not run here: it comes from the ledger, with the traces that `reassure claims --refresh` wrote.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from reassure.checkers.cli.main import main as command
+from reassure.checkers.evidence import ledger, verdicts
+from reassure.checkers.publish import commands_page, protocol_pages
+from reassure.checkers.publish.gate_run import GateRun
+from reassure.checkers.traces import render as story
+from reassure.spec import claims
+from reassure.spec.semantics.trace import to_itf
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def files(ran: list[GateRun]) -> dict[Path, str]:
+    """Everything that is generated, by path."""
+    made: dict[Path, str] = {}
+    folder = ROOT / "counterexamples"
+    rows = traces_of_checks(ran, made)
+    found = entries()
+    rows += traces_of_claims(found, made)
+    made |= protocol_pages.trace_pages(rows, folder)
+    made |= protocol_pages.model_pages(ran, found, ROOT / "models")
+    made[ROOT / "docs" / "reference" / "commands.md"] = commands_page.page()
+    for page in pages_with_sessions():
+        made[page] = sessions(page.read_text(encoding="utf-8")).replace("\r", "")
+    return made
+
+
+def pages_with_sessions() -> list[Path]:
+    """The pages that show what a command prints."""
+    return [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "commands.md")]
+
+
+def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[tuple[str, ...]]:
+    """Adds the counterexamples of the gate's checks; the rows of the index for them."""
+    folder = ROOT / "counterexamples"
+    rows: list[tuple[str, ...]] = []
+    for result in ran:
+        for finding in result.verdict.properties:
+            if finding.trace is None:
+                continue
+            stem = result.stem(finding)
+            made[folder / f"{stem}.itf.json"] = to_itf(finding.trace, result.bound)
+            made[folder / f"{stem}.md"] = story.markdown(finding.trace, result.bound)
+            cells = (result.verdict.model, result.settings, finding.name, f"[{len(finding.trace)} states]({stem}.md)")
+            rows.append(cells)
+    return rows
+
+
+def entries() -> list[verdicts.Entry]:
+    """Every claim with what the ledger says."""
+    return verdicts.entries(claims.read(), ledger.read())
+
+
+def traces_of_claims(found: list[verdicts.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
+    """Adds the traces of claims that no check of the gate gives; the rows of the index for them."""
+    rows: list[tuple[str, ...]] = []
+    for answer in (a for e in found for a in e.answers):
+        for name, path in answer.traces.items():
+            if path in made or not path.is_file():
+                continue
+            told = path.with_name(path.name.replace(".itf.json", ".md"))
+            trace, bound = verdicts.trace_of(answer, name)
+            made[path] = path.read_text(encoding="utf-8")
+            made[told] = story.markdown(trace, bound)
+            link = f"[{len(trace)} states]({told.name})"
+            rows.append((answer.run.subject, " ".join(answer.run.settings), name, link))
+    return rows
+
+
+def sessions(text: str) -> str:
+    """The text with the output after each `$ reassure ...` line of its console blocks as it is now."""
+
+    def rerun(block: re.Match[str]) -> str:
+        made = []
+        for line in block[1].splitlines():
+            if line.startswith("$ reassure "):
+                made += [line, output(shlex.split(line[2:])[1:]).rstrip(), ""]
+        return "```console\n" + "\n".join(made).rstrip() + "\n```"
+
+    return re.sub(r"```console\n(.*?)```", rerun, text, flags=re.DOTALL)
+
+
+def output(words: list[str]) -> str:
+    """What a command prints on stdout, with what changes from run to run left out."""
+    kept, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        command(words)
+        text = sys.stdout.getvalue()
+    finally:
+        sys.stdout = kept
+    text = re.sub(r"^\d+\.\d+ s.*$", "...", text, flags=re.MULTILINE)
+    # Which lemmas a proof takes is the solver's choice.
+    lemmas = r"^an inductive invariant of \d+ lemmas\n(  .*\n)+"
+    text = re.sub(lemmas, "an inductive invariant of ... lemmas\n  ...\n", text, flags=re.MULTILINE)
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def stale(made: dict[Path, str]) -> list[Path]:
+    """Files that are not what would be generated, and traces that nothing generates."""
+    wrong = [p for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+    folder = ROOT / "counterexamples"
+    return wrong + [p for p in folder.glob("*--*") if p not in made]

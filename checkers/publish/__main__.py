@@ -1,0 +1,31 @@
+"""`python -m reassure.checkers.publish [--check]`."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from reassure.checkers.publish import ROOT, files, stale
+from reassure.checkers.publish.gate_run import gate_runs
+
+
+def main() -> int:
+    """Writes everything, or with `--check` names what is stale."""
+    made = files(gate_runs(ROOT / "gate.toml"))
+    wrong = stale(made)
+    console = Console(highlight=False)
+    for path in wrong:
+        console.print(f"{'stale' if '--check' in sys.argv else 'written'}: {path.relative_to(ROOT)}", markup=False)
+        if "--check" in sys.argv:
+            continue
+        if path in made:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(made[path], encoding="utf-8")
+        else:
+            path.unlink()
+    return 1 if wrong and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,44 @@
+"""The checks of the gate, run for the pages that show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyResult
+from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.cli.gate import gate_file
+from reassure.spec.semantics.interpreter import BoundModel
+
+
+@dataclass
+class GateRun:
+    """One check of the gate, run."""
+
+    check: gate_file.Check
+    asked: CheckRequest
+    verdict: CheckResult
+    bound: BoundModel
+
+    @property
+    def settings(self) -> str:
+        """The configuration, as on the command line."""
+        return " ".join(self.asked.set)
+
+    def stem(self, finding: PropertyResult) -> str:
+        """The name of a counterexample's files."""
+        return trace_stem(self.verdict.model, self.asked.set, finding.name)
+
+
+def gate_runs(path: Path, first_only: bool = False) -> list[GateRun]:
+    """Every search of a gate file, or the first one of each model, run with the engine it names."""
+    found: list[GateRun] = []
+    for check in gate_file.read(path).checks:
+        if check.kind != "check" or (first_only and check.model in {r.asked.model for r in found}):
+            continue
+        asked = check.request()
+        verdict, bound = run(asked, Progress())
+        found.append(GateRun(check, asked, verdict, bound))
+    return found
