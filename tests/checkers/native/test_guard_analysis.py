@@ -309,6 +309,6 @@ def up(s: State) -> State:
 
 
 def test_a_cover_is_not_weighed(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = said(capsys, "guards", "core", "--property=reassignment_completes")
+    code, _, err = said(capsys, "guards", "core", "--property=reassignment_completed")
     assert code == 6
-    assert "reassignment_completes is a cover, which this command does not decide: `reassure check` does" in err
+    assert "reassignment_completed is a cover, which this command does not decide: `reassure check` does" in err
