@@ -1,0 +1,117 @@
+"""`reassure find`: the shortest trace to a state or step of which an expression is true."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.argument_types import duration, size
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.cli.files import name_traces, outputs_must_be_writable
+from reassure.checkers.cli.parser import model_argument, output_options, thread_option
+from reassure.checkers.questions.find import Answer, find
+from reassure.checkers.traces.render import call, tell
+from reassure.spec.semantics.trace import to_itf
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    parser.add_argument(
+        "expression",
+        metavar="EXPRESSION",
+        help="Python: of a state `s`, or of a step `before`, `after` by `action`; `c` is the configuration",
+    )
+    parser.add_argument("--no-guards", action="store_true", help="do not ask which guard forbids it")
+    parser.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
+    parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
+    thread_option(parser)
+    output_options(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches, tells the trace, and writes what is asked for."""
+    outputs_must_be_writable(args)
+    options = SearchOptions([], None, args.budget, args.memory, args.workers)
+    found = find(args.model, args.set, args.expression, options, Progress(quiet=args.quiet), not args.no_guards)
+    result = found.result
+    result.repro = shlex.join(["reassure", "find", args.model, args.expression, *(f"--set={s}" for s in args.set)])
+    path = None
+    if found.trace is not None:
+        found.trace.meta["repro"] = result.repro
+        if args.trace_dir:
+            name = re.sub(r"[^a-z0-9]+", "-", args.expression.lower()).strip("-")[:60]
+            path = args.trace_dir / f"{trace_stem(result.model, args.set, name, 'find')}.itf.json"
+            write_atomically(path, to_itf(found.trace, found.bound))
+    if args.json:
+        write_record(args.json, _record(found, str(path) if path else None))
+    _report(found, console, stories=not args.quiet)
+    name_traces([str(path)] if path else [], console)
+    return found.exit
+
+
+def _report(found: Answer, console: Console, stories: bool) -> None:
+    result = found.result
+    if found.trace is not None and stories:
+        tell(found.trace, found.bound, console)
+        head = [f"true: {found.expression}"] if found.exit is Exit.OK else []
+        for line in [*head, *(f"  {reason}" for reason in found.reasons)]:
+            console.print(Text("  " + line, style="bold green" if head else "bold red"), soft_wrap=True)
+        console.print()
+    states = f"{result.stats.distinct:,} states"
+    if found.exit is Exit.OK and found.trace is not None:
+        number = len(found.trace) - 1
+        said = f"found after {number} step{'s' * (number != 1)}, among {states}"
+    elif found.unreachable:
+        said = f"never true in this configuration: {states}, all that are reachable"
+    elif found.exit is Exit.MODEL:
+        what = "expression" if found.reasons else "model"
+        said = f"unknown: the {what} raises first, in a search of {states}"
+    else:
+        clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
+        said = f"unknown: not found among {states}{clipped}; stopped because {result.stopped_because}"
+    console.print(Text(said, style="bold"), soft_wrap=True)
+    if found.unreachable:
+        _report_guards(found, console)
+    style = "green" if found.exit is Exit.OK else "bold red"
+    console.print(Text(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style))
+    console.print(Text(f"again: {result.repro}", style="dim"), soft_wrap=True)
+
+
+def _report_guards(found: Answer, console: Console) -> None:
+    """Which guards forbid it, each with how it comes about without that guard."""
+    for guard in found.guards:
+        row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
+        if guard.trace is not None:
+            steps = " > ".join(call(step) for step in guard.trace.steps[1:])
+            row.append(f"\n    without it: {steps or 'so at the start'}", style="dim")
+        console.print(row, soft_wrap=True)
+    if not found.guards and found.guards_left == 0:
+        console.print("  no guard forbids it by itself: without any one of them it is not found either")
+    elif found.guards_left:
+        console.print(f"  {found.guards_left} guards could not be left out: without them actions are not defined")
+
+
+def _record(found: Answer, trace: str | None) -> dict[str, Any]:
+    """The run record, with the expression and what forbids it."""
+    record = found.result.record({})
+    forbidding = [{"action": g.action, "text": g.text, "file": g.file, "line": g.line} for g in found.guards]
+    return {
+        **record,
+        "verdict": VERDICTS[found.exit],
+        "exit_code": found.exit.value,
+        "engine": "find",
+        "properties": [],
+        "expression": found.expression,
+        "depth": len(found.trace) if found.exit is Exit.OK and found.trace is not None else None,
+        "trace": trace,
+        "forbidden_by": forbidding,
+    }

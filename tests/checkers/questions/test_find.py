@@ -1,0 +1,115 @@
+"""`reassure find`: the shortest trace to what an expression says, or that there is none, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import said
+from tests.helpers.raising_model import written
+
+GROWING = """
+@action(who="node")
+def grow(s: State) -> State:
+    require(s.alive != NOBODY and s.n < 2)
+    return replace(s, n=s.n + 1)
+"""
+
+
+def test_a_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shortest way there, the values that make it true, and a trace that replays."""
+    record = tmp_path / "r.json"
+    words = ["find", "core", "s.leader is None", f"--json={record}", f"--trace-dir={tmp_path}"]
+    code, out, _ = said(capsys, *words)
+    assert code == 0
+    assert "  true: s.leader is None\n    s.leader = none\n" in out
+    assert "found after 3 steps, among 381 states" in out
+    data = json.loads(record.read_text())
+    assert (data["verdict"], data["exit_code"], data["depth"], data["expression"]) == ("pass", 0, 4, "s.leader is None")
+    assert Path(data["trace"]).name == "core--find--s-leader-is-none.itf.json"
+    assert said(capsys, "replay", data["trace"])[:2] == (0, "core accepts the trace: 3 steps\n")
+
+
+def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "find", "core", "action == alter and before.leader != after.leader")
+    assert code == 0
+    assert out.splitlines()[0] == "core: 4 steps"
+    assert "true: action == alter and before.leader != after.leader" in out
+
+
+def test_the_configuration_and_names_of_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, GROWING)
+    assert said(capsys, "find", path, "s.alive == every(Node, c) - {Node(0)} and s.n == 2")[0] == 0
+    code, out, _ = said(capsys, "find", path, "s.alive == NOBODY", "--set=nodes=1")
+    assert (code, "found after 1 step, among 5 states" in out) == (0, True)
+
+
+def test_what_is_never_so_and_the_guard_that_forbids_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, record = written(tmp_path, GROWING), tmp_path / "r.json"
+    code, out, _ = said(capsys, "find", path, "s.n == 3", f"--json={record}")
+    assert code == 16
+    assert "never true in this configuration: 24 states, all that are reachable" in out
+    assert "forbidden by s.n < 2 in grow (raising.py:" in out
+    assert "without it: grow() > grow() > grow()" in out
+    data = json.loads(record.read_text())
+    assert (data["verdict"], data["depth"], [g["text"] for g in data["forbidden_by"]]) == ("vacuous", None, ["s.n < 2"])
+    code, out, _ = said(capsys, "find", path, "before.n > after.n")
+    assert code == 16
+    assert "no guard forbids it by itself" in out
+    code, out, _ = said(capsys, "find", path, "s.n == 3", "--no-guards")
+    assert (code, "forbidden" in out, "no guard" in out) == (16, False, False)
+
+
+def test_beyond_a_bound_it_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps were cut off: what lies behind them was not searched."""
+    path = written(tmp_path, GROWING.replace(" and s.n < 2", ""))
+    code, out, _ = said(capsys, "find", path, "before.n > after.n")
+    assert code == 5
+    assert "unknown: not found among 32 states; 7 steps clipped at a bound" in out
+
+
+def test_a_budget_that_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "find", "core", "s.isr == NOBODY", "--set=brokers=5", "--budget=1ms")
+    assert code == 5
+    assert "stopped because the budget of 0.001 s ended" in out
+
+
+def test_a_model_or_an_expression_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, GROWING.replace("s.n + 1", "0 if min(s.alive) == Node(0) else 1").replace(
+        "require(s.alive != NOBODY and s.n < 2)", "require(s.n < 2)"
+    ))  # fmt: skip
+    code, out, _ = said(capsys, "find", path, "s.n == 3")
+    assert code == 150
+    assert "raising: grow raises after 3 steps" in out
+    assert "unknown: the model raises first" in out
+    code, out, _ = said(capsys, "find", written(tmp_path, GROWING), "min(s.alive) == Node(2) and s.n == 3")
+    assert code == 150
+    assert "unknown: the expression raises first" in out
+    assert "expression raised ValueError: min() arg is an empty sequence" in out
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "message"),
+    [
+        ("s.isr +", 64, "'s.isr +' is no Python expression: invalid syntax"),
+        ("s.isr == before.isr", 64, "about a state `s` or about a step `before`, `after`, not about both"),
+        ("foo == s.isr", 64, "outside the language: `foo` is not defined: define or import it"),
+        ("s.isr", 64, "outside the language: `s.isr` is set of Broker, not a bool"),
+        ("s.wrong == 1", 64, "outside the language: `.wrong` is no field"),
+        ("True) or (x", 64, "is no Python expression"),
+    ],
+)
+def test_bad_expressions(expression: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    got, _, err = said(capsys, "find", "core", expression)
+    assert (got, len(err.splitlines())) == (code, 1)
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["nothing", "True"], 64), (["core", "True", "--set=brokers=99"], 151), (["core"], 64)]
+)
+def test_bad_input(words: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    got, _, err = said(capsys, "find", *words)
+    assert (got, len(err.splitlines())) == (code, 1)
