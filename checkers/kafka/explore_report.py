@@ -8,9 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from reassure.checkers.kafka.controller_itf import Run
+from reassure.checkers.kafka.explained import Explanation
 from reassure.checkers.kafka.explore import Exploration
 from reassure.checkers.kafka.explore_properties import Findings, Hit
-from reassure.checkers.kafka.report import say
+from reassure.checkers.kafka.report import say, side_by_side
 from reassure.checkers.kafka.words import braces, described
 
 
@@ -44,6 +45,28 @@ def report_exploration(found: Exploration, findings: Findings, runs: dict[str, S
         say(console, "")
         say(console, f"{name} is violated: {shown.doc}", "red")
         _report_run(shown.run, shown.said, console)
+
+
+def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
+    """How many steps the model's rules explain; of each kind of command that they do not, the first."""
+    of = f"{explanation.steps:,} steps by {model}'s rules of Kafka {version}"
+    say(console, f"  {explanation.count:,} unexplained of {of}", "red" if explanation.count else "")
+    for kind, unexplained in explanation.unexplained.items():
+        say(console, "")
+        say(
+            console,
+            f"{unexplained.count:,} step{'s' * (unexplained.count != 1)} of {kind} unexplained, the first:",
+            "red",
+        )
+        for number, command in enumerate([*unexplained.path, unexplained.first.step.command], 1):
+            say(console, f"  {number:3} {command}")
+        side_by_side(unexplained.first, version, "the rules", console)
+
+
+def explanation_record(explanation: Explanation) -> dict[str, Any]:
+    """The same as data."""
+    kinds = {kind: found.count for kind, found in explanation.unexplained.items()}
+    return {"compared_steps": explanation.steps, "unexplained_steps": explanation.count, "unexplained": kinds}
 
 
 def _report_run(run: Run, said: list[str], console: Console) -> None:

@@ -156,15 +156,19 @@ def _parameter(value: Any) -> str:
 
 
 def release_setting(model: str, pairs: list[str], wanted: Release) -> list[str]:
-    """The settings with the rules of a release, if the model has `release` to set and it is not set already.
-
-    Its values are releases, 4.3 standing for 4.3.0 and every 4.3.x.
-    """
+    """The settings with the rules of a release, if the model has `release` to set and it is not set already."""
     hint = hints_of(load(model).config).get("release")
     if hint is None or any(pair.partition("=")[0] == "release" for pair in pairs):
         return pairs
-    known = [str(member.value) for member in hint] if isinstance(hint, type) and issubclass(hint, Enum) else []
-    fitting = [value for value in known if f"{wanted.version}.".startswith(f"{value}.")]
+    return [*pairs, f"release={release_value(model, wanted).value}"]
+
+
+def release_value(model: str, wanted: Release) -> Enum:
+    """A model's name for a release, 4.3 standing for 4.3.0 and every 4.3.x; `Failure` if it has none."""
+    hint = hints_of(load(model).config).get("release")
+    known = list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
+    fitting = [member for member in known if f"{wanted.version}.".startswith(f"{member.value}.")]
     if not fitting:
-        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {wanted.version}; it has {', '.join(known)}")
-    return [*pairs, f"release={max(fitting, key=len)}"]
+        has = ", ".join(str(member.value) for member in known)
+        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {wanted.version}; it has {has or 'none'}")
+    return max(fitting, key=lambda member: len(str(member.value)))

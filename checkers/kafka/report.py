@@ -22,10 +22,11 @@ def say(console: Console, text: str, style: str = "") -> None:
 def report_difference(found: Difference, name: str, version: str, console: Console) -> None:
     """The first step that Kafka takes otherwise, side by side, then in Kafka's own words."""
     say(console, f"Kafka {version} refuses {name} at step {found.step.number}: {found.step.text}", "red")
-    _side_by_side(found, version, "the trace", console)
+    side_by_side(found, version, "the trace", console)
 
 
-def _side_by_side(found: Difference, version: str, ours: str, console: Console) -> None:
+def side_by_side(found: Difference, version: str, ours: str, console: Console) -> None:
+    """What differs, field by field, then Kafka's own words."""
     say(console, f"  {'':20} {ours:{COLUMN}} Kafka {version}", "dim")
     for field, one, other in found.rows():
         say(console, f"  {field:20} {one:{COLUMN}} {other}")
@@ -57,7 +58,7 @@ def report_conformance(found: Conformance, source: StepSource, name: str, consol
         say(console, f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", "red")
         for number, step in enumerate(source.trace(group.first).steps):
             say(console, f"  {number:3} {call_text(step.action, step.params)}")
-        _side_by_side(group.difference, found.version, "the model", console)
+        side_by_side(group.difference, found.version, "the model", console)
     agree = found.steps == found.agree
     say(console, f"no disagreement with Kafka {found.version}" if agree else f"disagrees with Kafka {found.version}")
 

@@ -41,6 +41,8 @@ from reassure.models.kraft.kafka_controller import (
     unchanged,
     validated,
 )
+from reassure.models.kraft.kafka_steps import Held as Held
+from reassure.models.kraft.kafka_steps import controller_step as controller_step
 from reassure.models.kraft.protocol import committed, decided
 from reassure.models.kraft.state import AlterPartition, Cluster
 from reassure.spec.kafka.partition import (

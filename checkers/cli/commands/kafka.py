@@ -27,9 +27,16 @@ from reassure.checkers.kafka.controller_itf import itf, run_of_controller
 from reassure.checkers.kafka.controller_itf import to_itf as run_to_itf
 from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.driver import Driver, JvmLost
+from reassure.checkers.kafka.explained import Rules, explain, with_records
 from reassure.checkers.kafka.explore import Limits, Scope, explore
 from reassure.checkers.kafka.explore_properties import evaluate
-from reassure.checkers.kafka.explore_report import Shown, exploration_record, report_exploration
+from reassure.checkers.kafka.explore_report import (
+    Shown,
+    explanation_record,
+    exploration_record,
+    report_explanation,
+    report_exploration,
+)
 from reassure.checkers.kafka.junit import junit_method, method_name
 from reassure.checkers.kafka.kafka_tests import run_methods
 from reassure.checkers.kafka.model_steps import NativeSteps
@@ -85,6 +92,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     exploring.add_argument("--replicas", type=positive, default=2, metavar="N", help="at the start (default: 2)")
     exploring.add_argument("--unclean", choices=list(UNCLEAN), default="either", help="unclean leader election")
     exploring.add_argument("--controlled-shutdown", action="store_true", help="with controlled shutdowns too")
+    exploring.add_argument(
+        "--explain", action="store_true", help=f"compare every step with {KEPT_MODEL}'s rules (25 us a step)"
+    )
     exploring.add_argument("--jvms", type=positive, default=os.cpu_count() or 1, metavar="N", help="how many JVMs")
     exploring.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
     exploring.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
@@ -265,8 +275,11 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
             found = explore(path, scope, args.jvms, Limits(args.depth, args.budget), progress)
             findings = evaluate(found)
             loss = look_for_loss(found, findings)
+            explanation = explain(found, Rules(KEPT_MODEL, wanted, args.min_isr), progress) if args.explain else None
             with Driver(path) as driver:
                 shown = counterexamples(found, findings, loss, driver)
+                if explanation is not None:
+                    with_records(explanation, found, driver)
         except JvmLost as lost:
             note(f"reassure: {lost}")
             codes.append(lost.code)
@@ -277,6 +290,10 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         codes.append(Exit.SAFETY if findings.violated else Exit.OK)
         codes.append(Exit.OK if found.complete or args.depth is not None else Exit.INCONCLUSIVE)
         records.append(exploration_record(found, findings))
+        if explanation is not None:
+            report_explanation(explanation, KEPT_MODEL, wanted.version, console)
+            codes.append(Exit.DISAGREE if explanation.count else Exit.OK)
+            records[-1] |= explanation_record(explanation)
         if args.trace_dir:
             name_traces(_write_runs(shown, args.trace_dir), console)
     code = worst(codes)

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.explained import Rules, explain, with_records
 from reassure.checkers.kafka.explore import Limits, Scope, explore
+from reassure.checkers.kafka.explore_report import report_explanation
+from reassure.checkers.kafka.releases import release
 from reassure.checkers.kafka.words import Command, Kind
 from tests.helpers.kafka_explored import explored, findings_of
 from tests.helpers.kafka_jars import VERSIONS, class_path
@@ -79,6 +83,45 @@ def test_paths_are_shortest() -> None:
     for number in range(0, len(found.states), 97):
         _, commands = found.path(number)
         assert len(commands) == found.level_of(number) - 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> None:
+    """The same rules as `kraft_kafka`, in every state that the real class reaches, without a bound on anything."""
+    found = explored(version)
+    explanation = explain(found, Rules("kraft_kafka", release(version), 2), Progress(quiet=True))
+    assert (explanation.steps, explanation.unexplained) == (found.steps, {})
+
+
+def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first is the rollback that never ends: 4.2 completed it at once, 4.3 and 4.4 wait for what is not wanted."""
+    found = explored("4.4.0")
+    explanation = explain(found, Rules("kraft_kafka", release("4.2.0"), 2), Progress(quiet=True))
+    assert (explanation.count, explanation.steps) == (1208, 26400)
+    with Driver(class_path("4.4.0")) as driver:
+        with_records(explanation, found, driver)
+    first = explanation.unexplained["reassign"]
+    assert [str(c) for c in [*first.path, first.first.step.command]] == [
+        "reassign([1])",
+        "reassign([2])",
+        "reassign([1])",
+    ]
+    assert first.first.rows() == [
+        ("replicas", "[1]", "[1, 2]"),
+        ("adding", "{}", "{2}"),
+        ("removing", "{}", "{2}"),
+        ("leader epoch", "1001", "1000"),
+    ]
+    report_explanation(explanation, "kraft_kafka", "4.2.0", Console(width=120))
+    said = capsys.readouterr().out
+    assert "600 steps of reassign unexplained, the first:" in said and "PartitionChangeRecord(" in said
+
+
+def test_a_release_without_rules_is_refused() -> None:
+    with pytest.raises(Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, 4\.0"):
+        Rules("kraft_kafka", release("5.0.0"), 2)
+    with pytest.raises(Failure, match="die_hard has no rules for every step of Kafka's controller"):
+        Rules("die_hard", release("4.4.0"), 2)
 
 
 def test_commands_of_three_brokers() -> None:
