@@ -14,6 +14,7 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.check import run
 from reassure.checkers.cli.commands import COMMANDS
 from reassure.checkers.cli.gate.judge import judge
@@ -21,6 +22,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import ledger
 from reassure.checkers.publish import commands_page, protocol_pages
 from reassure.checkers.publish.gate_run import GateRun, gate_runs
+from reassure.spec.language.vocabulary import TEMPORAL
 
 ROOT = Path(__file__).parents[2]
 PUBLISH = "run `python -m reassure.checkers.publish`"
@@ -198,3 +200,18 @@ def test_nothing_names_this_machine() -> None:
         path = ROOT / name
         if path.suffix in (".py", ".md", ".toml", ".json", ".sh") and name != "tests/docs/test_docs.py":
             assert not pattern.search(path.read_text(encoding="utf-8")), name
+
+
+def test_every_key_of_a_record_is_on_its_page(tmp_path: Path) -> None:
+    main(["check", "core_liveness", f"--json={tmp_path}/r.json", "--quiet"])
+    record = json.loads((tmp_path / "r.json").read_text())
+    text = (ROOT / "docs/reference/record.md").read_text(encoding="utf-8")
+    inner = [*record["stats"], *record["properties"][0], *record["covers"][0], *record["fairness"][0]]
+    assert [key for key in [*record, *inner, "taken", "new"] if f"`{key}`" not in text] == []
+    kinds = {p["kind"] for p in record["properties"]} | set(TEMPORAL)
+    assert [kind for kind in kinds if f"`{kind}`" not in text] == []
+
+
+def test_every_status_is_explained() -> None:
+    text = (ROOT / "docs/explanation/what-holds-means.md").read_text(encoding="utf-8")
+    assert [status.value for status in PropertyStatus if f"`{status.value}`" not in text] == []
