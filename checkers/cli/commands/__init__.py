@@ -30,6 +30,7 @@ COMMANDS = {
     "replay": "execute a trace, or a folder of them, in plain Python",
     "validate": "find a behaviour of a model that explains a log",
     "show": "print a trace as text, Markdown, a diagram, ITF or plain steps",
+    "audit": "judge every change of a partition in a KRaft metadata log",
     "plan": "check a reassignment of a real cluster, or propose one",
     "gate": "run all checks of a file; exit with the most severe code",
     "kafka": "run Kafka's own controller classes beside a model, or as one",

@@ -1,0 +1,141 @@
+"""Kafka's message format, as far as metadata records use it: flexible versions with tagged fields.
+
+Lengths are unsigned variable-length integers, one more than the length (0: null); what is tagged follows the other
+fields of a structure, with its number and size, so that a reader skips what it does not know.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+NULL = -1
+"""The length of what is null."""
+
+
+class MalformedRecord(Exception):
+    """Bytes that are no record of this format."""
+
+
+class Reader:
+    """Reads values from bytes, in order."""
+
+    def __init__(self, data: bytes, at: int = 0, end: int | None = None) -> None:
+        self.data, self.at, self.end = data, at, len(data) if end is None else end
+
+    @property
+    def left(self) -> int:
+        """Bytes that are not read yet."""
+        return self.end - self.at
+
+    def take(self, size: int) -> bytes:
+        """The next bytes."""
+        if size < 0 or size > self.left:
+            raise MalformedRecord(f"{size} bytes are wanted at {self.at}, {self.left} are left")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def number(self, form: str) -> int:
+        """An integer of fixed size, big-endian; form: as `struct` names it."""
+        (found,) = struct.unpack(">" + form, self.take(struct.calcsize(form)))
+        return int(found)
+
+    def unsigned(self) -> int:
+        """A variable-length unsigned integer: seven bits a byte, the lowest first."""
+        value = shift = 0
+        while True:
+            (byte,) = self.take(1)
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+            if shift > 63:
+                raise MalformedRecord(f"a number that does not end at {self.at}")
+
+    def signed(self) -> int:
+        """A variable-length signed integer, small numbers of either sign being short (zigzag)."""
+        value = self.unsigned()
+        return value >> 1 ^ -(value & 1)
+
+    def length(self) -> int:
+        """The length of a string or an array; `NULL` of none."""
+        return self.unsigned() - 1
+
+    def uuid(self) -> str:
+        """A UUID, as Kafka prints it."""
+        return base64.urlsafe_b64encode(self.take(16)).decode().rstrip("=")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a message. type: of `FIXED`, or "bool", "string", "uuid", "ids" or "uuids" (arrays), "structures".
+
+    first: the version from which it is there. tag: its number if it is tagged. default: what stands for a tagged field
+    that is left out.
+    """
+
+    name: str
+    type: str
+    first: int = 0
+    tag: int | None = None
+    default: Any = None
+    fields: tuple[Field, ...] = ()
+    """Of each structure."""
+
+
+FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A message. newest: the last version that is known here; fields that later ones add are not read."""
+
+    name: str
+    newest: int
+    fields: tuple[Field, ...] = field(default_factory=tuple)
+
+    def read(self, reader: Reader, version: int) -> dict[str, Any]:
+        """The fields of a message by name. Raises `MalformedRecord`."""
+        if not 0 <= version <= self.newest:
+            raise MalformedRecord(f"{self.name} of version {version}: versions 0 to {self.newest} are known")
+        return _structure(self.fields, reader, version)
+
+
+def _structure(fields: tuple[Field, ...], reader: Reader, version: int) -> dict[str, Any]:
+    present = [f for f in fields if f.first <= version]
+    found = {f.name: _value(f, reader, version) for f in present if f.tag is None}
+    found |= {f.name: f.default for f in fields if f.tag is not None}
+    by_tag = {f.tag: f for f in present if f.tag is not None}
+    for _ in range(reader.unsigned()):
+        tag, size = reader.unsigned(), reader.unsigned()
+        inner = Reader(reader.data, reader.at, reader.at + size)
+        reader.take(size)
+        if tag in by_tag:
+            found[by_tag[tag].name] = _value(by_tag[tag], inner, version)
+    return found
+
+
+def _value(f: Field, reader: Reader, version: int) -> Any:
+    if f.type in FIXED:
+        return reader.number(FIXED[f.type])
+    if f.type == "bool":
+        return reader.number("b") != 0
+    if f.type == "uuid":
+        return reader.uuid()
+    length = reader.length()
+    if length == NULL:
+        return None
+    if f.type == "string":
+        try:
+            return reader.take(length).decode()
+        except UnicodeDecodeError:
+            raise MalformedRecord(f"{f.name} is no UTF-8") from None
+    if length > reader.left:
+        raise MalformedRecord(f"{f.name} has {length} members, and {reader.left} bytes are left")
+    if f.type == "ids":
+        return [reader.number("i") for _ in range(length)]
+    if f.type == "uuids":
+        return [reader.uuid() for _ in range(length)]
+    return [_structure(f.fields, reader, version) for _ in range(length)]

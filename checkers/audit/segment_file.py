@@ -1,0 +1,103 @@
+"""Segments and snapshots of a log: record batches of format 2, checked by their sums."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reassure.checkers.audit.message_format import MalformedRecord, Reader
+from reassure.checkers.audit.metadata_records import MetadataRecord, read_record
+
+HEAD = struct.Struct(">qiibIhiqqqhii")
+"""Offset, length, leader epoch, magic, sum, attributes, last offset, first and last time, producer with its epoch and
+number, count of records."""
+LENGTH_AT, SUMMED_FROM = 12, 21
+"""Where in a batch the bytes begin that its length counts, and those of which the sum is."""
+MAGIC = 2
+CODEC, CONTROL = 7, 1 << 5
+"""Of a batch's attributes: how it is compressed; it is no data."""
+GZIP = 1
+CODECS = {2: "snappy", 3: "lz4", 4: "zstd"}
+_POLYNOMIAL = 0x82F63B78
+
+
+def _table() -> tuple[int, ...]:
+    found = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
+        found.append(byte)
+    return tuple(found)
+
+
+_TABLE = _table()
+
+
+def crc32c(data: bytes) -> int:
+    """The CRC-32C (Castagnoli) sum of some bytes."""
+    table, value = _TABLE, 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ table[(value ^ byte) & 255]
+    return value ^ 0xFFFFFFFF
+
+
+@dataclass
+class TornEnd:
+    """The file ends within a batch, as it does where a controller stopped while writing."""
+
+    at: int | None = None
+    """The byte where the incomplete batch begins; None: there is none."""
+
+
+def read_segment(data: bytes, torn: TornEnd) -> Iterator[MetadataRecord]:
+    """The records of a segment or snapshot, control records left out. Raises `MalformedRecord`."""
+    at = 0
+    while at < len(data):
+        if len(data) - at < HEAD.size:
+            torn.at = at
+            return
+        head = HEAD.unpack_from(data, at)
+        offset, length, _, magic, checksum, attributes, _, first_time, *_, count = head
+        if magic != MAGIC:
+            raise MalformedRecord(f"at byte {at}: a batch of format {magic}; {MAGIC} is known")
+        end = at + LENGTH_AT + length
+        if length < HEAD.size - LENGTH_AT:
+            raise MalformedRecord(f"at byte {at}: a batch of {length} bytes")
+        if end > len(data):
+            torn.at = at
+            return
+        if crc32c(data[at + SUMMED_FROM : end]) != checksum:
+            raise MalformedRecord(f"at byte {at}, offset {offset}: the sum of the batch is wrong; the file is damaged")
+        if not attributes & CONTROL:
+            reader = Reader(_unpacked(data[at + HEAD.size : end], attributes & CODEC, at))
+            for _ in range(count):
+                yield _record(reader, offset, first_time)
+        at = end
+
+
+def _unpacked(data: bytes, codec: int, at: int) -> bytes:
+    if codec == 0:
+        return data
+    if codec == GZIP:
+        return gzip.decompress(data)
+    raise MalformedRecord(f"at byte {at}: compressed by {CODECS.get(codec, codec)}, which is not read here")
+
+
+def _record(reader: Reader, first_offset: int, first_time: int) -> MetadataRecord:
+    length = reader.signed()
+    body = Reader(reader.data, reader.at, reader.at + length)
+    reader.take(length)
+    body.number("b")
+    time, offset = first_time + body.signed(), first_offset + body.signed()
+    key_length = body.signed()
+    body.take(max(0, key_length))
+    value_length = body.signed()
+    if value_length < 0:
+        raise MalformedRecord(f"offset {offset}: a record without a value")
+    try:
+        kind, version, fields = read_record(body.take(value_length))
+    except MalformedRecord as error:
+        raise MalformedRecord(f"offset {offset}: {error}") from None
+    return MetadataRecord(offset, time, first_offset, kind, version, fields)

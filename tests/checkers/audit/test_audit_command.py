@@ -1,0 +1,82 @@
+"""`reassure audit` from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import said
+from tests.helpers.metadata_log_text import LOGS
+
+SEGMENT = LOGS / "4.1.0.log"
+
+
+def test_a_clean_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    cut = tmp_path / "cut.log"
+    cut.write_bytes((LOGS / "3.9.0.log").read_bytes()[:5000])
+    code, out, err = said(capsys, "audit", str(cut), "--release=3.9")
+    assert code == 0
+    assert "1 partitions created, 16 changes, 16 of them different" in out
+    assert out.endswith("no findings\n")
+    assert err == f"note: {cut} ends within a batch at byte 4921: 79 bytes were not read\n"
+
+
+def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answer = tmp_path / "a.json"
+    code, out, err = said(capsys, "audit", str(SEGMENT), "--release=4.3", f"--json={answer}")
+    assert (code, err) == (12, "")
+    assert "94 records, offsets 0 to 93; 4 brokers, 1 topics, 1 partitions at the end" in out
+    data = json.loads(answer.read_text())
+    assert (data["verdict"], data["exit_code"], data["records"], data["changes"]) == ("safety-violation", 12, 94, 46)
+    assert data["not_made_by_release"] == {"3.9": 0, "4.0": 0, "4.1": 0, "4.2": 3, "4.3": 5, "4.4": 5}
+    rules = [f for f in data["findings"] if f["kind"] == "rule"]
+    assert [f["offset"] for f in rules] == [36, 37, 62, 68, 90]
+    assert rules[2] == {
+        "offset": 62,
+        "timestamp": 1_700_000_062_000,
+        "topic": "watched",
+        "partition": 0,
+        "kind": "rule",
+        "name": "4.3 does not make this change; 3.9, 4.0, 4.1, 4.2 would",
+        "change": "replicas [1, 2, 3, 4] -> [1], adding {3} -> {}, removing {4} -> {}, leader epoch 12 -> 13",
+    }
+
+
+def test_a_dump_says_the_same_as_the_segment(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "audit", str(SEGMENT))
+    assert said(capsys, "audit", str(SEGMENT.with_suffix(".txt"))) == (code, out, "")
+
+
+def test_a_folder_with_segments_and_a_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A snapshot of the same records: what it covers is not played again."""
+    shutil.copy(SEGMENT, tmp_path / f"{0:020}.log")
+    whole = said(capsys, "audit", str(tmp_path))
+    assert whole == said(capsys, "audit", str(SEGMENT))
+    (tmp_path / f"{0:020}.log").rename(tmp_path / f"{5:020}.log")
+    code, _, err = said(capsys, "audit", str(tmp_path))
+    assert code == 64 and "begins at offset 5, and has no snapshot to begin with" in err
+    shutil.copy(SEGMENT, tmp_path / f"{94:020}-{1:010}.checkpoint")
+    code, out, _ = said(capsys, "audit", str(tmp_path))
+    assert (code, out) == whole[:2]
+
+
+def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "noise").write_bytes(b"\xff\xfe\xfd")
+    (tmp_path / "empty").write_text("Dumping nothing\n")
+    (tmp_path / "later").write_text(
+        '| offset: 7 CreateTime: 5 payload: {"type":"FENCE_BROKER_RECORD","version":0,"data":{"id":7,"epoch":1}}\n'
+    )
+    for words, code, why in (
+        ((str(tmp_path / "none"),), 64, "No such file"),
+        ((str(tmp_path),), 64, "has no segment"),
+        ((str(tmp_path / "noise"),), 64, "is neither a segment nor what kafka-dump-log"),
+        ((str(tmp_path / "empty"),), 6, "no metadata record"),
+        ((str(tmp_path / "later"),), 64, "broker 7 is not registered; does the log begin earlier?"),
+        ((str(SEGMENT), "--release=3.1"), 64, "it is one of 3.9, 4.0"),
+    ):
+        found, _, err = said(capsys, "audit", *words)
+        assert found == code
+        assert why in err and len(err.splitlines()) == 1

@@ -1,0 +1,40 @@
+"""Metadata records from text, for logs that no controller wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
+from reassure.checkers.audit.segment_file import TornEnd, read_segment
+
+LOGS = Path(__file__).parent / "kept_logs"
+TOPIC = {"name": "t", "topicId": "T"}
+
+
+def record(offset: int, kind: str, batch: int | None = None, **data: Any) -> MetadataRecord:
+    """A record; what is not given has its default, or None."""
+    fields = {f.name: f.default for f in SCHEMAS[KINDS[kind]].fields} | data
+    return MetadataRecord(offset, 1000 * offset, offset if batch is None else batch, kind, 2, fields)
+
+
+def cluster(*brokers: int) -> list[MetadataRecord]:
+    """Unfenced brokers, and a topic with partition 0 on the first two of them; offsets from 0."""
+    found = [record(i, "RegisterBroker", brokerId=b, fenced=False) for i, b in enumerate(brokers)]
+    next_offset = len(found)
+    first = list(brokers[:2])
+    return [
+        *found,
+        record(next_offset, "Topic", **TOPIC),
+        record(next_offset + 1, "FeatureLevel", name="eligible.leader.replicas.version", featureLevel=1),
+        record(next_offset + 2, "Config", resourceType=2, resourceName="t", name="min.insync.replicas", value="2"),
+        record(next_offset + 3, "Config", resourceType=2, resourceName="t", name="unclean.leader.election.enable",
+               value="false"),
+        record(next_offset + 4, "Partition", partitionId=0, topicId="T", replicas=first, isr=first, addingReplicas=[],
+               removingReplicas=[], leader=first[0], leaderEpoch=0, partitionEpoch=0),
+    ]  # fmt: skip
+
+
+def kept_log(version: str) -> list[MetadataRecord]:
+    """The records of a log that the controller of a release wrote."""
+    return list(read_segment((LOGS / f"{version}.log").read_bytes(), TornEnd()))
