@@ -119,9 +119,9 @@ def spark_options(parser: argparse.ArgumentParser) -> None:
 def spark_settings(args: argparse.Namespace) -> SparkOptions:
     """What the options say of Spark; `Failure` where they do not go together."""
     out, resume = getattr(args, "out", None), getattr(args, "resume", None)
-    if args.command == "check" and args.engine != "spark":
+    if getattr(args, "engine", "spark") != "spark":
         for option in ("master", "partitions", "out", "resume", "no_data", "fingerprints", "conf"):
-            if getattr(args, option):
+            if getattr(args, option, None):
                 raise Failure(Exit.USAGE, f"--{option.replace('_', '-')} is for --engine spark")
     if out and resume:
         raise Failure(Exit.USAGE, "--out begins a run and --resume continues one: give one of them")

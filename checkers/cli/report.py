@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 LEMMAS = 12
 """Lemmas of a proof that are printed."""
+EXCLUDED = 5
+"""Reasons why a model excludes combinations that are printed; the record has all."""
 STYLES = {
     "holds": "green",
     "proved": "green",
@@ -233,11 +236,21 @@ def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str,
 
 
 def report_sweep(
-    model: str, keys: list[str], records: list[dict[str, Any]], every: int, code: Exit, console: Console
+    model: str,
+    keys: list[str],
+    records: list[dict[str, Any]],
+    excluded: Mapping[Any, str],
+    every: int,
+    code: Exit,
+    console: Console,
 ) -> None:
-    """One row for each configuration; then which properties fall where."""
+    """One row for each configuration. excluded: why, of each combination that is none; every: how many there are."""
     few = f"{len(records)} of {every}" if len(records) < every else f"{every}"
-    console.print(Text(f"{model}: {few} configurations", style="bold"))
+    text = f"{model}: {few} configurations"
+    text += f", {len(excluded)} combinations skipped: the model excludes them" if excluded else ""
+    console.print(Text(text, style="bold"), soft_wrap=True)
+    for why in list(dict.fromkeys(excluded.values()))[:EXCLUDED]:
+        console.print(Text(f"  skipped: {why}", style="dim"), soft_wrap=True)
     rows = []
     for record in records:
         point = dict(record["point"])

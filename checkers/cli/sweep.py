@@ -1,4 +1,4 @@
-"""Every configuration of a grid, one Spark task each, with the native engine inside: `reassure sweep`."""
+"""Every configuration of a grid, in processes of this machine or as tasks of Spark: `reassure sweep`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import own_file
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import own_file, settings
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
-from reassure.checkers.spark.session import Job, start
+from reassure.checkers.check import DEFAULT_ENGINE
+from reassure.checkers.cli.processes import in_processes
+from reassure.spec.language.vocabulary import Model
+from reassure.spec.semantics.interpreter import ConfigError, make_config
 
 Point = tuple[tuple[str, str], ...]
 """One configuration: settings in the order they were given."""
@@ -55,32 +60,42 @@ class Grid:
         keys = [key for key, _ in self.axes]
         return [tuple(zip(keys, chosen, strict=True)) for chosen in itertools.product(*(v for _, v in self.axes))]
 
-    def pairwise(self) -> list[Point]:
-        """Few combinations such that any two values of different settings occur together; greedy, always the same."""
+    def pairwise(self, points: list[Point]) -> list[Point]:
+        """Few of these combinations, such that any two values of different settings that occur together in one of
+        them occur together in one that is chosen; greedy, always the same."""
         if len(self.axes) < 3:
-            return self.every()
-        pairs = {
-            frozenset({(a, x), (b, y)})
-            for (a, xs), (b, ys) in itertools.combinations(self.axes, 2)
-            for x in xs
-            for y in ys
-        }
+            return points
+        missing = {pair for point in points for pair in _pairs_of(point)}
         chosen: list[Point] = []
-        while pairs:
-            # One pair that is still missing is built in, so that each round covers something.
-            point = dict(sorted(min(pairs, key=sorted)))
-            for key, values in self.axes:
-                if key not in point:
-                    gains = {value: self._gain(point, key, value, pairs) for value in values}
-                    point[key] = max(values, key=gains.__getitem__)
-            made = tuple((key, point[key]) for key, _ in self.axes)
-            chosen.append(made)
-            pairs -= {frozenset(two) for two in itertools.combinations(made, 2)}
+        while missing:
+            best = max(points, key=lambda point: len(_pairs_of(point) & missing))
+            chosen.append(best)
+            missing -= _pairs_of(best)
         return chosen
 
-    @staticmethod
-    def _gain(point: dict[str, str], key: str, value: str, pairs: set[frozenset[tuple[str, str]]]) -> int:
-        return sum(frozenset({(key, value), other}) in pairs for other in point.items())
+
+@cache
+def _pairs_of(point: Point) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Any two settings of a combination."""
+    return frozenset(itertools.combinations(point, 2))
+
+
+def allowed(model: Model, points: list[Point]) -> tuple[list[Point], dict[Point, str]]:
+    """The combinations that are configurations of a model, and why the others are not.
+
+    Raises `ConfigError` for a value that is none whatever the others are.
+    """
+    for pair in dict.fromkeys(pair for point in points for pair in point):
+        settings(model, ["=".join(pair)])
+    good, excluded = [], {}
+    for point in points:
+        try:
+            make_config(model, settings(model, ["=".join(pair) for pair in point]))
+        except ConfigError as error:
+            excluded[point] = str(error)
+        else:
+            good.append(point)
+    return good, excluded
 
 
 @dataclass(frozen=True)
@@ -93,14 +108,14 @@ class Task:
     options: SearchOptions
     accept_clipping: bool
     traces: bool
+    engine: str = DEFAULT_ENGINE
 
 
 def check_one(task: Task, point: Point) -> dict[str, Any]:
-    """The run record of one configuration, with its traces as ITF texts; runs in a Spark task."""
+    """The run record of one configuration, with its traces as ITF texts; in whatever process."""
     archive = next((p for p in Path(__file__).parents if p.is_file()), None)
     if archive is not None:
         return _beside(archive, task, point)
-    from reassure.checkers.base.exit_codes import Failure
     from reassure.checkers.base.trace_files import results
     from reassure.checkers.check import CheckRequest, run
     from reassure.spec.semantics.trace import to_itf
@@ -119,7 +134,7 @@ def check_one(task: Task, point: Point) -> dict[str, Any]:
             Path(beside).write_text(task.text, encoding="utf-8")
             os.replace(beside, name)
     pairs = [f"{key}={value}" for key, value in point]
-    asked = CheckRequest(name, pairs, "native", task.options, task.accept_clipping)
+    asked = CheckRequest(name, pairs, task.engine, task.options, task.accept_clipping)
     try:
         verdict, bound = run(asked, Progress(quiet=True))
     except Failure as failure:
@@ -174,13 +189,28 @@ def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
         return found
 
 
-def sweep(
+def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int], None]) -> list[dict[str, Any]]:
+    """A record for each configuration, in order, in so many processes of this machine.
+
+    done: called with how many have ended, and of how many. Raises `Failure` where a process was killed.
+    """
+    found = []
+    try:
+        for record in in_processes(check_one, [(task, point) for point in points], jobs):
+            found.append(record)
+            done(len(found), len(points))
+    except BrokenProcessPool:
+        where = ", ".join("=".join(pair) for pair in points[len(found)])
+        raise Failure(Exit.SYSTEM, f"a process was killed while {where} was checked") from None
+    return found
+
+
+def by_spark(
     model: str, points: list[Point], task: Task, cluster: SparkOptions, done: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
-    """A record for each configuration, in order. Raises `NoSpark`.
+    """As `locally`, a task of Spark each. Raises `NoSpark` and `JobFailed`."""
+    from reassure.checkers.spark.session import Job, start
 
-    done: called while they run with how many have ended, and of how many.
-    """
     session = start(f"reassure sweep {model}", cluster)
     context = session.context
     try:
@@ -200,17 +230,13 @@ def sweep(
         session.stop()
 
 
-def task_of(model: str, options: SearchOptions, accept_clipping: bool, traces: bool) -> Task:
-    """The task for a model by name, or by path, which is shipped as text."""
-    path = own_file(model)
-    text = Path(model).read_text(encoding="utf-8") if path else None
-    return Task(model, text, options, accept_clipping, traces)
+def shipped(task: Task) -> Task:
+    """A task for other machines: a model by path goes along as text."""
+    text = Path(task.model).read_text(encoding="utf-8") if own_file(task.model) else None
+    return replace(task, text=text)
 
 
 def worst_of(records: list[dict[str, Any]]) -> Exit:
     """The exit code of a sweep: the most severe of its configurations."""
     order = list(Exit)
     return min((Exit(r["exit_code"]) for r in records), key=order.index, default=Exit.NOTHING)
-
-
-__all__ = ["Grid", "Point", "Task", "check_one", "sweep", "task_of", "worst_of"]

@@ -24,7 +24,7 @@ COMMANDS = {
     "fairness": "drop and weaken each fairness assumption: which do liveness properties need?",
     "find": "find the shortest trace to a state or step of which an expression is true",
     "stuck": "find states from which a goal is unreachable on every path",
-    "sweep": "check every configuration of a grid as one Spark job",
+    "sweep": "check every configuration of a grid, here or on Spark",
     "query": "ask SQL of the state space that a Spark run has kept",
     "traces": "write a small set of traces that takes every action, pair, state, ...",
     "replay": "execute a trace, or a folder of them, in plain Python",

@@ -78,8 +78,7 @@ class Kind:
 
     figures: the whole numbers of its record that may be pinned, and how to find them. left_out: options that a check
     cannot have. decides: whether a property or cover without an answer is a failure beside an expected violation.
-    by_digest: whether the texts of its model and files say all that its answer depends on. each_file: the option
-    that, given a folder, stands for one run for each trace in it.
+    by_digest: whether the texts of its model and files say all that its answer depends on.
     """
 
     words: tuple[str, ...]
@@ -90,7 +89,6 @@ class Kind:
     """Options of which only some choices are open to a gate."""
     decides: bool = False
     by_digest: bool = True
-    each_file: str | None = None
 
 
 KINDS: dict[str, Kind] = {
@@ -107,7 +105,7 @@ KINDS: dict[str, Kind] = {
     "guards": Kind(("guards",), GUARD_FIGURES, guard_figures),
     "stuck": Kind(("stuck",), SEARCH_FIGURES),
     "fairness": Kind(("fairness",), FAIRNESS_FIGURES, fairness_figures),
-    "replay": Kind(("replay",), by_digest=False, each_file="trace"),
+    "replay": Kind(("replay",), left_out=frozenset({"junit"}), by_digest=False),
     "plan": Kind(
         ("plan",),
         ("partitions", "unmoved", "replicas_copied", "batches"),

@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import error_record
@@ -32,7 +32,6 @@ from reassure.spec.semantics.interpreter import BoundModel
 
 WIDTH = 120
 """Columns of what a command prints."""
-SUFFIX = ".itf.json"
 
 
 @dataclass(frozen=True)
@@ -134,32 +133,6 @@ def interrupted(check: Check) -> Outcome:
 
 def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[Record, str]:
     """The run record of a check, whose traces are below `folder`, and what its command printed."""
-    every = [
-        _run_command(check, words, threads, left, folder / str(n)) for n, words in enumerate(_command_lines(check))
-    ]
-    if not every:
-        return error_record(Exit.NOTHING, "there is no trace to replay", "", check.repro()), ""
-    if len(every) == 1:
-        return every[0]
-    records = [record for record, _ in every]
-    severest = worst([Exit(r["exit_code"]) for r in records])
-    first = next(r for r in records if r["exit_code"] == severest.value)
-    bad = sum(r["exit_code"] != 0 for r in records)
-    text = f"{bad} of {len(records)}: {first['stopped_because']}" if bad else f"{len(records)} of {len(records)}"
-    whole = {**error_record(severest, text, "", check.repro()), "complete": not bad, "runs": records}
-    return whole, "".join(printed for _, printed in every)
-
-
-def _command_lines(check: Check) -> list[list[str]]:
-    """One command line, or one for each trace of a folder."""
-    key = check.about.each_file
-    if key is None or not Path(check.given[key]).is_dir():
-        return [check.words()]
-    every = sorted(Path(check.given[key]).rglob(f"*{SUFFIX}"))
-    return [Check(check.name, check.kind, {**check.given, key: str(p)}, check.expect, None).words() for p in every]
-
-
-def _run_command(check: Check, words: list[str], threads: int, left: float | None, folder: Path) -> tuple[Record, str]:
     json_file = folder / "record.json"
     own = ["--quiet"] if takes(check.kind, "quiet") else []
     own += [f"--json={json_file}"] if takes(check.kind, "json") else []
@@ -173,7 +146,7 @@ def _run_command(check: Check, words: list[str], threads: int, left: float | Non
     args = argparse.Namespace(json=None, model="")
     try:
         with contextlib.redirect_stderr(noise), contextlib.redirect_stdout(noise):
-            module = parse([*words, *own], args)
+            module = parse([*check.words(), *own], args)
             code = module.run(args, console)
     except KeyboardInterrupt:
         return interrupted(check).record, ""

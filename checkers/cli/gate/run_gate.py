@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -27,6 +24,7 @@ from reassure.checkers.cli.gate.judge import judge
 from reassure.checkers.cli.gate.kinds import DEFAULT_KIND
 from reassure.checkers.cli.gate.last_records import LastRecords
 from reassure.checkers.cli.gate.run_check import Outcome, interrupted, run_check
+from reassure.checkers.cli.processes import in_processes
 
 STORY_LINES = 60
 """Lines of a counterexample that are printed; the file has all."""
@@ -137,41 +135,23 @@ def _outcomes(
     budget = options.budget if options.budget is not None else file.budget
     deadline = time.time() + budget if budget is not None else None
     left = sum(outcome is None for outcome in known)
-    threads = max(1, (os.cpu_count() or 1) // max(1, min(options.jobs, left)))
-    if options.jobs == 1 or left <= 1:
-        for check, outcome in zip(checks, known, strict=True):
-            yield outcome or run_check(check, threads, options.traces, deadline)
-        return
-    pool = ProcessPoolExecutor(
-        min(options.jobs, left), mp_context=multiprocessing.get_context("spawn"), initializer=_leave_interrupts
-    )
-    running: list[Future[Outcome] | None] = []
-    try:
-        for check, outcome in zip(checks, known, strict=True):
-            running.append(None if outcome else pool.submit(run_check, check, threads, options.traces, deadline))
-        for check, outcome, future in zip(checks, known, running, strict=True):
-            try:
-                yield outcome or _result(future)
-            except KeyboardInterrupt:
-                yield interrupted(check)
-                return
-            except BrokenProcessPool:
-                raise Failure(Exit.SYSTEM, f"a process was killed while {check.name} was checked") from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if len(running) < len(checks) or not all(future is None or future.done() for future in running):
-            for process in multiprocessing.active_children():
-                process.terminate()
-
-
-def _result(future: Future[Outcome] | None) -> Outcome:
-    assert future is not None, "a check without an answer was given to no process"
-    return future.result()
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is the parent's: it ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    jobs = max(1, min(options.jobs, left))
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    unknown = [
+        (check, threads, options.traces, deadline)
+        for check, outcome in zip(checks, known, strict=True)
+        if outcome is None
+    ]
+    answers = in_processes(run_check, unknown, jobs)
+    for check, outcome in zip(checks, known, strict=True):
+        try:
+            yield outcome or next(answers)
+        except KeyboardInterrupt:
+            answers.close()
+            yield interrupted(check)
+            return
+        except BrokenProcessPool:
+            raise Failure(Exit.SYSTEM, f"a process was killed while {check.name} was checked") from None
 
 
 def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
@@ -186,15 +166,11 @@ def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
     console.print(row, soft_wrap=True)
     for problem in outcome.problems:
         say(f"     {problem.text}", "red")
-    if outcome.story is not None:
-        lines = outcome.story.text.splitlines()
-        for line in lines[:STORY_LINES]:
-            say(f"     | {line}", "default")
-        if len(lines) > STORY_LINES:
-            say(
-                f"     | and {len(lines) - STORY_LINES} more lines (--trace-dir DIR and `reassure show` have all)",
-                "dim",
-            )
+    lines = _told(check, outcome)
+    for line in lines[:STORY_LINES]:
+        say(f"     | {line}", "default")
+    if len(lines) > STORY_LINES:
+        say(f"     | and {len(lines) - STORY_LINES} more lines; the command below prints all", "dim")
     for trace in outcome.traces.values():
         say(f"     trace: {trace}", "dim")
     if outcome.problems:

@@ -37,8 +37,11 @@ def compiled_functions(key: str, ir: Callable[[], str], names: Sequence[str], le
     if identity not in _addresses:
         code = object_cache.read(identity)
         if code is None:
-            code = object_code(ir(), level)
-            object_cache.write(identity, code)
+            with object_cache.one_writer(identity):
+                code = object_cache.read(identity)  # another process may have made it while this one waited
+                if code is None:
+                    code = object_code(ir(), level)
+                    object_cache.write(identity, code)
         engine, _addresses[identity] = _load(code, names)
         _engines.append(engine)
     return _addresses[identity]

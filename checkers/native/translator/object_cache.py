@@ -7,15 +7,19 @@ name and renamed, so that processes that share the folder see all of a file or n
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 MAGIC = b"reassure object 1\n"
 SUFFIX = ".object"
 KEEP = 400
 """Files kept; the ones longest unused are removed."""
+LOCK_DIGITS = 2
+"""Of a key: what keys of one lock have in common."""
 
 
 def folder() -> Path:
@@ -54,6 +58,21 @@ def write(key: str, content: bytes) -> None:
                 os.unlink(name)
             raise
         _tidy(base)
+
+
+@contextlib.contextmanager
+def one_writer(key: str) -> Iterator[None]:
+    """Lets one process at a time make the content of a key: the others wait, and then find it.
+
+    A folder that cannot be written is no error: then they all make it. Locks are shared by a few keys, so that there
+    are never many files of them.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            folder().mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(open(folder() / f".lock-{key[:LOCK_DIGITS]}", "wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, also by a process that is killed
+        yield
 
 
 def _seal(key: str, content: bytes) -> bytes:

@@ -155,62 +155,25 @@ class TestQuery:
 
 class TestSweep:
     def test_grid(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
-        record = tmp_path / "r.json"
-        words = ["two_phase_commit", "--set=managers=2,3,99", f"--json={record}", "--quiet"]
-        code, out, _ = said(capsys, "sweep", *words)
-        assert code == 151  # the most severe of all
-        assert [line.split()[:2] for line in out.splitlines()[2:5]] == [
-            ["2", "pass"],
-            ["3", "pass"],
-            ["99", "config-error"],
-        ]
-        assert "2 pass, 1 config-error" in out
-        found = json.loads(record.read_text())["configurations"]
-        assert [c["point"] for c in found] == [{"managers": "2"}, {"managers": "3"}, {"managers": "99"}]
-        assert [c["stats"].get("distinct") for c in found] == [
-            checked("two_phase_commit", [f"managers={n}"]).stats.distinct for n in (2, 3)
-        ] + [None]
+        """As by processes here, but for the times."""
+        told = []
+        for engine in ("spark", "native"):
+            record = tmp_path / f"{engine}.json"
+            words = ["two_phase_commit", "--set=managers=2,3", f"--engine={engine}", f"--json={record}", "--quiet"]
+            code, out, _ = said(capsys, "sweep", *words, *(["-j", "1"] if engine == "native" else []))
+            assert code == 0
+            assert [line.split()[:2] for line in out.splitlines()[2:4]] == [["2", "pass"], ["3", "pass"]]
+            found = json.loads(record.read_text())["configurations"]
+            told.append([(c["point"], c["stats"]["distinct"], c["properties"]) for c in found])
+        assert told[0] == told[1]
+        assert [point for point, _, _ in told[0]] == [{"managers": "2"}, {"managers": "3"}]
 
     def test_traces_of_a_model_by_path(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
         """Shipped as text; the traces replay on the file here."""
         path = tmp_path / "jugs.py"
         shutil.copy(Path(__file__).parents[3] / "models" / "examples" / "die_hard.py", path)
-        code, out, _ = said(capsys, "sweep", str(path), f"--trace-dir={tmp_path}", "--quiet")
+        code, out, _ = said(capsys, "sweep", str(path), "--engine=spark", f"--trace-dir={tmp_path}", "--quiet")
         assert (code, "goal_not_reached (7)" in out) == (12, True)
         (trace,) = tmp_path.glob("*.itf.json")
         code, out, _ = said(capsys, "replay", str(trace))
         assert (code, "goal_not_reached is violated at its end" in out) == (0, True)
-
-    @pytest.mark.parametrize(
-        ("words", "code", "message"),
-        [
-            (["core", "--set=brokers"], 64, "is no setting; write KEY=VALUE"),
-            (["core", "--set=brokers=3,,4"], 64, "is no setting; write KEY=VALUE"),
-            (["core", "--set=brokers=3", "--set=brokers=4"], 64, "brokers is given twice"),
-            (["core", "--set=brokers=3,3"], 64, "has a value twice"),
-            (["core", "--set=brokerz=3"], 151, "no configuration field 'brokerz'; it has brokers, min_isr"),
-            (["nosuch"], 64, "nosuch"),
-        ],
-    )
-    def test_wrong(self, words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-        found, out, err = said(capsys, "sweep", *words)
-        assert (found, out, len(err.splitlines())) == (code, "", 1)
-        assert message in err
-
-
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 3, 3, 3), (4, 3, 2), (2, 5), (1, 1, 1)])
-def test_pairwise(sizes: tuple[int, ...]) -> None:
-    """Any two values of different settings meet, in far fewer configurations than there are."""
-    import itertools
-
-    from reassure.checkers.cli.sweep import Grid
-
-    grid = Grid(tuple((f"k{i}", tuple(str(v) for v in range(n))) for i, n in enumerate(sizes)))
-    chosen = grid.pairwise()
-    met = {two for point in chosen for two in itertools.combinations(point, 2)}
-    for (a, xs), (b, ys) in itertools.combinations(grid.axes, 2):
-        assert met >= {((a, x), (b, y)) for x in xs for y in ys}
-    assert len(set(chosen)) == len(chosen) <= len(grid.every())
-    assert chosen == grid.pairwise()
-    if sizes == (3, 3, 3, 3):
-        assert len(chosen) <= 15

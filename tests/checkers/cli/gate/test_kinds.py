@@ -99,7 +99,7 @@ pin = { load_bearing = 1, not_needed = 1 }
 [[check]]
 kind = "stuck"
 model = "mine.py"
-expect = "pass"
+expect = "inconclusive"
 pin = { distinct = 3 }
 
 [[check]]
@@ -181,7 +181,8 @@ def test_every_kind(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (0, 'property = ["small", "one"]', "", 12, "violated: tiny, trace of 3 states"),
         (1, "tiny = 3", "small = 3", 15, "not violated: small"),
         (2, "not_needed = 1", "not_needed = 2", 17, "not_needed 1, pinned 2"),
-        (3, 'expect = "pass"', 'expect = "liveness-violation"', 15, "expected liveness-violation, got pass"),
+        (3, 'expect = "inconclusive"', 'expect = "pass"', 5, "expected pass, got inconclusive"),
+        (4, 'expect = "pass"', 'expect = "liveness-violation"', 15, "expected liveness-violation, got pass"),
         (4, "needed = 1", "needed = 2", 17, "needed 1, pinned 2"),
         (6, "replicas_copied = 1", "replicas_copied = 2", 17, "replicas_copied 1, pinned 2"),
     ],
@@ -191,7 +192,7 @@ def test_a_kind_that_is_not_as_expected(
 ) -> None:
     entry = "[[check]]" + GATE.split("[[check]]")[number + 1]
     assert old in entry
-    path = made / f"wrong-{number}.toml"
+    path = made / "wrong.toml"
     path.write_text(entry.replace(old, new, 1))
     got, out, err = said(capsys, "gate", str(path), "-j", "1")
     assert says in out, out + err
@@ -212,7 +213,7 @@ def test_a_trace_that_is_not_accepted(made: Path, capsys: pytest.CaptureFixture[
     path = made / "replay.toml"
     path.write_text('[[check]]\nkind = "replay"\ntrace = "some"\nexpect = "pass"\n')
     code, out, _ = said(capsys, "gate", str(path), "-j", "1")
-    assert (code, "1 of 2: " in out, "mine--tiny.itf.json" in out) == (18, True, True), out
+    assert (code, "2 traces, 1 failed" in out, "| FAIL  mine--tiny.itf.json: " in out) == (18, True, True), out
     path.write_text('[[check]]\nkind = "replay"\ntrace = "nothing-here"\nexpect = "pass"\n')
     (made / "nothing-here").mkdir()
     assert said(capsys, "gate", str(path), "-j", "1")[0] == 6

@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,11 @@ def adder(number: int) -> str:
 
 def call(address: int, argument: int) -> int:
     return int(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(argument))
+
+
+def files(cache: Path) -> list[Path]:
+    """What is in the cache, but for its locks."""
+    return [path for path in cache.iterdir() if not path.name.startswith(".lock-")]
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +50,7 @@ def test_code_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert run(adder(2), monkeypatch) == (3, True)
     assert run(adder(2), monkeypatch) == (3, False)
     assert run(adder(3), monkeypatch) == (4, True)
-    assert len(list(cache.iterdir())) == 2
+    assert len(files(cache)) == 2
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def test_code_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_damaged_file_is_not_used(damage: object, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(adder(2), monkeypatch)
-    (path,) = cache.iterdir()
+    (path,) = files(cache)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     assert run(adder(2), monkeypatch) == (3, True)
     assert run(adder(2), monkeypatch) == (3, False)
@@ -69,9 +75,9 @@ def test_a_damaged_file_is_not_used(damage: object, cache: Path, monkeypatch: py
 
 def test_the_code_of_another_key_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(adder(2), monkeypatch)
-    (first,) = cache.iterdir()
+    (first,) = files(cache)
     run(adder(3), monkeypatch)
-    (second,) = set(cache.iterdir()) - {first}
+    (second,) = set(files(cache)) - {first}
     second.write_bytes(first.read_bytes())
     assert run(adder(3), monkeypatch) == (4, True)
 
@@ -102,7 +108,7 @@ def test_a_write_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, "replace", fail)
     assert run(adder(2), monkeypatch) == (3, True)
-    assert list(cache.iterdir()) == []
+    assert files(cache) == []
 
 
 def test_the_files_longest_unused_are_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +117,7 @@ def test_the_files_longest_unused_are_removed(cache: Path, monkeypatch: pytest.M
         object_cache.write(f"key{number}", b"content")
         os.utime(cache / f"key{number}{object_cache.SUFFIX}", (number, number))
     object_cache.write("newest", b"content")
-    assert {p.stem for p in cache.iterdir()} == {"key3", "key4", "newest"}
+    assert {p.stem for p in files(cache)} == {"key3", "key4", "newest"}
 
 
 def test_many_processes_share_a_folder(cache: Path) -> None:
@@ -124,9 +130,41 @@ def test_many_processes_share_a_folder(cache: Path) -> None:
     )
     running = [subprocess.Popen([sys.executable, "-c", program], env=dict(os.environ)) for _ in range(6)]
     assert [p.wait() for p in running] == [0] * 6
-    assert len(list(cache.iterdir())) == 6
+    assert len(files(cache)) == 6
 
 
 def test_wrong_text_is_an_error_of_the_emitter() -> None:
     with pytest.raises(llvm.CompileError):
         llvm.compiled_functions("key", lambda: "define i64 @f() { ret i32 0 }", ["f"])
+
+
+def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that comes second waits, and takes what the first has made."""
+    text = adder(5)
+    key = llvm.digest(text)
+    identity = llvm._identity(key, 1)
+    code = llvm.object_code(text, 1)
+    found: list[int] = []
+
+    def refuse(ir: str, level: int) -> bytes:
+        raise AssertionError("compiled twice")
+
+    def second() -> None:
+        found.append(call(llvm.compiled_functions(key, lambda: text, ["f"], 1)["f"], 1))
+
+    monkeypatch.setattr(llvm, "object_code", refuse)
+    thread = threading.Thread(target=second)
+    with object_cache.one_writer(identity):
+        thread.start()
+        thread.join(0.3)
+        assert found == []
+        object_cache.write(identity, code)
+    thread.join(20)
+    assert found == [6]
+
+
+def test_a_lock_that_cannot_be_had_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "file" / "below"))
+    with object_cache.one_writer("key"):
+        assert object_cache.read("key") is None

@@ -1,0 +1,40 @@
+"""Work in processes of its own: results in order, Ctrl-C ends everything."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], jobs: int) -> Generator[T]:
+    """The results of `function` for each tuple of arguments, in their order; with one job, in this process.
+
+    Raises `BrokenProcessPool` where a process was killed.
+    """
+    if jobs == 1 or len(arguments) <= 1:
+        for one in arguments:
+            yield function(*one)
+        return
+    pool = ProcessPoolExecutor(
+        min(jobs, len(arguments)), mp_context=multiprocessing.get_context("spawn"), initializer=_leave_interrupts
+    )
+    running: list[Future[T]] = []
+    try:
+        running += [pool.submit(function, *one) for one in arguments]
+        for future in running:
+            yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        if len(running) < len(arguments) or not all(future.done() for future in running):
+            for process in multiprocessing.active_children():
+                process.terminate()
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is the parent's: it ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
