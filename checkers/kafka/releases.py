@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 
@@ -44,3 +45,12 @@ def release(version: str) -> Release:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise Failure(Exit.USAGE, f"{version!r} is no release of Kafka; write {LATEST.version}")
     return next((known for known in RELEASES if known.version == version), Release(version))
+
+
+def own_release(name: Any) -> Release:
+    """The release of a model's configuration or of a run, 4.3 standing for the newest 4.3.x; the newest for none."""
+    text = str(getattr(name, "value", name))
+    fitting = [known for known in RELEASES if f"{known.version}.".startswith(f"{text}.")]
+    if fitting:
+        return fitting[-1]
+    return LATEST if name is None else release(text)

@@ -16,7 +16,13 @@ from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
-from reassure.checkers.cli.files import must_be_writable, name_traces, outputs_must_be_writable, read_trace
+from reassure.checkers.cli.files import (
+    PreparedModels,
+    must_be_writable,
+    name_traces,
+    outputs_must_be_writable,
+    read_trace,
+)
 from reassure.checkers.cli.parser import model_argument, note, output_options
 from reassure.checkers.kafka.answers import Recorded, Recorder, folder, place
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
@@ -41,7 +47,7 @@ from reassure.checkers.kafka.junit import junit_method, method_name
 from reassure.checkers.kafka.kafka_tests import run_methods
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView, release_setting
-from reassure.checkers.kafka.releases import LATEST, RELEASES, Release, release
+from reassure.checkers.kafka.releases import LATEST, RELEASES, Release, own_release, release
 from reassure.checkers.kafka.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.report import (
     conformance_record,
@@ -67,10 +73,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     fetching.add_argument("--budget", type=duration, default=MAVEN_SECONDS, metavar="60s", help="what Maven may take")
     fetching.add_argument("--tests", action="store_true", help="with the jars of Kafka's own tests")
 
-    replaying = actions.add_parser("replay", help="execute a trace on Kafka's controller")
-    replaying.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
+    replaying = actions.add_parser("replay", help="execute traces on Kafka's controller")
+    replaying.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="an ITF file")
     replaying.add_argument("--model", metavar="MODEL", help="another model than the trace names")
-    _release_option(replaying)
+    _release_option(replaying, "that of the trace's configuration, or the newest")
 
     conforming = actions.add_parser("conform", help="take every step of a model's controller on Kafka's, and compare")
     model_argument(conforming)
@@ -122,14 +128,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     confirming.add_argument("--release", default="", metavar="R", help="default: the newest with jars of its tests")
 
 
-def _release_option(parser: argparse.ArgumentParser) -> None:
+def _release_option(parser: argparse.ArgumentParser, default: str = LATEST.version) -> None:
     parser.add_argument(
         "--release",
         nargs="+",
         action="extend",
         default=[],
         metavar="R",
-        help=f"default: {LATEST.version}; all: every one",
+        help=f"default: {default}; all: every one",
     )
 
 
@@ -160,32 +166,43 @@ def run_fetch(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def run_replay(args: argparse.Namespace, console: Console) -> Exit:
-    """Executes the trace on each release."""
-    trace = _controller_trace(args)
+    """Executes each trace on the releases asked for, or on its own; one JVM for each release."""
+    prepared: PreparedModels = {}
+    asked = _releases(args.release) if args.release else None
+    by_release: dict[Release, list[tuple[Path, ControllerTrace]]] = {}
+    for path in args.traces:
+        trace, own = _controller_trace(path, args.model, prepared)
+        for wanted in asked or [own]:
+            by_release.setdefault(wanted, []).append((path, trace))
     codes = [Exit.OK]
-    for wanted in _releases(args.release):
+    for wanted, traces in by_release.items():
         try:
             with Driver(fetch(wanted)) as driver:
-                found = replayed(trace, driver)
+                codes += [_replay(path, trace, driver, console) for path, trace in traces]
         except Failure as failure:
             note(f"reassure: {failure}")
             codes.append(failure.code)
-            continue
-        if found is None:
-            report_accepted(trace, str(args.trace), wanted.version, console)
-        else:
-            report_difference(found, str(args.trace), wanted.version, console)
-            codes.append(Exit.TRACE)
     return worst(codes)
 
 
-def _controller_trace(args: argparse.Namespace) -> ControllerTrace:
-    """The commands of a trace: of a model's, or of a run of the controller."""
-    if (data := run_of_controller(args.trace)) is not None:
-        return run_from_itf(data, str(args.trace))
-    trace, bound, changed = read_trace(args.trace, args.model)
+def _replay(path: Path, trace: ControllerTrace, driver: Driver, console: Console) -> Exit:
+    found = replayed(trace, driver)
+    if found is None:
+        report_accepted(trace, str(path), driver.release.version, console)
+        return Exit.OK
+    report_difference(found, str(path), driver.release.version, console)
+    return Exit.TRACE
+
+
+def _controller_trace(
+    path: Path, model: str | None, prepared: PreparedModels | None = None
+) -> tuple[ControllerTrace, Release]:
+    """The commands of a trace, of a model's or of a run of the controller, and the release that it is of."""
+    if (data := run_of_controller(path)) is not None:
+        return run_from_itf(data, str(path)), own_release(data["#meta"]["kafka"].get("release"))
+    trace, bound, changed = read_trace(path, model, prepared)
     note(changed)
-    return controller_trace(trace, ModelView(bound))
+    return controller_trace(trace, ModelView(bound)), own_release(getattr(bound.config, "release", None))
 
 
 def run_conform(args: argparse.Namespace, console: Console) -> Exit:
@@ -317,10 +334,10 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     must_be_writable(args.out, "--out")
     meta = itf(args.trace)["#meta"]
-    wanted = release(args.release or meta.get("kafka", {}).get("release") or LATEST.version)
+    trace, own = _controller_trace(args.trace, args.model)
+    wanted = release(args.release) if args.release else own
     promise = meta.get("property", "")
     name = promise or args.trace.name.split(".")[0]
-    trace = _controller_trace(args)
     program = reproduction(trace, wanted, name, promise) if args.main else None
     text = program.text if program is not None else junit_method(trace, wanted, name, promise)
     if args.out is not None:
@@ -342,7 +359,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
     wanted = release(args.release or max(r.version for r in RELEASES if r.tested))
-    steps = confirm(_controller_trace(args), fetch(wanted, tests=True))
+    steps = confirm(_controller_trace(args.trace, args.model)[0], fetch(wanted, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"
         say(console, f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")
