@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, BY_USER, NO_MEMORY, Interrupted, Stop
@@ -134,7 +135,7 @@ class StateGraph:
 def explore(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> StateGraph:
     """Searches every reachable state and lists every step; `options` may end the search early.
 
-    Raises `ModelError` with its reason where plain Python raises in a reachable state.
+    Raises `ModelError` with its reason where plain Python raises in a reachable state, `Failure` if none was visited.
     """
     progress.ready("compiling")
     kernel = compiled(lowered, state_layout(bound))
@@ -159,6 +160,8 @@ def explore(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     if search.raised_on is not None:
         _, raised = Paths.of(bound, kernel, search).raising(search.raised_on, options.wants)
         raise ModelError(f"{raised.text}; `reassure check` shows how")
+    if not search.level_rows:
+        raise Failure(Exit.INCONCLUSIVE, f"no state was visited: {stopped.text}")
     return _listed(bound, kernel, search, stopped, progress)
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "guards": "remove each guard in turn: which properties depend on it?",
     "mutants": "change the model's text in many places: which properties notice?",
     "fairness": "drop and weaken each fairness assumption: which do liveness properties need?",
+    "diff": "compare the behaviour of a model and a variant: steps, states and properties",
     "find": "find the shortest trace to a state or step of which an expression is true",
     "stuck": "find states from which a goal is unreachable on every path",
     "sweep": "check every configuration of a grid, here or on Spark",
