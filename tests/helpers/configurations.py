@@ -50,6 +50,7 @@ VARIED = {
     "batching_loops": ["brokers=3", "changes=1", "requests=2"],
     "batching_mixed": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
     "batching_waits_to_lead": ["brokers=3", "changes=1", "requests=2"],
+    "bootstrapping": ["bandwidth=4", "produce=2", "log=16", "patience=6"],
     "core": ["brokers=5"],
     "intermediate_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
     "intermediate_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
@@ -64,7 +65,11 @@ VARIED = {
     "resumed_half_open": ["replication_factor=3", "min_isr=1", "raises=1", "at_once=off", "none_takes_a_place=on"],
     "resumed_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
     "rolling_upgrade": ["pinned=off", "brokers_first=off"],
-    "throttle": ["second=on"],
+    "in_sync_throttled": ["second=on", "until_it_ends=on"],
+    "rate_in_force_at_once": ["second=on", "until_it_ends=on"],
+    "rate_never_in_force": ["second=on", "until_it_ends=on"],
+    "throttle": ["second=on", "until_it_ends=on"],
+    "throttle_listed": ["until_it_ends=on"],
 }
 """Settings with which every action of a model can be taken, and many branches; the whole space may be large."""
 

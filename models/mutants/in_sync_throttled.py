@@ -1,0 +1,18 @@
+"""Flaw of the throttle: whoever shares a broker with a limit that is used up is refused, in sync or not."""
+
+from reassure import action, require
+from reassure.models.kip542_throttle import throttle
+from reassure.models.kip542_throttle.throttle import Cluster, Config, Link, belongs, nothing_left
+
+
+@action(who="leader", tags=["refuse"])
+def refuse(s: Cluster, c: Config, link: Link) -> Cluster:
+    """As the original, but nobody asks who is in sync."""
+    require(s.behind[link] > 0 and nothing_left(s, c, link, belongs))
+    return s
+
+
+MODEL = throttle.MODEL.replacing(refuse)
+SETTINGS = ["changes=0"]
+BREAKS = {"in_sync_replicas_are_not_throttled": 4}
+"""The properties that fall, and the number of states in the shortest trace of each."""
