@@ -50,7 +50,7 @@ VARIED = {
     "batching_loops": ["brokers=3", "changes=1", "requests=2"],
     "batching_mixed": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
     "batching_waits_to_lead": ["brokers=3", "changes=1", "requests=2"],
-    "bootstrapping": ["bandwidth=4", "produce=2", "log=16", "patience=6"],
+    "bootstrapping": ["bandwidth=6", "rate=5", "produce=3", "log=16", "patience=6"],
     "core": ["brokers=5"],
     "intermediate_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
     "intermediate_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
