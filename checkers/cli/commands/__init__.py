@@ -14,7 +14,8 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import Exit
 
 COMMANDS = {
-    "models": "list the models and their settings",
+    "models": "list the models and their settings; or tell all of one",
+    "new": "write a small model that runs, with its test and its entry in a gate file",
     "check": "search every reachable state of a model",
     "simulate": "take random walks through a model: finds bugs, proves nothing",
     "prove": "prove invariants for runs of any length, or refute them",

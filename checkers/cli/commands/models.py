@@ -1,23 +1,29 @@
-"""`reassure models`: the models that come with the project."""
+"""`reassure models`: the models that come with the project; or one, with all that it says of itself."""
 
 from __future__ import annotations
 
 import argparse
-import sys
+from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
+from reassure.checkers.base.describe_model import first_line, module_text, parameters_of, settings_of
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import load, names
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.checkers.base.model_loader import find, load, names
+from reassure.spec.language.vocabulary import LanguageError, Model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="tell all of this one: settings, actions, properties")
     parser.add_argument("--mutants", action="store_true", help="list the deliberately flawed models too")
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
-    """Prints each model with its first line and its settings."""
+    """Prints one model, or each with its first line and its settings."""
+    if args.model is not None:
+        _tell(load(args.model), find(args.model), console)
+        return Exit.OK
     for name, path in names().items():
         if path.parent.name == "mutants" and not args.mutants:
             continue
@@ -26,11 +32,45 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         except LanguageError as error:
             console.print(f"{name}: {error}", style="red", markup=False)
             continue
-        doc = (sys.modules[model.module].__doc__ or "").strip().splitlines()
-        console.print(f"{name:24} {doc[0] if doc else ''}", markup=False, soft_wrap=True)
-        defaults = model.config()
-        fields = ", ".join(
-            f"{f}={getattr(getattr(defaults, f), 'value', getattr(defaults, f))}" for f in vars(defaults)
-        )
+        console.print(f"{name:24} {module_text(model)}", markup=False, soft_wrap=True)
+        fields = ", ".join(f"{s.name}={s.default}" for s in settings_of(model))
         console.print(f"{'':24} --set {fields}", style="dim", markup=False, soft_wrap=True)
     return Exit.OK
+
+
+def _tell(model: Model, path: Path, console: Console) -> None:
+    """Everything that a model declares, each with the first line of its text."""
+    console.print(Text(f"{model.name}: {module_text(model)}", style="bold"), soft_wrap=True)
+    console.print(Text(str(path), style="dim"), soft_wrap=True)
+    settings = settings_of(model)
+    _table(
+        "settings (--set NAME=VALUE)",
+        [(s.name, f"{s.values} (default {s.default})", s.meaning) for s in settings],
+        console,
+    )
+    actions = [
+        (f"{a.name}({', '.join(parameters_of(a.function, model))})", a.who, first_line(a.function.__doc__))
+        for a in model.actions
+    ]
+    _table("actions, by whom", actions, console)
+    for title, kinds in (
+        ("invariants", ("invariant",)),
+        ("properties of steps", ("step",)),
+        ("properties of whole runs", ("leads_to", "recurrence", "persistence")),
+        ("covers", ("cover",)),
+    ):
+        _table(title, [(p.name, "", first_line(p.doc)) for p in model.properties if p.kind in kinds], console)
+
+
+def _table(title: str, rows: list[tuple[str, str, str]], console: Console) -> None:
+    """Rows of a name, what it is, and its meaning."""
+    if not rows:
+        return
+    console.print(Text(f"\n{title}", style="bold"))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, what, meaning in rows:
+        row = Text(f"  {name:{widths[0]}}  ", style="cyan")
+        row.append(f"{what:{widths[1]}}  " if widths[1] else "", style="")
+        row.append(meaning, style="dim")
+        row.rstrip()
+        console.print(row, soft_wrap=True)

@@ -1,0 +1,79 @@
+"""`reassure new` writes what runs; `reassure models MODEL` tells what a model says of itself."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.describe_model import field_texts, settings_of
+from reassure.checkers.base.model_loader import load
+from tests.helpers.command import said
+
+
+def test_a_new_model_its_test_and_its_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "new", "lease", f"--dir={tmp_path}")
+    assert code == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["gate.toml", "lease.py", "test_lease.py"]
+    assert f"  reassure check {tmp_path / 'lease.py'}\n" in out
+    tests = runpy.run_path(str(tmp_path / "test_lease.py"))
+    ran = [tests[name]() for name in tests if name.startswith("test_")]
+    assert len(ran) == 2
+    code, out, _ = said(capsys, "check", str(tmp_path / "lease.py"))
+    assert (code, "25 generated, 17 distinct" in out) == (0, True)
+    code, out, _ = said(capsys, "gate", str(tmp_path / "gate.toml"))
+    assert (code, "1 check, 0 failed" in out) == (0, True)
+
+
+def test_a_second_model_is_added_to_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gate = tmp_path / "gate.toml"
+    gate.write_text("# mine\n")
+    assert said(capsys, "new", "one", f"--dir={tmp_path}")[0] == 0
+    assert said(capsys, "new", "two", f"--dir={tmp_path}")[0] == 0
+    text = gate.read_text()
+    assert text.startswith("# mine\n")
+    assert [line for line in text.splitlines() if "model" in line] == ['model = "one.py"', 'model = "two.py"']
+
+
+def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_lease.py").write_text("mine")
+    code, _, err = said(capsys, "new", "lease", f"--dir={tmp_path}")
+    assert (code, "is there already; nothing was written" in err) == (64, True)
+    assert [p.name for p in tmp_path.iterdir()] == ["test_lease.py"]
+    assert (tmp_path / "test_lease.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["my-idea", "class", "1st", "a.py", ""])
+def test_names_that_are_none(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "new", name, f"--dir={tmp_path}")
+    assert (code, len(err.splitlines()), list(tmp_path.iterdir())) == (64, 1, [])
+
+
+def test_one_model_with_all_that_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "models", "core")
+    assert code == 0
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert (
+        "brokers int 3..12 (default 3) Brokers in the cluster; the first three hold the partition at the start."
+        in lines
+    )
+    assert "propose(isr) leader The leader asks for another ISR." in lines
+    assert "alter() controller The controller answers the request, and completes the reassignment if it can." in lines
+    assert "leader_in_isr Whoever leads is in sync." in lines
+    assert "reassignment_pending" in lines
+    code, _, err = said(capsys, "models", "cor")
+    assert (code, "did you mean core?" in err) == (64, True)
+
+
+def test_settings_of_every_kind() -> None:
+    """A variant has the settings of what it varies, with their texts."""
+    found = {s.name: s for s in settings_of(load("kraft_ordered"))}
+    assert (found["unclean"].values, found["unclean"].default) == ("off, on, either", "either")
+    assert found["unclean"].meaning == "unclean.leader.election.enable; `either` explores both."
+    balancing = {s.name: s for s in settings_of(load("kraft_kafka"))}["balancing"]
+    assert (balancing.values, balancing.default) == ("bool", "false")
+
+
+def test_a_class_without_text() -> None:
+    assert field_texts(int) == {}
