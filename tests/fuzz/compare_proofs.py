@@ -26,7 +26,9 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
     verdict = new_verdict(subject, "reference")
     raised = ""
     try:
-        reference.check(subject.bound, SearchOptions(depth=subject.depth), verdict, Progress(quiet=True))
+        asked = [p.name for p in subject.bound.properties if not p.temporal] or ["deadlock"]
+        options = SearchOptions(asked, subject.depth)  # a proof leaves properties of whole runs to a search
+        reference.check(subject.bound, options, verdict, Progress(quiet=True))
     except ModelError as error:
         raised = str(error)
     truth = {p.name: p for p in verdict.properties}
@@ -78,11 +80,14 @@ def _with_tight_invariants(subject: Subject) -> Subject:
 def _unproved(
     subject: Subject, method: str, depth: int | None, p: Any, truth: dict[str, Any], raised: str
 ) -> Difference | None:
+    if p.name not in truth:
+        told = p.status in ("not_checked", "unknown")
+        return None if told else Difference("prove", f"{method} decides a property of whole runs", p.name)
     known = truth[p.name]
     if p.status in ("proved", "holds_within_bounds"):
         if known.status == "violated":
             return Difference("prove", f"{method} proves what is violated", f"{p.name}, in {known.depth} states")
-        if raised and p.kind != "leads_to":
+        if raised:
             return Difference("prove", f"{method} proves where Python raises", f"{p.name}: {raised}")
     if p.status == "holds_to_depth" and known.status == "violated" and known.depth <= (depth or 20):
         return Difference("prove", f"{method} misses a violation", f"{p.name}, in {known.depth} states")
