@@ -57,6 +57,19 @@ def conform_figures(record: Record) -> dict[str, int]:
     return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
 
 
+def find_figures(record: Record) -> dict[str, int]:
+    """What was searched, and the length of the trace that was found, in states."""
+    depth = record.get("depth")
+    return search_figures(record) | ({"depth": depth} if depth is not None else {})
+
+
+def mutant_figures(record: Record) -> dict[str, int]:
+    """How many mutants there are, and how many had which fate."""
+    if "counts" not in record:
+        return {}
+    return {"mutants": record["mutants_chosen"], **{name: record["counts"].get(name, 0) for name in MUTANT_FIGURES[1:]}}
+
+
 def proof_figures(record: Record) -> dict[str, int]:
     """How many lemmas a proof uses."""
     return {"lemmas": len(record["lemmas"])} if "lemmas" in record else {}
@@ -69,6 +82,7 @@ def _verdicts(rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, i
 
 SEARCH_FIGURES = ("distinct", "generated", "depth", "clipped")
 GUARD_FIGURES = ("load_bearing", "not_needed", "redundant", "raises", "bounding", "undecided")
+MUTANT_FIGURES = ("mutants", "killed", "survived", "equivalent", "refused", "raised", "clipped", "undecided")
 FAIRNESS_FIGURES = ("needed", "not_needed", "undecided")
 
 
@@ -106,6 +120,9 @@ KINDS: dict[str, Kind] = {
     "stuck": Kind(("stuck",), SEARCH_FIGURES),
     "fairness": Kind(("fairness",), FAIRNESS_FIGURES, fairness_figures),
     "replay": Kind(("replay",), left_out=frozenset({"junit"}), by_digest=False),
+    "find": Kind(("find",), ("distinct", "generated", "depth"), find_figures),
+    "mutants": Kind(("mutants",), MUTANT_FIGURES, mutant_figures, left_out=frozenset({"jobs"})),
+    "validate": Kind(("validate",), left_out=frozenset({"trace"})),
     "plan": Kind(
         ("plan",),
         ("partitions", "unmoved", "replicas_copied", "batches"),

@@ -89,7 +89,7 @@ class Outcome:
     def counts(self) -> str:
         """Distinct states and generated steps, in words."""
         stats = self.record["stats"]
-        return f", {stats['distinct']:,} distinct, {stats['generated']:,} generated" if "distinct" in stats else ""
+        return f", {stats['distinct']:,} distinct, {stats['generated']:,} generated" if stats.get("distinct") else ""
 
 
 def run_check(check: Check, threads: int, traces: Path | None, deadline: float | None = None) -> Outcome:
@@ -154,11 +154,14 @@ def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[
         failure = as_failure(error)
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
     printed = str(console.file.getvalue())  # type: ignore[attr-defined]
-    if json_file.is_file():
-        record: Record = json.loads(json_file.read_text(encoding="utf-8"))
-        return {"stop_reason": None, **record, "repro": check.repro()}, printed
     last = (printed.strip() or VERDICTS[code]).splitlines()[-1]
-    return {**error_record(code, last, check.model or "", check.repro()), "complete": code is Exit.OK}, printed
+    record = {**error_record(code, last, check.model or "", check.repro()), "complete": code is Exit.OK}
+    if json_file.is_file():
+        record |= json.loads(json_file.read_text(encoding="utf-8"))
+        record["repro"] = check.repro()
+        # What a command says of properties beside a verdict, as `mutants`, is its own affair.
+        record["properties"] = [p for p in record["properties"] if "status" in p]
+    return record, printed
 
 
 def _explain(check: Check, found: Outcome) -> None:

@@ -126,6 +126,28 @@ kind = "verify"
 certificate = "proof.json"
 model = "mine.py"
 expect = "pass"
+
+[[check]]
+kind = "find"
+model = "mine.py"
+expression = "s.n == 2"
+expect = "pass"
+pin = { depth = 3 }
+
+[[check]]
+kind = "mutants"
+model = "mine.py"
+max = 2
+property = ["small"]
+expect = "expectation-mismatch"
+pin = { mutants = 2, killed = 0 }
+
+[[check]]
+kind = "validate"
+model = "mine.py"
+log = "log.jsonl"
+hidden = "up"
+expect = "pass"
 """
 NAMES = [
     "prove mine.py",
@@ -136,6 +158,9 @@ NAMES = [
     "replay traces",
     "plan cluster.json now.json then.json",
     "verify proof.json",
+    "find mine.py s.n == 2",
+    "mutants mine.py",
+    "validate mine.py log.jsonl",
 ]
 
 
@@ -146,6 +171,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "mine.py").write_text(MODEL)
     (folder / "gate.toml").write_text(GATE)
     (folder / "cluster.json").write_text('{"brokers": [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]}')
+    (folder / "log.jsonl").write_text('{"state": {"n": 0}}\n{"state": {"n": 2}}\n')
     for name, replicas in (("now", [1, 2, 3]), ("then", [2, 3, 4])):
         partition = {"topic": "t", "partition": 0, "replicas": replicas}
         (folder / f"{name}.json").write_text(json.dumps({"version": 1, "partitions": [partition]}))
@@ -250,6 +276,7 @@ def test_every_kind_has_the_options_of_its_command() -> None:
     assert {kind: next(iter(options(kind))) for kind in KINDS} == {
         "check": "model", "prove": "model", "verify": "certificate", "simulate": "model", "guards": "model",
         "stuck": "model", "fairness": "model", "replay": "trace", "plan": "cluster", "kafka conform": "model",
+        "find": "model", "mutants": "model", "validate": "model",
     }  # fmt: skip
     for kind in KINDS:
         assert not {"json", "trace_dir", "workers", "quiet", "help"} & set(options(kind)), kind
