@@ -54,8 +54,8 @@ class StateOutcomes:
 
     tried: dict[Outcome, tuple[str, Params]] = field(default_factory=dict)
     """Of every action with every value of its parameters; with the first that comes to it."""
-    taken: list[frozenset[Outcome]] = field(default_factory=list)
-    """By step within the bounds, in order."""
+    taken: list[tuple[str, Params, frozenset[Outcome]]] = field(default_factory=list)
+    """Of each step within the bounds."""
 
 
 class Watched(BoundModel):
@@ -68,10 +68,19 @@ class Watched(BoundModel):
         self._last: set[Outcome] = set()
         self._tried: dict[Outcome, tuple[str, Params]] = {}
         self._patches: list[tuple[FunctionType, CodeType]] = []
-        for function in functions_of_actions(bound):
+        self.reached_by: dict[Site, frozenset[str]] = {}
+        """By condition: the actions that may come to it."""
+        self._every_action = self._actions
+        callers: dict[FunctionType, set[str]] = {}
+        for action in bound.model.actions:
+            for function in functions_of(action):
+                callers.setdefault(function, set()).add(action.name)
+        for function, names in callers.items():
+            before = len(self.sites)
             code = _instrumented(function, self.sites)
             if code is not None:
                 self._patches.append((function, code))
+            self.reached_by |= dict.fromkeys(self.sites[before:], frozenset(names))
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -89,10 +98,18 @@ class Watched(BoundModel):
                 stack.enter_context(patched_code(function, code))
             yield
 
-    def outcomes(self, state: Any) -> StateOutcomes:
-        """What is come to in a state; only while `watching`."""
+    def outcomes(self, state: Any, actions: frozenset[str] | None = None) -> StateOutcomes:
+        """What is come to in a state, by these actions only if any are given; only while `watching`."""
         self._tried = {}
-        taken = [frozenset(self._last) for step in self.steps(state) if not isinstance(step.after, Clipped)]
+        self._actions = [(a, c) for a, c in self._every_action if actions is None or a.name in actions]
+        try:
+            taken = [
+                (step.action.name, step.params, frozenset(self._last))
+                for step in self.steps(state)
+                if not isinstance(step.after, Clipped)
+            ]
+        finally:
+            self._actions = self._every_action
         return StateOutcomes(self._tried, taken)
 
     def _run(self, name: str, callee: Any, positional: tuple[Any, ...], params: Params) -> Any:
@@ -104,10 +121,10 @@ class Watched(BoundModel):
                 self._tried.setdefault(outcome, (name, params))
 
 
-def functions_of_actions(bound: BoundModel) -> list[FunctionType]:
-    """The functions of the actions, and what they call, but for those of the language and of libraries."""
+def functions_of(action: Action) -> list[FunctionType]:
+    """The function of an action, and what it calls, but for those of the language and of libraries."""
     found: dict[FunctionType, None] = {}
-    todo: list[Any] = [action.function for action in reversed(bound.model.actions)]
+    todo: list[Any] = [action]
     while todo:
         function = todo.pop()
         if isinstance(function, Action):

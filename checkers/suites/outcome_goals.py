@@ -48,17 +48,20 @@ class Outcomes:
         self.goals = [Goal(s.outcome(v), paths.get((s, v)), "" if (s, v) in paths else why) for s, v in self.wanted]
 
     def _note(self, number: int, paths: dict[Outcome, Path]) -> None:
-        found = self.watched.outcomes(self.graph.state(number))
+        """Looks at a state: only at the actions that may come to an outcome that is still missing."""
+        missing = {site for site, value in self.wanted if (site, value) not in paths}
+        actions = frozenset(name for site in missing for name in self.watched.reached_by[site])
+        found = self.watched.outcomes(self.graph.state(number), actions)
         if self.kind == "guard":
             for outcome in found.tried:
                 if outcome in self.numbers and outcome not in paths:
                     paths[outcome] = path_along(self.graph, number)
             return
-        for j, outcomes in enumerate(found.taken):
-            edge = int(self.graph.begins[number]) + j
-            for outcome in outcomes:
-                if outcome in self.numbers and outcome not in paths and self.graph.targets[edge] >= 0:
-                    paths[outcome] = path_along(self.graph, number, edge)
+        for action, params, outcomes in found.taken:
+            new = [outcome for outcome in outcomes if outcome in self.numbers and outcome not in paths]
+            edge = self.graph.edge_of(number, action, params) if new else -1
+            if edge >= 0 and self.graph.targets[edge] >= 0:
+                paths |= dict.fromkeys(new, path_along(self.graph, number, edge))
 
     def _outcomes(self, number: int) -> StateOutcomes:
         if number not in self.known:
@@ -74,7 +77,7 @@ class Outcomes:
             if self.kind == "guard":
                 seen = set(self._outcomes(number).tried)
             elif position < len(path):
-                seen = set(self._outcomes(number).taken[path.edges[position] - int(self.graph.begins[number])])
+                seen = set(self._outcomes(number).taken[path.edges[position] - int(self.graph.begins[number])][2])
             else:
                 seen = set()
             for outcome in seen & set(self.numbers):
