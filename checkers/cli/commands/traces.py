@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive, size
+from reassure.checkers.base.argument_types import duration, positive, seed, size
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.prepare import plain, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.files import must_be_writable
 from reassure.checkers.cli.parser import model_argument, note, thread_option
 from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.semantics.interpreter import ModelError
 
 if TYPE_CHECKING:
     from reassure.checkers.suites.goals import NamedGoals
@@ -26,11 +28,16 @@ if TYPE_CHECKING:
 
 NAMED = ("actions", "pairs", "covers", "guards", "branches", "classes")
 MASS = ("transitions", "states")
+WALK_LENGTH = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
-    parser.add_argument("--cover", choices=(*NAMED, *MASS), default="actions", help="what to take (default: actions)")
+    parser.add_argument("--cover", choices=(*NAMED, *MASS), help="what to take (default: actions)")
+    parser.add_argument("--walks", type=positive, metavar="N", help="instead write N random walks")
+    parser.add_argument(
+        "--seed", type=seed, default=0, metavar="N", help="of random walks: the same seed gives the same (default: 0)"
+    )
     parser.add_argument(
         "--by",
         metavar="EXPRESSION",
@@ -45,7 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-length",
         type=positive,
         metavar="N",
-        help="steps of a trace, at most (default: those of the longest shortest path that is needed)",
+        help="steps of a trace, at most (default: those of the longest shortest path that is needed; of random walks "
+        f"{WALK_LENGTH})",
     )
     parser.add_argument(
         "--format",
@@ -60,6 +68,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Writes a suite, or random walks."""
+    try:
+        return _suite(args, console) if args.walks is None else _random_walks(args, console)
+    except ModelError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+
+
+def _suite(args: argparse.Namespace, console: Console) -> Exit:
     """Searches the model, chooses the traces, writes and reports them."""
     from reassure.checkers.cli.suite_report import exit_of, report_suite
     from reassure.checkers.suites.goals import States, Transitions
@@ -67,6 +83,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.suites.state_graph import explore
     from reassure.checkers.suites.suite import KeptSuite, SuiteName, meta_of, read_kept, write_suite
 
+    args.cover = args.cover or "actions"
     if (args.cover == "classes") != (args.by is not None):
         raise Failure(Exit.USAGE, "--cover classes and --by EXPRESSION go together")
     must_be_writable(args.out / "suite", "--out")
@@ -82,7 +99,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         graph = explore(bound, lowered.only(lambda name: name in wanted), options, progress)
     finally:
         progress.done()
-    name = SuiteName(bound.model.name, tuple(args.set), args.cover)
+    criterion = args.cover if args.by is None else f"classes-{hashlib.sha256(args.by.encode()).hexdigest()[:8]}"
+    name = SuiteName(bound.model.name, tuple(args.set), criterion)
     kept = read_kept(args.keep, name, graph) if args.keep else KeptSuite()
     if args.keep and not kept.files and not kept.replaced:
         note(f"note: {args.keep} has no trace of this suite ({name.stem}-NNN.itf.json)")
@@ -117,3 +135,26 @@ def _named_goals(args: argparse.Namespace, graph: StateGraph, options: SearchOpt
         progress.done()
     criteria: dict[str, Callable[[StateGraph], NamedGoals]] = {"actions": Actions, "pairs": Pairs, "covers": Covers}
     return criteria[args.cover](graph)
+
+
+def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
+    from reassure.checkers.suites.random_traces import random_traces, write_random_traces
+    from reassure.checkers.suites.suite import SuiteName, meta_of
+
+    for option in ("cover", "by", "keep", "budget", "memory"):
+        if getattr(args, option) is not None:
+            raise Failure(Exit.USAGE, f"--{option} is not for random walks")
+    must_be_writable(args.out / "suite", "--out")
+    bound, sha = plain(args.model, args.set)
+    length = args.max_length or WALK_LENGTH
+    repro = shlex.join(["reassure", "traces", args.model, *(f"--set={s}" for s in args.set), f"--walks={args.walks}",
+                        f"--seed={args.seed}", f"--max-length={length}", "--out=DIR"])  # fmt: skip
+    meta = meta_of(bound, sha, args.model, own_file(args.model), repro)
+    name = SuiteName(bound.model.name, tuple(args.set), f"walks-{args.seed}")
+    traces = random_traces(bound, args.walks, length, args.seed)
+    files, taken = write_random_traces(args.out, name, bound, traces, meta, args.format == "steps")
+    console.print(f"{bound.model.name}: {len(files):,} random walks, seed {args.seed}, {sum(taken.values()):,} steps")
+    for action, count in taken.items():
+        console.print(f"  {action}: {count:,}", markup=False)
+    console.print(f"{args.out / files[0]} to {files[-1]}", markup=False, soft_wrap=True)
+    return Exit.OK

@@ -147,6 +147,13 @@ def test_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert why in err and len(err.splitlines()) == 1
 
 
+def test_suites_of_two_expressions_have_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model_file(tmp_path, MODEL)
+    for expression in ("action", "after.n"):
+        assert said(capsys, "traces", path, "--cover=classes", f"--by={expression}", f"--out={tmp_path / 'o'}")[0] == 0
+    assert len(list((tmp_path / "o").glob("*.suite.json"))) == 2
+
+
 def test_a_spent_budget_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("traces", "core", "--set=brokers=4", "--cover=branches", "--budget=100ms", f"--out={tmp_path}", "--quiet")
     code, out, _ = said(capsys, *words)

@@ -245,6 +245,44 @@ def test_a_changed_model_keeps_what_it_still_has(tmp_path: Path, capsys: pytest.
     assert any(g["goal"] == "double, add" and not g["reachable"] for g in after["goals"]["not_taken"])
 
 
+def test_random_walks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("traces", "core", "--walks=5", "--max-length=7", f"--out={tmp_path}")
+    assert said(capsys, *words, "--seed=3", "--format=steps")[0] == 0
+    first = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert sorted(first)[0] == "core--traces--walks-3-001.itf.json" and len(first) == 10
+    bound, _ = plain("core", [])
+    traces = written(tmp_path, bound)
+    assert {len(t) for t in traces.values()} == {8}
+    for trace in traces.values():
+        replay(trace, bound)
+    assert len({tuple(t.states) for t in traces.values()}) == 5
+    code, out, _ = said(capsys, *words, "--seed=3")
+    assert code == 0 and "core: 5 random walks, seed 3, 35 steps" in out
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == first
+    assert said(capsys, "traces", "core", "--walks=2", f"--out={tmp_path}", "--seed=3")[0] == 0
+    assert len(list(tmp_path.glob("*.itf.json"))) == 2
+    assert not list(tmp_path.glob("*-005.*"))
+
+
+def test_an_action_that_raises_is_a_model_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raising = """
+class Node(Id, size="top"): ...
+
+@action(who="a")
+def pick(s: State, c: Config) -> State:
+    return replace(s, n=0 if min(every(Node, c) - every(Node, c)) == Node(0) else 1)
+
+MODEL ="""
+    text = (
+        MODEL.replace("DOUBLE", "== 1").replace("\nMODEL =", raising).replace("import Model", "import Id, Model, every")
+    )
+    path = model_file(tmp_path, text)
+    for words in (("--cover=pairs",), ("--walks=20",)):
+        code, _, err = said(capsys, "traces", path, *words, f"--out={tmp_path / 'o'}", "--quiet")
+        assert code == 150
+        assert "pick() raised ValueError" in err
+
+
 def test_an_ended_search_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("traces", "core", "--set=brokers=4", "--memory=1M", f"--out={tmp_path}")
     code, out, _ = said(capsys, *words)
@@ -259,6 +297,7 @@ def test_an_ended_search_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixtur
         (("core", "--keep=/nowhere"), 64, "there is no such folder"),
         (("core", "--set=brokers=99"), 151, "brokers"),
         (("two_phase_commit", "--max-length=0"), 64, "max-length"),
+        (("core", "--walks=2", "--cover=pairs"), 64, "--cover is not for random walks"),
     ],
 )
 def test_bad_input_gets_one_line(
