@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from reassure import __version__
-from reassure.checkers.base.argument_types import duration, positive, setting
+from reassure.checkers.base.argument_types import duration, positive, setting, whole
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.cli.commands import COMMANDS, Command, command
@@ -90,9 +90,15 @@ def thread_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=positive, default=workers, metavar="N", help=help_text)
 
 
+def story_option(parser: argparse.ArgumentParser) -> None:
+    """How many counterexamples are told."""
+    parser.add_argument("--stories", type=whole, metavar="N", help="print at most N counterexamples (default: all)")
+
+
 def search_options(parser: argparse.ArgumentParser) -> None:
     """What a command takes that runs a model."""
     thread_option(parser)
+    story_option(parser)
     parser.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
     parser.add_argument("--witness", action="store_true", help="print and write how covers are reached")
 

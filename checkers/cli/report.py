@@ -10,9 +10,11 @@ from rich.text import Text
 
 from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.result import CheckResult, error_record
+from reassure.checkers.base.result import CheckResult, PropertyResult, error_record
+from reassure.checkers.base.trace_files import results
 from reassure.checkers.traces.render import call, tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace
 
 if TYPE_CHECKING:
     from reassure.checkers.native.guard_analysis import Guard, Ran
@@ -31,8 +33,8 @@ STYLES = {
 }
 
 
-def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: bool = True) -> None:
-    """Prints a verdict."""
+def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: int | None = None) -> None:
+    """Prints a verdict. stories: how many traces are told, at most (none: all)."""
     by = f"with the {verdict.engine} engine"
     if verdict.simulation:
         by = f"by random walks, seed {verdict.simulation.seed}"
@@ -44,24 +46,34 @@ def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: b
     _covers(verdict, console)
     _actions(verdict, console)
     _numbers(verdict, console)
-    if stories:
-        for finding in verdict.properties:
-            if finding.trace is not None:
-                console.print()
-                tell(finding.trace, bound, console)
-            elif finding.counterexample_to_induction:
-                console.print()
-                tell_astray(finding.name, finding.counterexample_to_induction, console)
-        for cover in verdict.covers:
-            if cover.trace is not None:
-                console.print()
-                tell(cover.trace, bound, console)
+    _stories(verdict, bound, console, stories)
     code = verdict.exit()
     console.print()
     style = "green" if code is Exit.OK else "bold red"
     console.print(Text(f"{verdict.verdict} (exit code {code.value})", style=style))
     if verdict.repro:
         console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
+
+
+def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
+    """Tells the traces; what two have in common at the beginning is told once."""
+    told: list[Trace] = []
+    count = 0
+    for found in results(verdict):
+        astray = found.counterexample_to_induction if isinstance(found, PropertyResult) else []
+        if found.trace is None and not astray:
+            continue
+        count += 1
+        if most is not None and count > most:
+            continue
+        console.print()
+        if found.trace is None:
+            tell_astray(found.name, astray, console)
+            continue
+        tell(found.trace, bound, console, told)
+        told.append(found.trace)
+    if most is not None and count > max(most, 0) > 0:
+        console.print(Text(f"\n{count - most} more traces (--stories {count} tells all)", style="dim"))
 
 
 def _properties(verdict: CheckResult, console: Console) -> None:

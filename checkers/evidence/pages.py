@@ -410,8 +410,9 @@ def _story(answer: Answer, name: str) -> str:
 def _step(step: TraceStep, before: Any, after: Any) -> str:
     rows = story.changes(before, after)
     told = "".join(
-        f'<span class="change">{html.escape(n)}: <del>{html.escape(o)}</del> → <ins>{html.escape(v)}</ins></span>'
-        for n, o, v in rows
+        f'<span class="change">{html.escape(c.field)}: <del>{html.escape(c.old)}</del>'
+        f"{' → ' if c.old and c.new else ''}<ins>{html.escape(c.new)}</ins></span>"
+        for c in rows
     )
     told = told or '<span class="change soft">nothing changes</span>'
     return f"<li><strong>{html.escape(step.actor)}</strong>: <code>{html.escape(story.call(step))}</code>{told}</li>"

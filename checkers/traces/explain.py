@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,12 +108,27 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     scene = Scene(names, frozenset(claim.function.__code__.co_varnames), told)
     lines = [f"false: {_short(expression)}{_for_which(expression, scene)}"]
     for part in _false_parts(expression, scene):
-        values = _sides(part, scene)
         # Of a disjunction everything is false; of a conjunction it is news which part is.
         if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And):
             lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
-        lines += [f"  {text} = {value}" for text, value in values if f"  {text} = {value}" not in lines]
+        lines += [f"  {line}" for line in _values_of(part, scene) if f"  {line}" not in lines]
     return lines
+
+
+def _values_of(part: ast.expr, scene: Scene) -> list[str]:
+    """The values that made a part false; of a quantifier, those of the first member that decides it."""
+    quantified = _quantifier(part)
+    if quantified is None:
+        return [f"{text} = {value}" for text, value in _sides(part, scene)]
+    claim, generators, universal = quantified
+    deciding = _deciding(quantified, scene)
+    if not deciding:  # `any` of nothing that holds: what it looked at
+        return [f"{text} = {value}" for text, value in _read([g.iter for g in generators], scene)]
+    inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.told)
+    lines = []
+    for decisive in _false_parts(claim, inner) if universal else [claim]:
+        lines += _values_of(decisive, inner) if universal else [f"{t} = {v}" for t, v in _sides(decisive, inner)]
+    return [line for line in lines if line.partition(" = ")[0] not in deciding[0]]
 
 
 def _returned(function: Any, call: Callable[[], bool]) -> tuple[ast.expr, dict[str, Any]] | None:
@@ -176,6 +191,11 @@ def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
             read = [a for a in part.args if not isinstance(a, ast.GeneratorExp)]
         case _:
             return []
+    return _read(read, scene)
+
+
+def _read(read: Iterable[ast.expr], scene: Scene) -> list[tuple[str, str]]:
+    """What is not known already of these expressions, with its value."""
     found = []
     for side in read:
         value = _value(side, scene)
@@ -188,22 +208,51 @@ def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
     return found
 
 
-def _for_which(expression: ast.expr, scene: Scene) -> str:
-    """Of `all(claim for x in them)`, the members that the claim is false for."""
+Quantifier = tuple[ast.expr, list[ast.comprehension], bool]
+"""The claim, what it is about, and whether it is of all."""
+
+
+def _quantifier(expression: ast.expr) -> Quantifier | None:
+    """`all(...)`, `any(...)`, and `not any(...)`, which is of all that it is not so."""
     match expression:
-        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=claim, generators=[one])]):
-            false = ast.UnaryOp(ast.Not(), claim)
-            which = ast.ListComp(one.target, [ast.comprehension(one.target, one.iter, [*one.ifs, false], 0)])
-            # The target is stored to in one place and read in the other.
-            which.elt = ast.parse(ast.unparse(one.target), mode="eval").body
-            members = _value(ast.fix_missing_locations(which), scene)
-            if members is UNKNOWN:
-                return ""
-            # A set of enum members has another order in every process.
-            told = sorted((plain(m) for m in members), key=natural)
-            shown = ", ".join(told[:3]) + (", ..." if len(told) > 3 else "")
-            return f" for {ast.unparse(one.target)} = {shown}" if members else ""
-    return ""
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=claim, generators=generators)]):
+            return claim, generators, True
+        case ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp(elt=claim, generators=generators)]):
+            return claim, generators, False
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp() as each])):
+            return ast.UnaryOp(ast.Not(), each.elt), each.generators, True
+    return None
+
+
+def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
+    """Of a claim about all, the members that it is false of, in the order in which people write them."""
+    claim, generators, universal = quantified
+    if not universal:
+        return []
+    names = [node.id for g in generators for node in ast.walk(g.target) if isinstance(node, ast.Name)]
+    last = generators[-1]
+    false = ast.comprehension(last.target, last.iter, [*last.ifs, ast.UnaryOp(ast.Not(), claim)], 0)
+    element = ast.parse(f"({', '.join(names)},)", mode="eval").body
+    which = ast.ListComp(element, [*generators[:-1], false])
+    found = _value(ast.fix_missing_locations(which), scene)
+    if found is UNKNOWN:
+        return []
+    # A set of enum members has another order in every process.
+    ordered = sorted(found, key=lambda values: [natural(plain(value)) for value in values])
+    return [dict(zip(names, values, strict=True)) for values in ordered]
+
+
+def _for_which(expression: ast.expr, scene: Scene) -> str:
+    """Of `all(claim for x in them)`, the members that the claim is false for; of `not any`, those it is true for."""
+    quantified = _quantifier(expression)
+    members = _deciding(quantified, scene) if quantified is not None else []
+    if not members:
+        return ""
+    told = ["; ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
+    if len(members[0]) == 1:
+        (name,) = members[0]
+        told = [f"{name} = {plain(members[0][name])}", *(plain(one[name]) for one in members[1:3])]
+    return f" for {', '.join(told)}" + (", ..." if len(members) > 3 else "")
 
 
 def _short(expression: ast.expr) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
-from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.format_value import natural, plain
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -30,12 +31,44 @@ def flat(value: Any, path: str = "") -> dict[str, Any]:
     return {path: value}
 
 
-def changes(before: Any, after: Any) -> list[tuple[str, str, str]]:
-    """What changed, as (field, old, new); `-` where there is no such field: the record is none."""
+class Change(NamedTuple):
+    """What changed in a field. Of a set of records a member that has gone has no `new`, one that has come no `old`."""
+
+    field: str
+    old: str
+    new: str
+
+    @property
+    def line(self) -> str:
+        """The change in one line."""
+        if self.old and self.new:
+            return f"{self.field}: {self.old} -> {self.new}"
+        return f"{self.field}: - {self.old}" if self.old else f"{self.field}: + {self.new}"
+
+
+def changes(before: Any, after: Any) -> list[Change]:
+    """What changed; `-` where there is no such field: the record is none. Of sets of records, their members."""
     old, new = flat(before), flat(after)
     paths = [k for k in new if k not in old or old[k] != new[k]]
     paths += [k for k in old if k not in new]
-    return [(k, _told(old, k), _told(new, k)) for k in paths]
+    found: list[Change] = []
+    for path in paths:
+        if path in old and path in new and _of_records(old[path]) | _of_records(new[path]):
+            found += [Change(path, text, "") for text in members(old[path] - new[path])]
+            found += [Change(path, "", text) for text in members(new[path] - old[path])]
+        else:
+            found.append(Change(path, _told(old, path), _told(new, path)))
+    return found
+
+
+def _of_records(value: Any) -> bool:
+    """Whether a value is a set with records in it: messages, as a rule, each of which fills a line."""
+    return isinstance(value, frozenset) and any(hasattr(member, "__dataclass_fields__") for member in value)
+
+
+def members(value: frozenset[Any]) -> list[str]:
+    """The members of a set as people write them, in order."""
+    return sorted((plain(member) for member in value), key=natural)
 
 
 def _told(fields: dict[str, Any], path: str) -> str:
@@ -80,30 +113,63 @@ def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
     return found
 
 
-def tell(trace: Trace, bound: BoundModel, console: Console) -> None:
-    """The story as text, coloured if the console is."""
+def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Trace] = ()) -> None:
+    """The story as text, coloured if the console is. earlier: told already; their beginnings are not repeated."""
     console.print(Text(heading(trace), style="bold"))
     for line in ending(trace, bound):
         console.print(Text("  " + line, style="italic"))
+    told, same = _common_beginning(trace, earlier)
     console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"), soft_wrap=True)
-    for name, value in flat(trace.states[0]).items():
-        console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
+    if told is None:
+        for name, value in flat(trace.states[0]).items():
+            console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
+    else:
+        steps = "" if same == 0 else f", with step{'s' * (same > 1)} 1{f' to {same}' * (same > 1)}"
+        console.print(Text(f"       as in {_named(told)}{steps}", style="dim"), soft_wrap=True)
     for i, (step, before, after) in enumerate(moves(trace), 1):
+        if i <= same:
+            continue
         did = Text(f"  {i}. ", style="cyan")
         did.append(f"{step.actor}: ", style="bold cyan")
         did.append(call(step), style="cyan")
         console.print(did, soft_wrap=True)
         changed = changes(before, after)
-        for name, old, new in changed:
-            row = Text(f"       {name}: ")
-            row.append(old, style="red")
-            row.append(" -> ")
-            row.append(new, style="green")
-            console.print(row, soft_wrap=True)
+        for change in changed:
+            console.print(_row(change), soft_wrap=True)
         if not changed:
             console.print(Text("       nothing changes", style="dim"))
     for line in reasons(trace, bound):
         console.print(Text("  " + line, style="bold red"), soft_wrap=True)
+
+
+def _common_beginning(trace: Trace, earlier: Sequence[Trace]) -> tuple[Trace | None, int]:
+    """The earlier trace that has the longest beginning in common, and its steps; the last step is always told."""
+    best: tuple[Trace | None, int] = (None, 0)
+    for other in earlier:
+        same = 0
+        for mine, theirs in zip(zip(trace.states, trace.steps), zip(other.states, other.steps), strict=False):  # noqa: B905
+            if mine != theirs:
+                break
+            same += 1
+        same = min(same, len(trace) - 1) if len(trace) > 1 else same
+        if same and (best[0] is None or same - 1 > best[1]):
+            best = (other, same - 1)
+    return best
+
+
+def _named(trace: Trace) -> str:
+    return str(trace.meta.get("property", "the trace above"))
+
+
+def _row(change: Change) -> Text:
+    """A change as a coloured line."""
+    row = Text(f"       {change.field}: ")
+    if not change.old or not change.new:
+        sign, text, style = ("-", change.old, "red") if change.old else ("+", change.new, "green")
+        return row.append(f"{sign} {text}", style=style)
+    row.append(change.old, style="red")
+    row.append(" -> ")
+    return row.append(change.new, style="green")
 
 
 def tell_astray(name: str, states: list[Any], console: Console) -> None:
@@ -113,8 +179,8 @@ def tell_astray(name: str, states: list[Any], console: Console) -> None:
         console.print(Text(f"       {field} = {plain(value)}", style="dim"), soft_wrap=True)
     for k in range(1, len(states)):
         console.print(Text(f"  step {k}", style="cyan"))
-        for field, old, new in changes(states[k - 1], states[k]):
-            console.print(Text(f"       {field}: {old} -> {new}"), soft_wrap=True)
+        for change in changes(states[k - 1], states[k]):
+            console.print(Text(f"       {change.line}"), soft_wrap=True)
 
 
 def markdown(trace: Trace, bound: BoundModel) -> str:
@@ -130,13 +196,20 @@ def markdown(trace: Trace, bound: BoundModel) -> str:
     for i, (step, before, after) in enumerate(moves(trace), 1):
         lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
         rows = changes(before, after)
-        lines += [f"   {name}: {old} → **{new}**  " for name, old, new in rows] or ["   nothing changes"]
+        lines += [f"   {_marked(change)}  " for change in rows] or ["   nothing changes"]
     because = reasons(trace, bound)
     if because:
         lines += ["", "```", *because, "```"]
     if "repro" in trace.meta:
         lines += ["", f"Found by `{trace.meta['repro']}`."]
     return "\n".join(lines) + "\n"
+
+
+def _marked(change: Change) -> str:
+    """A change as Markdown, what is new in bold."""
+    if change.old and change.new:
+        return f"{change.field}: {change.old} → **{change.new}**"
+    return f"{change.field}: - {change.old}" if change.old else f"{change.field}: + **{change.new}**"
 
 
 def mermaid(trace: Trace) -> str:
@@ -149,7 +222,7 @@ def mermaid(trace: Trace) -> str:
         if trace.closing is not None and trace.loop == i - 1:
             lines.append("  loop for ever")
         lines.append(f"  {_lane(step.actor)}->>state: {call(step).replace(';', ',')}")
-        note = "<br/>".join(f"{n}: {o} to {v}" for n, o, v in changes(before, after)) or "nothing changes"
+        note = "<br/>".join(c.line.replace("->", "to") for c in changes(before, after)) or "nothing changes"
         lines.append(f"  Note right of state: {note.replace(';', ',')}")
     lines += ["  end"] if trace.closing is not None else []
     return "\n".join(lines) + "\n"

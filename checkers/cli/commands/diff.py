@@ -7,7 +7,7 @@ import shlex
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, size
+from reassure.checkers.base.argument_types import duration, size, whole
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="compare what this function of the state returns (default: states, or the fields that both have)",
     )
     parser.add_argument("--no-properties", action="store_true", help="compare behaviour only")
-    parser.add_argument("--stories", type=int, default=2, metavar="N", help="traces that are printed (default: 2)")
+    parser.add_argument("--stories", type=whole, default=2, metavar="N", help="traces that are printed (default: 2)")
     parser.add_argument("--budget", type=duration, metavar="60s", help="stop the searches after this time")
     parser.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
     thread_option(parser)

@@ -12,7 +12,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import METHODS, ProofOptions, SearchOptions
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.cli.files import must_be_writable
-from reassure.checkers.cli.parser import clipping_option, common_options
+from reassure.checkers.cli.parser import clipping_option, common_options, story_option
 from reassure.checkers.cli.reporting import run_and_report
 
 
@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--depth", type=positive, metavar="N", help="states of bounded search and of k-induction")
     parser.add_argument("--seed", type=seed, default=0, metavar="N", help="Z3's; another may find another proof")
     clipping_option(parser)
+    story_option(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the inductive invariant")
 
 

@@ -192,7 +192,7 @@ def story(path: Path, model: str, name: str) -> Story:
     tell(trace, bound, console)
     steps = [Step(trace.steps[0].action, call(trace.steps[0]), [])]
     for step, before, after in moves(trace):
-        rows = [f"{field}: {old} -> {new}" for field, old, new in changes(before, after)]
+        rows = [change.line for change in changes(before, after)]
         steps.append(Step(step.action, call(step), rows or ["nothing changes"]))
     return Story(name, str(console.file.getvalue()).rstrip(), len(trace), steps)  # type: ignore[attr-defined]
 

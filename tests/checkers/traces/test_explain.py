@@ -78,10 +78,29 @@ CLAIMS = {
     ],
     "return all(b in s.up for b in every(Node, c))": [
         "false: all((b in s.up for b in every(Node, c))) for b = 3",
+        "  s.up = {1, 2}",
+    ],
+    "return all(a == b or s.n < 2 for a in s.up for b in s.up)": [
+        "false: all((a == b or s.n < 2 for a in s.up for b in s.up)) for a = 1; b = 2, a = 2; b = 1",
+        "  s.n = 2",
+    ],
+    "return not any(s.n == 2 and b in s.up for b in every(Node, c))": [
+        "false: not any((s.n == 2 and b in s.up for b in every(Node, c))) for b = 1, 2",
+        "  s.n = 2",
+        "  s.up = {1, 2}",
+    ],
+    "return any(s.n < 2 for b in s.up)": [
+        "false: any((s.n < 2 for b in s.up))",
+        "  s.up = {1, 2}",
+    ],
+    "return all(any(s.n < 2 for a in s.up) for b in s.up)": [
+        "false: all((any((s.n < 2 for a in s.up)) for b in s.up)) for b = 1, 2",
+        "  s.up = {1, 2}",
     ],
     "return s.n < 9 and all(s.n < 2 for b in every(Node, c) if b in s.up)": [
         "false: s.n < 9 and all((s.n < 2 for b in every(Node, c) if b in s.up))",
         "  because false: all((s.n < 2 for b in every(Node, c) if b in s.up)) for b = 1, 2",
+        "  s.n = 2",
     ],
     "return s.n < 2 or all(x == Light.RED for x in every(Light))": [
         "false: s.n < 2 or all((x == Light.RED for x in every(Light)))",

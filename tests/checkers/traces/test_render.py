@@ -12,7 +12,9 @@ from rich.console import Console
 from reassure.checkers.traces import render as story
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
+from tests.helpers.command import said
 from tests.helpers.model_text import module
+from tests.helpers.raising_model import ACTION, written
 from tests.helpers.traced_models import END, GUARDED, HEAD, STEP, found
 
 ROOT = Path(__file__).parents[3]
@@ -206,3 +208,91 @@ def test_a_lane_of_its_own(actor: str, lane: str) -> None:
     lines = story.mermaid(Trace([0, 1], steps)).splitlines()
     assert lines[1:3] == [f"  {lane}", "  participant state"]
     assert lines[3] == f"  {lane.split()[1]}->>state: go()"
+
+
+# -- messages, and what stories have in common -----------------------------------------------------------------------
+
+MESSAGES = """
+@dataclass(frozen=True)
+class Note:
+    to: Node
+    body: Annotated[int, Range(0, 3)]
+
+@dataclass(frozen=True)
+class Post:
+    sent: Annotated[frozenset[Note], MaxSize(3)]
+    up: frozenset[Node]
+"""
+
+
+def test_messages_come_and_go(tmp_path: Path) -> None:
+    """Of a set of records each member that changes has its line; a set of ids stays one line."""
+    made = module(MESSAGES, tmp_path)
+    one, two, three = (made.Note(made.Node(n), 1) for n in (1, 2, 10))
+    before = made.Post(frozenset({one, two}), frozenset({made.Node(1)}))
+    after = made.Post(frozenset({two, three}), frozenset({made.Node(2)}))
+    changes = story.changes(before, after)
+    assert [change.line for change in changes] == [
+        "sent: - (to 1, body 1)",
+        "sent: + (to 10, body 1)",
+        "up: {1} -> {2}",
+    ]
+    assert [c.line for c in story.changes(before, made.Post(frozenset(), before.up))] == [
+        "sent: - (to 1, body 1)",
+        "sent: - (to 2, body 1)",
+    ]
+
+
+def test_messages_in_a_story(tmp_path: Path, told: tuple[Trace, BoundModel]) -> None:
+    trace = Trace(
+        [_post(tmp_path, {1}), _post(tmp_path, {2})],
+        [TraceStep("start", {}, ""), TraceStep("deliver", {}, "network")],
+        {"model": "m"},
+    )
+    out = StringIO()
+    story.tell(trace, told[1], Console(file=out, width=200))
+    assert out.getvalue().splitlines()[-2:] == ["       sent: - (to 1, body 1)", "       sent: + (to 2, body 1)"]
+    marked = story.markdown(trace, told[1])
+    assert "   sent: - (to 1, body 1)  \n   sent: + **(to 2, body 1)**  \n" in marked
+
+
+_posts: dict[Path, Any] = {}
+
+
+def _post(folder: Path, to: set[int]) -> Any:
+    if folder not in _posts:
+        _posts[folder] = module(MESSAGES, folder)
+    made = _posts[folder]
+    return made.Post(frozenset(made.Note(made.Node(n), 1) for n in to), frozenset())
+
+
+def test_a_common_beginning_is_told_once(told: tuple[Trace, BoundModel]) -> None:
+    """As far as states and steps are the same; the last step is told in any case."""
+    trace, bound = told
+    first = Trace(trace.states[:3], trace.steps[:3], {"model": "m", "property": "first"})
+    out = StringIO()
+    story.tell(trace, bound, Console(file=out, width=200), [first])
+    assert out.getvalue().splitlines()[3:7] == [
+        "  0. zero()",
+        "       as in first, with steps 1 to 2",
+        "  3. counter: add()",
+        "       n: 0 -> 1",
+    ]
+    again = StringIO()
+    story.tell(trace, bound, Console(file=again, width=200), [trace])
+    assert "       as in claim, with steps 1 to 2" in again.getvalue().splitlines()
+    assert "  3. counter: add()" in again.getvalue().splitlines()
+    start = Trace(trace.states[:1], trace.steps[:1], {"model": "m", "property": "start"})
+    other = StringIO()
+    story.tell(trace, bound, Console(file=other, width=200), [start])
+    assert other.getvalue().splitlines()[4:6] == ["       as in start", "  1. chief of all: rest()"]
+
+
+def test_only_so_many_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, ACTION)
+    _, out, _ = said(capsys, "check", path, "--stories=2")
+    assert out.count("raising: ") == 2
+    assert "2 more traces (--stories 4 tells all)" in out
+    _, out, _ = said(capsys, "check", path, "--stories=0")
+    assert "raising: " not in out
+    assert said(capsys, "check", path, "--stories=x")[0] == 64
