@@ -39,7 +39,7 @@ from reassure import (
     terminal,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first, last_stays
-from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
+from reassure.spec.kafka.shared_properties import WITH_ZOOKEEPER, Copies, Duties, Part
 
 
 class Stage(Enum):
@@ -478,5 +478,5 @@ def fails_over_while_dropping(before: Cluster, after: Cluster) -> bool:
     return before.stage == Stage.DELETING and after.stage == Stage.DUE
 
 
-PROTOCOL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=PROMISES)
+PROTOCOL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=WITH_ZOOKEEPER)
 """All but `compute_drop`, which has the reading of the slice."""

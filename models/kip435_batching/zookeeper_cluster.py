@@ -35,7 +35,7 @@ from reassure import (
     terminal,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Replicas, first
-from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
+from reassure.spec.kafka.shared_properties import WITH_ZOOKEEPER, Copies, Duties, Part
 
 
 class Next(Enum):
@@ -458,5 +458,5 @@ def follower_falls_behind(before: Cluster, after: Cluster) -> bool:
     return before.logs != after.logs
 
 
-CLUSTER = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=PROMISES)
+CLUSTER = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=WITH_ZOOKEEPER)
 """What algorithms are added to."""

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from reassure import Map, Model, Range, action, cover, every, fill, initial, leads_to, replace, require, step_property
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first
-from reassure.spec.kafka.shared_properties import PROMISES, Copies, Duties, Part
+from reassure.spec.kafka.shared_properties import WITH_ZOOKEEPER, Copies, Duties, Part
 
 
 class Split(Enum):
@@ -230,4 +230,4 @@ def kept_waiting_by_the_throttle(s: Cluster, c: Config) -> bool:
     return waiting(s) != NOBODY and all(s.behind[b] > 0 and not allowed(s, c, b) for b in waiting(s))
 
 
-MODEL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=PROMISES)
+MODEL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=WITH_ZOOKEEPER)

@@ -145,6 +145,15 @@ def limits_are_kept(d: Duties) -> bool:
     )
 
 
+@invariant
+def isr_is_never_empty(d: Duties) -> bool:
+    """B9, of controllers with ZooKeeper: the last member of an ISR stays in it, dead or about to be dropped.
+
+    Otherwise nobody is left who can be elected without losing records.
+    """
+    return all(d.parts[x].isr != NOBODY for x in d.all)
+
+
 @cover
 def a_move_ends(before: Duties, after: Duties) -> bool:
     """Lest the promises hold for want of anything that moves."""
@@ -161,3 +170,5 @@ PROMISES = (
     a_move_ends,
 )
 """For `Model.of(..., views=(duties, ...), shared=PROMISES)`."""
+WITH_ZOOKEEPER = (*PROMISES, isr_is_never_empty)
+"""The same, for protocols of the time when the controller kept its decisions in ZooKeeper."""

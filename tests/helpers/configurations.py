@@ -59,6 +59,7 @@ VARIED = {
     "kraft_kafka_operated": ["balancing=on", "disturbances=1", "shutdowns=1", "min_isr_changes=1", "unclean_changes=1"],
     "kraft_kafka_ordered": ["balancing=on"],
     "kraft_kafka_racks": ["balancing=on"],
+    "last_in_sync_leaves": ["brokers=3", "changes=1", "requests=2"],
     "leaving_replicas_known": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_contexts": ["tied=off", "one_by_one=off"],
