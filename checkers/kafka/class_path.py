@@ -1,8 +1,8 @@
 """Kafka's jars and the driver compiled against them: fetched with Maven, kept in the cache, checked by digest.
 
 Maven is told coordinates only; from where it takes them is for its own settings to say. The cache keeps, for each
-release, the compiled driver and a list of the jars (which stay in Maven's repository) with their digests. What is
-missing or has changed is fetched or compiled again.
+release and driver, the compiled driver and a list of the jars (which stay in Maven's repository) with their digests.
+What is missing or has changed is fetched or compiled again.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     if tests and not release.tested:
         raise Failure(Exit.SYSTEM, f"Kafka {release.version} was published without the jars of its tests")
     place = _place(release, tests)
-    jars = _intact(_manifest(place).get("jars")) or _resolved(maven, _coordinates(release, tests), seconds)
+    jars = _known_jars(release, tests) or _resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as made:
         classes = Path(made) / "classes"
@@ -198,7 +198,20 @@ def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedP
 
 
 def _place(release: Release, tests: bool) -> Path:
-    return folder() / (release.version + ("-tests" if tests else ""))
+    """Each driver has a folder of its own: two checkouts may run at once."""
+    return folder() / f"{_name(release, tests)}-driver-{_digest(java_source().encode())[:12]}"
+
+
+def _name(release: Release, tests: bool) -> str:
+    return release.version + ("-tests" if tests else "")
+
+
+def _known_jars(release: Release, tests: bool) -> list[Path]:
+    """The jars of a release if any driver has run with them."""
+    for place in sorted(folder().glob(f"{_name(release, tests)}-driver-*")):
+        if jars := _intact(_manifest(place).get("jars")):
+            return jars
+    return []
 
 
 def _digests(paths: list[Path]) -> dict[str, str]:

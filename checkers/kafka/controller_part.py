@@ -15,7 +15,7 @@ from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import Type
 
-HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down")
+HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down", "min_isr")
 """Fields of a model's state that the controller holds."""
 
 

@@ -1,9 +1,9 @@
 """A model's states and steps as those of Kafka's controller.
 
 A model can be driven if its state has `partition`, `unclean`, `unfenced` and `broker_epochs` (and perhaps
-`shutting_down`), its configuration `brokers` and `min_isr` (and perhaps `replicas_of_partition_zero`), and if its
-actions have the names of `COMMANDS`. All else in its state is a ghost here: logs, requests in flight, counters. A
-module that defines `controller_answer(before, config, action, params, after)` also says which error code it expects.
+`shutting_down`, `min_isr`), its configuration `brokers` and `min_isr` (and perhaps `replicas_of_partition_zero`), and
+if its actions have the names of `COMMANDS`. All else in its state is a ghost here: logs, requests in flight, counters.
+A module that defines `controller_answer(before, config, action, params, after)` also says which error code it expects.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
     "elect_unclean": _plain(Kind.MAYBE_ELECT_UNCLEAN),
     "elect_preferred": _plain(Kind.BALANCE),
     "balance": _plain(Kind.BALANCE),
+    "change_min_isr": lambda params: Command(Kind.CHANGE_MIN_ISR, int(params["value"])),
+    "change_unclean": lambda params: Command(Kind.CHANGE_UNCLEAN, int(params["allowed"])),
 }
 """What an action of a model asks Kafka's controller to do."""
 
@@ -106,6 +108,7 @@ class ModelView:
             unclean=state.unclean,
             shutting_down=getattr(state, "shutting_down", NOBODY),
             keeps_nobody=getattr(state.partition, "last_known_is_nobody", False),
+            min_isr=getattr(state, "min_isr", 0),
         )
 
     def command(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Command | None:

@@ -63,6 +63,23 @@ def report_conformance(found: Conformance, source: StepSource, name: str, consol
     say(console, f"no disagreement with Kafka {found.version}" if agree else f"disagrees with Kafka {found.version}")
 
 
+def report_conformance_header(model: str, console: Console) -> None:
+    """The head of a table of configurations and releases."""
+    say(console, f"{model} beside Kafka", "bold")
+    say(
+        console,
+        f"  {'release':8} {'states':>10} {'transitions':>12} {'kinds':>10} {'disagree':>10}  configuration",
+        "dim",
+    )
+
+
+def report_conformance_row(found: Conformance, source: StepSource, setting: str, console: Console) -> None:
+    """A row of that table."""
+    disagree = found.steps - found.agree
+    numbers = f"{source.states:10,} {sum(source.transitions.values()):12,} {found.steps:10,} {disagree:10,}"
+    say(console, f"  {found.version:8} {numbers}  {setting or 'the default'}", "red" if disagree else "")
+
+
 def conformance_record(found: Conformance, source: StepSource) -> dict[str, Any]:
     """The same as data."""
     return {

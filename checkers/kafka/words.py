@@ -17,6 +17,8 @@ MAX_BROKERS = 6
 ISR, ELR, ADDING, REMOVING = 18, 24, 30, 36
 LEADER, RECOVERING, LAST_KNOWN = 42, 45, 46
 FENCED, SHUTTING_DOWN, UNCLEAN = 49, 55, 61
+MIN_ISR = 48
+"""In the word of the incarnations."""
 KEEPS_NOBODY = 7
 """Where the last known leader stands: Kafka keeps [-1]."""
 
@@ -35,6 +37,8 @@ class ControllerState:
     """Brokers in controlled shutdown."""
     keeps_nobody: bool = False
     """The last known leader is written down as -1 (Kafka 3.9 to 4.1)."""
+    min_isr: int = 0
+    """min.insync.replicas where it may change on the way; 0: as the controller began."""
 
     @property
     def brokers(self) -> int:
@@ -69,6 +73,10 @@ class Kind(IntEnum):
     BALANCE = 13
     ELECT_LEADERLESS = 14
     """The election that unfencing brings, when it is of some broker that is not fenced."""
+    CHANGE_MIN_ISR = 15
+    """The new value stands for the broker."""
+    CHANGE_UNCLEAN = 16
+    """The same: 0 or 1."""
 
 
 BROKER_EVENTS = frozenset({Kind.FENCE, Kind.UNFENCE, Kind.CONTROLLED_SHUTDOWN})
@@ -206,7 +214,8 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
         | packed_set(state.shutting_down) << SHUTTING_DOWN
         | int(state.unclean) << UNCLEAN
     )
-    return word, packed_epochs(p.leader_epoch, p.partition_epoch), packed_incarnations(state.incarnations)
+    incarnations = packed_incarnations(state.incarnations) | state.min_isr << MIN_ISR
+    return word, packed_epochs(p.leader_epoch, p.partition_epoch), incarnations
 
 
 def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> ControllerState:
@@ -232,6 +241,7 @@ def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> Control
         unclean=bool(word >> UNCLEAN & 1),
         shutting_down=unpacked_set(word >> SHUTTING_DOWN),
         keeps_nobody=known == KEEPS_NOBODY,
+        min_isr=incarnations >> MIN_ISR,
     )
 
 
@@ -243,7 +253,7 @@ def described(state: ControllerState) -> dict[str, str]:
     """A state field by field, as text."""
     p = state.partition
     known = "-1" if state.keeps_nobody else str(int(p.last_known_leader or 0) or "none")
-    return {
+    shown = {
         "replicas": f"[{', '.join(str(int(b)) for b in p.replicas)}]",
         "ISR": braces(p.isr),
         "ELR": braces(p.elr),
@@ -258,6 +268,7 @@ def described(state: ControllerState) -> dict[str, str]:
         "shutting down": braces(state.shutting_down),
         "registrations": ", ".join(map(str, state.incarnations)),
     }
+    return shown | {"MinISR": str(state.min_isr)} if state.min_isr else shown
 
 
 def few_enough(brokers: int, what: str) -> None:

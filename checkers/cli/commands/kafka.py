@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from reassure.checkers.base.argument_types import duration, positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
@@ -23,11 +21,12 @@ from reassure.checkers.cli.files import (
     outputs_must_be_writable,
     read_trace,
 )
+from reassure.checkers.cli.kafka_conform import run_conform
 from reassure.checkers.cli.parser import model_argument, note, output_options
-from reassure.checkers.kafka.answers import Recorded, Recorder, folder, place
+from reassure.checkers.kafka.answers import Recorder, folder, place
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
 from reassure.checkers.kafka.confirm import confirm
-from reassure.checkers.kafka.conform import Conformance, conform
+from reassure.checkers.kafka.conform import conform
 from reassure.checkers.kafka.controller_itf import from_itf as run_from_itf
 from reassure.checkers.kafka.controller_itf import itf, run_of_controller
 from reassure.checkers.kafka.controller_itf import to_itf as run_to_itf
@@ -50,16 +49,12 @@ from reassure.checkers.kafka.model_view import ModelView, release_setting
 from reassure.checkers.kafka.releases import LATEST, RELEASES, Release, own_release, release
 from reassure.checkers.kafka.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.report import (
-    conformance_record,
     report_accepted,
-    report_conformance,
     report_difference,
     say,
 )
 from reassure.checkers.kafka.reproduction import reproduction, run_program
 from reassure.checkers.kafka.words import few_enough
-from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import to_itf
 
 KEPT_MODEL = "kraft_kafka"
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
@@ -82,6 +77,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(conforming)
     _release_option(conforming)
     conforming.add_argument("--kept", action="store_true", help="ask the answers that come with the project, no JVM")
+    conforming.add_argument(
+        "--gate",
+        type=Path,
+        nargs="?",
+        const=Path("gate.toml"),
+        metavar="FILE",
+        help="a table of every configuration that FILE checks the model under (FILE: gate.toml)",
+    )
     conforming.add_argument("--depth", type=positive, metavar="N", help="only the first so many levels of the model")
     output_options(conforming)
 
@@ -205,44 +208,6 @@ def _controller_trace(
     return controller_trace(trace, ModelView(bound)), own_release(getattr(bound.config, "release", None))
 
 
-def run_conform(args: argparse.Namespace, console: Console) -> Exit:
-    """Compares the model with each release, under that release's rules if the model has them."""
-    outputs_must_be_writable(args)
-    codes, records = [Exit.OK], []
-    for wanted in _releases(args.release):
-        progress = Progress(quiet=args.quiet)
-        try:
-            bound, lowered, sha = prepare(args.model, release_setting(args.model, args.set, wanted))
-            view = ModelView(bound)
-            source = NativeSteps(bound, lowered, view, args.depth)
-            if args.kept:
-                kept = Recorded(wanted, place(wanted))
-                found = conform(source, view, kept, progress)
-                kept.must_answer()
-            else:
-                with Driver(fetch(wanted)) as driver:
-                    found = conform(source, view, driver, progress)
-        except JvmLost as lost:
-            note(f"reassure: {lost}")
-            codes.append(lost.code)
-            continue
-        finally:
-            progress.done()
-        report_conformance(found, source, bound.model.name, console)
-        codes.append(Exit.OK if found.steps == found.agree else Exit.DISAGREE)
-        if not found.steps:
-            raise Failure(Exit.NOTHING, f"{bound.model.name} has no step of the controller")
-        about = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
-        records.append({**about, **conformance_record(found, source)})
-        if args.trace_dir:
-            name_traces(_write_disagreements(found, source, bound, about, args.trace_dir), console)
-    code = worst(codes)
-    if args.json:
-        record = error_record(code, "every step was compared", args.model, "")
-        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
-    return code
-
-
 KEPT_CONFIGURATIONS: tuple[tuple[str, ...], ...] = ((), ("admin_requests=3", "unclean=off", "shutdowns=0"))
 """Settings whose steps the kept answers are of."""
 
@@ -261,20 +226,6 @@ def run_record(args: argparse.Namespace, console: Console) -> Exit:
         count = sum(len(rows) for rows in recorder.rows.values())
         say(console, f"Kafka {wanted.version}: {count:,} answers in {path.stat().st_size:,} bytes")
     return Exit.OK
-
-
-def _write_disagreements(
-    found: Conformance, source: NativeSteps, bound: BoundModel, about: dict[str, Any], folder: Path
-) -> list[str]:
-    """A shortest trace for each group of disagreements."""
-    written = []
-    for number, group in enumerate(found.disagreements, 1):
-        trace = source.trace(group.first)
-        trace.meta = {**about, "disagrees_with": f"Kafka {found.version}", "cause": group.cause}
-        path = folder / f"{bound.model.name}--kafka-{found.version}-{number}.itf.json"
-        write_atomically(path, to_itf(trace, bound))
-        written.append(str(path))
-    return written
 
 
 def run_explore(args: argparse.Namespace, console: Console) -> Exit:
@@ -375,7 +326,7 @@ def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
 ACTIONS = {
     "fetch": run_fetch,
     "replay": run_replay,
-    "conform": run_conform,
+    "conform": lambda args, console: run_conform(args, _releases(args.release), console),
     "record": run_record,
     "explore": run_explore,
     "test": run_test,

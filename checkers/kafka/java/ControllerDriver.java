@@ -24,6 +24,7 @@ import java.util.Properties;
 import java.util.Random;
 import java.util.function.Supplier;
 
+import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
@@ -45,6 +46,7 @@ import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.BrokerRegistration;
@@ -93,6 +95,7 @@ public final class ControllerDriver {
 
     private final Clock clock = new Clock();
     private final int brokers;
+    private final int minIsr;
     private final int index;
     private final Release release;
     private final FeatureControlManager features;
@@ -168,6 +171,7 @@ public final class ControllerDriver {
             throw new IllegalArgumentException(brokers + " brokers; 1 to " + MAX_BROKERS);
         }
         this.brokers = brokers;
+        this.minIsr = minIsr;
         this.index = replicasOfPartitionZero == 0 ? 0 : 1;
         SnapshotRegistry snapshots = Release.snapshotRegistry();
         this.release = new Release();
@@ -284,6 +288,9 @@ public final class ControllerDriver {
         if (now == null || now.isUnclean() != wanted.isUnclean()) {
             configure(UNCLEAN_CONFIG, Boolean.toString(wanted.isUnclean()));
         }
+        if (now == null || now.minIsr(minIsr) != wanted.minIsr(minIsr)) {
+            configure(MIN_ISR_CONFIG, Integer.toString(wanted.minIsr(minIsr)));
+        }
         if (now == null || !wanted.samePartition(now)) {
             replay(wanted.record(index));
         }
@@ -304,7 +311,7 @@ public final class ControllerDriver {
         now = new State(
             State.packed(partition, fenced, shuttingDown, now.isUnclean()),
             State.epochs(partition.leaderEpoch, partition.partitionEpoch),
-            incarnations);
+            incarnations | now.incarnations & State.MIN_ISR_BITS);
     }
 
     private void configure(String key, String value) throws Exception {
@@ -365,7 +372,7 @@ public final class ControllerDriver {
         } else if (message instanceof ConfigRecord) {
             configuration.replay((ConfigRecord) message);
         } else {
-            throw new IllegalStateException("no use for a " + message.getClass().getSimpleName());
+            release.replay(replication, message);
         }
     }
 
@@ -405,6 +412,7 @@ public final class ControllerDriver {
             replay(record.message());
         }
         if (!records.isEmpty()) {
+            now = now.reconfigured(command);
             read();
         }
         return Answer.of(error, thrown, records.size());
@@ -479,6 +487,10 @@ public final class ControllerDriver {
             case Command.MAYBE_ELECT_UNCLEAN:
                 records.addAll(replication.maybeElectUncleanLeaders().records());
                 return Errors.NONE;
+            case Command.CHANGE_MIN_ISR:
+                return alterConfig(MIN_ISR_CONFIG, Integer.toString(command.value()), records);
+            case Command.CHANGE_UNCLEAN:
+                return alterConfig(UNCLEAN_CONFIG, Boolean.toString(command.value() != 0), records);
             case Command.BALANCE:
                 records.addAll(replication.maybeBalancePartitionLeaders().records());
                 return Errors.NONE;
@@ -554,6 +566,16 @@ public final class ControllerDriver {
         return Errors.forCode(answer.errorCode());
     }
 
+    /** IncrementalAlterConfigs of the topic. */
+    private Errors alterConfig(String key, String value, List<ApiMessageAndVersion> records) {
+        var change = Map.of(
+            new ConfigResource(ConfigResource.Type.TOPIC, TOPIC),
+            Map.of(key, Map.entry(AlterConfigOp.OpType.SET, value)));
+        ControllerResult<Map<ConfigResource, ApiError>> result = release.alterConfigs(configuration, change);
+        records.addAll(result.records());
+        return result.response().values().iterator().next().error();
+    }
+
     /** A broker comes back as a new incarnation, after its session has run out. */
     private Errors register(int id, boolean clean, List<ApiMessageAndVersion> records) {
         clock.pass();
@@ -593,7 +615,8 @@ public final class ControllerDriver {
      * Partition and brokers in a long, epochs and incarnations in one each. From bit 0: replicas, three bits each in
      * order (0: no more); ISR, ELR, adding, removing, six bits each, bit b-1 for broker b; leader, three bits (0: none);
      * recovering; last known leader, three bits (0: none, 7: Kafka keeps [-1]); fenced and shutting down, six bits each;
-     * unclean election allowed. Epochs: the leader's in the upper half. Incarnations: eight bits each.
+     * unclean election allowed. Epochs: the leader's in the upper half. Incarnations: eight bits each; above those of six
+     * brokers min.insync.replicas, 0 for what the controller began with.
      */
     private static final class State {
         private static final int ISR = 18;
@@ -609,6 +632,8 @@ public final class ControllerDriver {
         private static final long SET = 63L;
         private static final int NOBODY = 7;
         private static final long PARTITION = (1L << FENCED) - 1;
+        private static final int MIN_ISR = 48;
+        private static final long MIN_ISR_BITS = 255L << MIN_ISR;
 
         private final long packed;
         private final long epochs;
@@ -652,6 +677,25 @@ public final class ControllerDriver {
 
         int incarnation(int id) {
             return incarnation(incarnations, id);
+        }
+
+        /** min.insync.replicas, given what the controller began with. */
+        int minIsr(int begun) {
+            int own = (int) (incarnations >> MIN_ISR) & 255;
+            return own == 0 ? begun : own;
+        }
+
+        /** The state after a command that changes the topic's configuration; any other leaves it as it is. */
+        State reconfigured(Command command) {
+            if (command.kind() == Command.CHANGE_MIN_ISR) {
+                long others = incarnations & ~MIN_ISR_BITS;
+                return new State(packed, epochs, others | (long) command.value() << MIN_ISR);
+            }
+            if (command.kind() == Command.CHANGE_UNCLEAN) {
+                long others = packed & ~(1L << UNCLEAN);
+                return new State(others | (long) command.value() << UNCLEAN, epochs, incarnations);
+            }
+            return this;
         }
 
         PartitionRecord record(int index) {
@@ -746,7 +790,10 @@ public final class ControllerDriver {
         }
     }
 
-    /** A command: kind in the lowest byte, broker in the next, then flags. Its list is a list or a set of brokers. */
+    /**
+     * A command: kind in the lowest byte, broker (or a configuration's value) in the next, then flags. Its list is a list
+     * or a set of brokers.
+     */
     private static final class Command {
         static final int REASSIGN = 1;
         static final int CANCEL = 2;
@@ -762,6 +809,8 @@ public final class ControllerDriver {
         static final int MAYBE_ELECT_UNCLEAN = 12;
         static final int BALANCE = 13;
         static final int ELECT_LEADERLESS = 14;
+        static final int CHANGE_MIN_ISR = 15;
+        static final int CHANGE_UNCLEAN = 16;
         private static final int SETS_STATE = 16;
         private static final int RECOVERS = 17;
 
@@ -783,6 +832,11 @@ public final class ControllerDriver {
 
         int broker() {
             return (int) (word >> 8) & 255;
+        }
+
+        /** Of a change of the configuration: the new value, 0 or 1 for one that is true or false. */
+        int value() {
+            return broker();
         }
 
         /** Whether the step's state is to be set first; else it goes on from the present one. */
@@ -859,6 +913,8 @@ public final class ControllerDriver {
             named(ReplicationControlManager.class, "handleBrokerUncleanShutdown");
         private final Method setPreviousBrokerEpoch =
             named(BrokerRegistrationRequestData.class, "setPreviousBrokerEpoch");
+        private final Method incrementalAlterConfigs =
+            named(ConfigurationControlManager.class, "incrementalAlterConfigs");
         private final Method setMetadataVersion = named(FeatureControlManager.Builder.class, "setMetadataVersion");
         private final Method setElrEnabled =
             named(ReplicationControlManager.Builder.class, "setEligibleLeaderReplicasEnabled");
@@ -992,6 +1048,26 @@ public final class ControllerDriver {
             if (setPreviousBrokerEpoch != null) {
                 call(setPreviousBrokerEpoch, request, epoch);
             }
+        }
+
+        /** From 4.0 on a change of min.insync.replicas comes with a ClearElrRecord. */
+        void replay(ReplicationControlManager replication, ApiMessage message) {
+            for (Method method : ReplicationControlManager.class.getMethods()) {
+                if (method.getName().equals("replay") && method.getParameterTypes()[0] == message.getClass()) {
+                    call(method, replication, message);
+                    return;
+                }
+            }
+            throw new IllegalStateException("no use for a " + message.getClass().getSimpleName());
+        }
+
+        /** Whether the resource is new, and, in later releases, whether the change is only tried. */
+        @SuppressWarnings("unchecked")
+        ControllerResult<Map<ConfigResource, ApiError>> alterConfigs(ConfigurationControlManager owner, Object change) {
+            Object[] arguments = new Object[incrementalAlterConfigs.getParameterCount()];
+            Arrays.fill(arguments, false);
+            arguments[0] = change;
+            return (ControllerResult<Map<ConfigResource, ApiError>>) call(incrementalAlterConfigs, owner, arguments);
         }
 
         /** From 4.0 on with a fourth argument: whether clean shutdowns are detected. */

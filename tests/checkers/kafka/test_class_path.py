@@ -99,9 +99,9 @@ def test_the_driver_comes_with_the_package() -> None:
 
 def test_what_is_kept_is_trusted_only_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = class_path("4.4.0")
-    shutil.copytree(kept.classes.parent, tmp_path / "kafka" / "4.4.0")
+    place = tmp_path / "kafka" / kept.classes.parent.name
+    shutil.copytree(kept.classes.parent, place)
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
-    place = tmp_path / "kafka" / "4.4.0"
     manifest = json.loads((place / "manifest.json").read_text())
     moved = {name.replace(str(kept.classes.parent), str(place)): sha for name, sha in manifest["classes"].items()}
     (place / "manifest.json").write_text(json.dumps({**manifest, "classes": moved}))
@@ -111,3 +111,23 @@ def test_what_is_kept_is_trusted_only_unchanged(tmp_path: Path, monkeypatch: pyt
     assert fetched(release("4.4.0")) is None
     (place / "manifest.json").write_text("{")
     assert fetched(release("4.4.0")) is None
+
+
+def test_another_driver_is_compiled_beside_with_the_jars_that_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two checkouts with different drivers may run at once; Maven, which is not there here, is not asked again."""
+    kept = class_path("4.4.0")
+    shutil.copytree(kept.classes.parent, tmp_path / "kafka" / kept.classes.parent.name)
+    (tmp_path / "bin").mkdir()
+    fake_maven(
+        tmp_path / "bin",
+        "exit 1",
+        monkeypatch,
+        javac='for to; do [ "$was" = -d ] && mkdir -p "$to" && : > "$to/A.class"; was=$to; done; exit 0',
+    )
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
+    monkeypatch.setattr(module, "java_source", lambda name="": "another driver")
+    other = fetch(release("4.4.0"))
+    assert other.classes.parent != kept.classes.parent and other.jars == kept.jars
+    assert len(list((tmp_path / "kafka").iterdir())) == 2 and fetched(release("4.4.0")) == other

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,14 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.kafka_conform import configurations
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.conform import conform
 from reassure.checkers.kafka.distinct_rows import DistinctRows
-from reassure.checkers.kafka.driver import Driver
+from reassure.checkers.kafka.driver import Driver, Words
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView
+from reassure.checkers.kafka.releases import RELEASES, release
 from reassure.checkers.kafka.words import packed
 from reassure.spec.semantics.interpreter import Clipped
 from tests.helpers.kafka_jars import VERSIONS, class_path
@@ -110,3 +114,102 @@ def test_a_wrong_rule_is_found_with_a_shortest_trace(tmp_path: Path, capsys: pyt
 def test_a_model_without_a_controller_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "conform", "die_hard"]) == Exit.USAGE.value
     assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+expect = "safety-violation"
+
+[[check]]
+model = "kraft_kafka"
+set = { brokers = 2, admin_requests = 1 }
+expect = "safety-violation"
+
+[[check]]
+model = "kraft_kafka"
+set = { release = "4.1", brokers = 2, admin_requests = 1 }
+expect = "safety-violation"
+
+[[check]]
+model = "kraft_kafka"
+set = { brokers = 2, admin_requests = 0 }
+expect = "safety-violation"
+"""
+
+
+def test_every_configuration_of_a_gate_is_a_row_for_each_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class_path("4.4.0")
+    gate = tmp_path / "gate.toml"
+    gate.write_text(GATE)
+    assert configurations(gate, "kraft_kafka", ["unclean=off"]) == [
+        ["brokers=2", "admin_requests=1", "unclean=off"],
+        ["brokers=2", "admin_requests=0", "unclean=off"],
+    ]
+    options = ["--gate", str(gate), "--set", "unclean=off", "--release", "4.4.0", "--quiet"]
+    assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [(row[0], row[4], " ".join(row[5:])) for row in rows] == [
+        ("4.4.0", "0", "brokers=2 admin_requests=1 unclean=off"),
+        ("4.4.0", "0", "brokers=2 admin_requests=0 unclean=off"),
+    ]
+    source, _ = source_of(["brokers=2", "admin_requests=1", "unclean=off"])
+    kinds = len(list(source.steps(Progress(quiet=True))))
+    assert rows[0][1:4] == [f"{n:,}" for n in (source.states, sum(source.transitions.values()), kinds)]
+
+
+def test_a_gate_without_the_model_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gate = tmp_path / "gate.toml"
+    gate.write_text(GATE)
+    assert main(["kafka", "conform", "kraft", "--gate", str(gate)]) == Exit.USAGE.value
+    assert capsys.readouterr().err == f"reassure: {gate} does not check kraft\n"
+
+
+def test_what_operators_do_meanwhile_is_what_kafka_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """Controlled shutdowns, clean restarts, and changes of the topic's configuration."""
+    class_path("4.4.0")
+    settings = ["brokers=2", "admin_requests=1", "restarts=1", "min_isr_changes=1", "unclean_changes=1", "unclean=off"]
+    options = [f"--set={pair}" for pair in settings]
+    assert main(["kafka", "conform", "kraft_kafka_operated", *options, "--quiet"]) == Exit.OK.value
+    said = capsys.readouterr().out
+    rows = {line.split()[0]: line.split()[1:] for line in said.splitlines()[2:-1]}
+    for action in ("shut_down_in_control", "restart_cleanly", "change_min_isr", "change_unclean"):
+        assert rows[action][1] == rows[action][2] != "0" and rows[action][3] == "0"
+    assert said.endswith("no disagreement with Kafka 4.4.0\n")
+
+
+def test_a_release_whose_jvm_dies_is_a_line_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for version in ("3.9.0", "4.4.0"):
+        class_path(version)
+    steps = Driver.steps
+
+    def killed(self: Driver, rows: Words) -> Words:
+        if self.release.version == "3.9.0":
+            os.kill(self.process.pid, signal.SIGKILL)
+        return steps(self, rows)
+
+    monkeypatch.setattr(Driver, "steps", killed)
+    options = ["--set=brokers=2", "--set=admin_requests=1", "--set=unclean=off", "--quiet"]
+    code = main(["kafka", "conform", "kraft_kafka", *options, "--release", "3.9.0", "4.4.0"])
+    said = capsys.readouterr()
+    assert code == Exit.SYSTEM.value == 153
+    assert said.err == "reassure: the JVM of Kafka 3.9.0 was ended by signal 9\n"
+    assert "no disagreement with Kafka 4.4.0" in said.out
+
+
+def test_an_unknown_release_is_compared_by_rules_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """4.3.1 is in no table: its own line of releases has rules; those of another are seen to disagree."""
+    unknown = release("4.3.1")
+    assert unknown not in RELEASES
+    class_path(unknown.version)
+    options = ["--release", unknown.version, "--set=brokers=2", "--set=unclean=off", "--quiet"]
+    assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
+    assert "no disagreement with Kafka 4.3.1" in capsys.readouterr().out
+    options = ["--release", unknown.version, "--set=release=4.2", "--set=unclean=off", "--depth", "6", "--quiet"]
+    assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.DISAGREE.value
+    said = capsys.readouterr().out
+    assert "disagrees with Kafka 4.3.1" in said and "the model" in said
