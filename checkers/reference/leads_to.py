@@ -122,7 +122,7 @@ def explored(bound: BoundModel, limit: int = LIMIT, progress: Progress | None = 
             if fair:
                 graph.fair.add_edge(number, after)
         if progress is not None and number % 1024 == 0:
-            progress.report(1, graph.generated, len(graph.states), len(todo), 0)
+            progress.proof(f"{len(graph.states):,} states | {graph.generated:,} generated | {len(todo):,} to expand")
     return graph
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -100,9 +101,11 @@ def heading(trace: Trace) -> str:
 
 
 def ending(trace: Trace, bound: BoundModel) -> list[str]:
-    """Why it matters: the docstring of the property."""
+    """Why it matters: the docstring of the property; and the guard without which the trace is possible, if one is."""
     claim = claim_of(trace, bound)
-    return claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
+    lines = claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
+    without = trace.meta.get("without")
+    return lines + ([f"Without the guard {without}."] if without else [])
 
 
 def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
@@ -216,7 +219,7 @@ def mermaid(trace: Trace) -> str:
     """The story as a Mermaid sequence diagram: one lane an actor, the state beside it."""
     actors = list(dict.fromkeys(s.actor for s, _, _ in moves(trace)))
     lines = ["sequenceDiagram"]
-    lines += [f"  participant {_lane(a)} as {a or 'nobody'}" for a in actors]
+    lines += [f"  participant {_lane(a)} as {a.replace(';', ',') or 'nobody'}" for a in actors]
     lines.append("  participant state")
     for i, (step, before, after) in enumerate(moves(trace), 1):
         if trace.closing is not None and trace.loop == i - 1:
@@ -229,6 +232,6 @@ def mermaid(trace: Trace) -> str:
 
 
 def _lane(actor: str) -> str:
-    lane = actor.replace(" ", "_") or "nobody"
+    lane = re.sub(r"\W", "_", actor) or "nobody"
     # Taken by the lane beside, and by Mermaid.
     return f"{lane}_" if lane in ("state", "end") else lane

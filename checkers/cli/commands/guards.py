@@ -12,7 +12,7 @@ from rich.console import Console
 from reassure.checkers.base.argument_types import size
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import config_values
+from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
@@ -59,7 +59,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     written = {}
     for number, guard in enumerate(found):
         if args.trace_dir and guard.trace is not None:
-            path = args.trace_dir / f"{bound.model.name}--{guard.action.split(',')[0]}-{guard.line}-{number}.itf.json"
+            guard.trace.meta |= {"repro": repro} | ({"model_file": args.model} if own_file(args.model) else {})
+            name = f"{guard.action.split(',')[0]}-{guard.line}-{number}"
+            path = args.trace_dir / f"{trace_stem(bound.model.name, args.set, name, 'guards')}.itf.json"
             write_atomically(path, to_itf(guard.trace, bound))
             written[number] = str(path)
     name_traces(list(written.values()), console)
@@ -79,6 +81,7 @@ def _report_raised(
 ) -> Exit:
     """Tells and records how the model comes to raise with every guard in place; then no guard can be judged."""
     trace, text = raised
+    trace.meta |= {"repro": about[3]} | ({"model_file": args.model} if own_file(args.model) else {})
     tell(trace, bound, console)
     path = None
     if args.trace_dir:

@@ -121,7 +121,7 @@ def test_the_story_is_plain_python_without_the_guard(tmp_path: Path, capsys: pyt
     code, out, _ = said(capsys, "guards", "core", f"--trace-dir={tmp_path}")
     assert code == 0
     assert "reassign(target={0, 1}) > reassign(target={1, 2}) > " in out and " > cancel()\n" in out
-    (path,) = tmp_path.glob("core--cancel-*.itf.json")
+    (path,) = tmp_path.glob("core--guards--cancel-*.itf.json")
     assert json.loads(path.read_text())["#meta"]["without"].startswith("len(isr) >= c.min_isr in cancel, core.py:")
     code, _, err = said(capsys, "replay", str(path))
     assert (code, "core does not accept" in err) == (18, True)
@@ -312,3 +312,26 @@ def test_a_cover_is_not_weighed(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "guards", "core", "--property=reassignment_completed")
     assert code == 6
     assert "reassignment_completed is a cover, which this command does not decide: `reassure check` does" in err
+
+
+def test_a_trace_says_which_guard_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It opens from anywhere, and those of two configurations lie beside each other."""
+    text = """
+@action(who="a")
+def up(s: State) -> State:
+    require(s.n < 1)
+    return replace(s, n=s.n + 1)
+"""
+    path = tmp_path / "small.py"
+    path.write_text(SMALL.format(text=text))
+    folder = tmp_path / "traces"
+    for flag in ("on", "off"):
+        assert said(capsys, "guards", str(path), f"--set=flag={flag}", f"--trace-dir={folder}", "--quiet")[0] == 0
+    assert [p.name.partition("--up")[0] for p in sorted(folder.iterdir())] == [
+        "small--flag-off--guards",
+        "small--flag-on--guards",
+    ]
+    line = path.read_text().splitlines().index("    require(s.n < 1)") + 1
+    code, out, _ = said(capsys, "show", str(next(folder.iterdir())))
+    assert code == 0
+    assert f"  Without the guard s.n < 1 in up, small.py:{line}." in out.splitlines()

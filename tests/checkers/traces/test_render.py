@@ -200,6 +200,7 @@ def test_mermaid(told: tuple[Trace, BoundModel]) -> None:
     [
         ("state", "participant state_ as state"),
         ("end", "participant end_ as end"),
+        ("its; admin", "participant its__admin as its, admin"),
         ("", "participant nobody as nobody"),
     ],
 )
