@@ -28,7 +28,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "validation": ("base", "encoding", "traces", "native"),
     "symbolic": ("base", "encoding", "traces", "native"),
     "questions": ("base", "encoding", "traces", "native", "suites", "symbolic"),
-    "spark": ("base", "encoding", "traces", "native"),
+    "spark": ("base", "audit", "encoding", "traces", "native"),
     "kafka": ("base", "encoding", "traces", "native"),
     "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
     "api.py": ("base", "check.py"),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reassure.checkers.audit.metadata_records import UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
+from reassure.checkers.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
+from reassure.checkers.audit.share import WHOLE, Share
 from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
@@ -80,6 +81,8 @@ class ClusterHistory:
     ignored: int = 0
     """Records that tell nothing of partitions or brokers."""
     last: MetadataRecord | None = None
+    share: Share = WHOLE
+    """Of other partitions only the first of each topic is kept, for its number of replicas; no change is yielded."""
 
     def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:
         """Plays a log; yields the records of partitions. Raises `BrokenLog`."""
@@ -92,7 +95,13 @@ class ClusterHistory:
                     raise BrokenLog(f"offset {record.offset} comes after {self.last.offset}")
                 self.last = record
                 if record.kind in ("Partition", "PartitionChange"):
-                    yield self._partition(record, events, zero)
+                    key = record.data["topicId"], record.data["partitionId"]
+                    if self.share.has(*key):
+                        yield self._partition(record, events, zero)
+                    elif key[1] == 0:
+                        self._partition(record, events, zero)
+                elif record.kind == OTHERS:
+                    pass
                 elif record.kind:
                     self._apply(record)
                 else:

@@ -7,6 +7,7 @@ means: in no way.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from reassure.checkers.audit.cluster_history import NO_BUMP_FROM, RECOVERY_FROM, PartitionChange
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
 from reassure.spec.kafka import partition_properties as properties
 from reassure.spec.kafka import shared_properties as shared
@@ -68,26 +70,28 @@ class Audit:
     """How many changes have this explanation, of those that have only one kind."""
     not_by: Counter[str] = field(default_factory=Counter)
     """By release: changes that it does not make."""
-    judged: int = 0
-    """Different changes, but for the numbers of brokers and epochs."""
 
 
 class Judge:
     """Judges the changes of a log, in its order."""
 
     def __init__(self, release: str | None, min_isr: int) -> None:
-        """release: whose rules count, as "4.1"; none: those of any.
+        """release: whose rules count, as "4.1"; none: those of any. `Failure` if it is not known.
 
         min_isr: of topics of which the log does not say it, for promises.
         """
         self.release, self.min_isr = release, min_isr
-        self.explain, self.digest = function(f"{RULES}:explanations")
-        self.surroundings = function(f"{RULES}:Surroundings")[0]
-        self.releases = [r.value for r in function(f"{RULES}:Release")[0]]  # type: ignore[attr-defined]
+        explain, self.digest = function(f"{RULES}:explanations")
+        rules = sys.modules[explain.__module__]
+        self.explain: Callable[..., Any] = explain
+        self.surroundings: Callable[..., Any] = rules.Surroundings
+        self.releases = [r.value for r in rules.Release]
+        if release is not None and release not in self.releases:
+            raise Failure(Exit.USAGE, f"--release {release}: it is one of {', '.join(self.releases)}")
         self.known: dict[Any, Any] = {}
         self.wanted: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}
-        self.audit = Audit()
+        self.audit = Audit(not_by=Counter(dict.fromkeys(self.releases, 0)))
 
     def judge(self, changes: Iterable[PartitionChange]) -> Audit:
         """Every finding."""
@@ -162,8 +166,7 @@ class Judge:
         given = self._surroundings(change, small)
         case = _renamed(before, small, before), _renamed(change.after, small, before), given
         if case not in self.known:
-            self.audit.judged += 1
-            self.known[case] = self.explain(*case)  # type: ignore[call-arg]
+            self.known[case] = self.explain(*case)
         back = {new: Broker(old) for old, new in small.items()}
         return [
             one if one.target is None else replace(one, target=frozenset(back[b] for b in one.target))
@@ -182,7 +185,7 @@ class Judge:
             counts = change.replicas_of_zero or (change.min_isr,)
             min_isrs = tuple(sorted({min(change.min_isr, most, count) for count in counts}))
         level = change.metadata_version
-        return self.surroundings(  # type: ignore[call-arg]
+        return self.surroundings(
             registered=among(change.registered), active=among(change.active), leaving=among(change.events.leaving),
             restarted=among(change.events.restarted), coming=among(change.events.coming), min_isrs=min_isrs,
             unclean=(False, True) if change.unclean is None else (change.unclean,),

@@ -17,6 +17,21 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 SEGMENT, SNAPSHOT = re.compile(r"^(\d{20})\.log$"), re.compile(r"^(\d{20})-\d{10}\.checkpoint$")
 
 
+@dataclass(frozen=True)
+class LogFile:
+    """A file of a log. data: its content where it was read already, as for another machine."""
+
+    path: str
+    data: bytes | None = None
+
+    def read(self) -> bytes:
+        """The content; `Failure` if it cannot be read."""
+        try:
+            return Path(self.path).read_bytes() if self.data is None else self.data
+        except OSError as error:
+            raise Failure(Exit.USAGE, f"{self.path}: {error.strerror}") from None
+
+
 @dataclass
 class LogRead:
     """What was read of the files."""
@@ -27,7 +42,6 @@ class LogRead:
     """The offsets of the first record, and of the last."""
     torn: list[str] = field(default_factory=list)
     """Files that end within a batch, and where."""
-    files: list[str] = field(default_factory=list)
 
 
 def files_of(given: list[Path]) -> list[Path]:
@@ -51,31 +65,26 @@ def files_of(given: list[Path]) -> list[Path]:
     return found
 
 
-def changes_in(paths: list[Path], read: LogRead) -> Iterator[PartitionChange]:
+def changes_in(files: list[LogFile], read: LogRead) -> Iterator[PartitionChange]:
     """The changes of partitions that the files tell of, in order; `Failure` where a file cannot be read."""
     covered = -1
-    for path in paths:
-        read.files.append(str(path))
+    for file in files:
         read.history.last = None
-        snapshot = SNAPSHOT.match(path.name)
+        snapshot = SNAPSHOT.match(Path(file.path).name)
         try:
-            records = _records(path, read, covered)
-            yield from read.history.play(records)
+            yield from read.history.play(_records(file, read, covered))
         except (MalformedRecord, BrokenLog) as error:
             hint = "; does the log begin earlier? give its snapshot first" if isinstance(error, BrokenLog) else ""
-            raise Failure(Exit.USAGE, f"{path}: {error}{hint}") from None
+            raise Failure(Exit.USAGE, f"{file.path}: {error}{hint}") from None
         if snapshot is not None:
             covered = int(snapshot[1]) - 1
 
 
-def _records(path: Path, read: LogRead, covered: int) -> Iterator[MetadataRecord]:
+def _records(file: LogFile, read: LogRead, covered: int) -> Iterator[MetadataRecord]:
     """The records of a file after an offset that a snapshot covers."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
-    torn = TornEnd()
-    records = read_segment(data, torn) if data[:1] == b"\0" else read_dump(_text(data, path).splitlines())
+    data, torn, path = file.read(), TornEnd(), file.path
+    is_segment = data[:1] == b"\0"
+    records = read_segment(data, torn, read.history.share) if is_segment else read_dump(_text(data, path).splitlines())
     for record in records:
         if record.offset > covered:
             read.first = record.offset if read.first is None else read.first
@@ -85,7 +94,7 @@ def _records(path: Path, read: LogRead, covered: int) -> Iterator[MetadataRecord
         read.torn.append(f"{path} ends within a batch at byte {torn.at}: {len(data) - torn.at} bytes were not read")
 
 
-def _text(data: bytes, path: Path) -> str:
+def _text(data: bytes, path: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:

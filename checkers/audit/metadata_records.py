@@ -9,6 +9,8 @@ from reassure.checkers.audit.message_format import Field, MalformedRecord, Reade
 
 FRAME = 1
 """The version of the frame that each record of the log stands in."""
+OTHERS = "-"
+"""The kind of a record of a partition that is another share's, and was not decoded."""
 UNCHANGED_LEADER = -2
 """In a change of a partition: the leader is as it was."""
 UNCHANGED_RECOVERY = -1

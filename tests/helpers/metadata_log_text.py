@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,11 @@ from reassure.checkers.audit.metadata_records import KINDS, SCHEMAS, MetadataRec
 from reassure.checkers.audit.segment_file import TornEnd, read_segment
 
 LOGS = Path(__file__).parent / "kept_logs"
+NULLS: dict[str, dict[str, Any]] = {
+    "RegisterBroker": {"incarnationId": "I", "brokerEpoch": 1, "endPoints": [], "features": [], "rack": ""},
+    "BrokerRegistrationChange": {"brokerEpoch": 1},
+}
+"""What is left out of records here, though a log has it."""
 TOPIC = {"name": "t", "topicId": "T"}
 
 
@@ -33,6 +40,14 @@ def cluster(*brokers: int) -> list[MetadataRecord]:
         record(next_offset + 4, "Partition", partitionId=0, topicId="T", replicas=first, isr=first, addingReplicas=[],
                removingReplicas=[], leader=first[0], leaderEpoch=0, partitionEpoch=0),
     ]  # fmt: skip
+
+
+def dump_line(r: MetadataRecord) -> str:
+    """A record as Kafka's tool prints it."""
+    kind = re.sub("(?<!^)([A-Z])", r"_\1", r.kind).upper()
+    data = {name: value for name, value in r.data.items() if value is not None}
+    payload = json.dumps({"type": f"{kind}_RECORD", "version": r.version, "data": data | NULLS.get(r.kind, {})})
+    return f"| offset: {r.offset} CreateTime: {r.timestamp} keySize: -1 headerKeys: [] payload: {payload}"
 
 
 def kept_log(version: str) -> list[MetadataRecord]:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
+import os
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 
 from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.files import must_be_writable
-from reassure.checkers.cli.parser import note
+from reassure.checkers.cli.parser import note, spark_options, spark_settings
+from reassure.checkers.cli.processes import in_processes
 
 if TYPE_CHECKING:
-    from reassure.checkers.audit.judge import Audit, Finding
-    from reassure.checkers.audit.log_files import LogRead
+    from reassure.checkers.audit.audit_log import AuditReport, AuditTask
 
-SHOWN = 40
-"""Findings that are printed; the JSON file has all."""
+CORES = os.cpu_count() or 1
+SHARE_BYTES = 4 << 20
+"""Bytes of a log for which another process pays."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,110 +36,82 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--print-data-log prints; in order",
     )
     parser.add_argument(
-        "--release", metavar="4.1", help="the release that wrote the log: its rules must allow each change "
-        "(default: those of some release)"
-    )  # fmt: skip
+        "--release",
+        metavar="4.1",
+        help="the release that wrote the log: its rules must allow each change (default: those of some release)",
+    )
     parser.add_argument(
-        "--min-isr", type=positive, default=1, metavar="N",
+        "--min-isr",
+        type=positive,
+        default=1,
+        metavar="N",
         help="min.insync.replicas where the log does not have it (default: 1, as Kafka's)",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding; - is standard output")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as one page")
+    parser.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="who judges the partitions: processes of this machine, or tasks of Spark (default: local)",
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=positive, metavar="N", help=f"processes or tasks (default: by the size, at most {CORES})"
+    )
+    spark_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress")
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Reads the log, judges every change of a partition, and reports."""
-    from reassure.checkers.audit.judge import Judge
-    from reassure.checkers.audit.log_files import LogRead, changes_in, files_of
+    from reassure.checkers.audit.audit_log import AuditTask
+    from reassure.checkers.audit.log_files import LogFile, files_of
+    from reassure.checkers.cli.audit_report import html_page, print_report, record
 
     must_be_writable(args.json, "--json")
-    judge = Judge(args.release, args.min_isr)
-    if args.release is not None and args.release not in judge.releases:
-        raise Failure(Exit.USAGE, f"--release {args.release}: it is one of {', '.join(judge.releases)}")
-    progress, read = Progress(quiet=args.quiet), LogRead()
+    must_be_writable(args.html, "--html")
+    files = tuple(LogFile(str(path)) for path in files_of(args.log))
+    task = AuditTask(files, args.release, args.min_isr)
+    found = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)
+    names = [file.path for file in files]
+    if not found.records:
+        raise Failure(Exit.NOTHING, f"{', '.join(names)}: no metadata record")
+    answer = record(found, task)
+    if args.json:
+        write_record(args.json, answer)
+    if args.html:
+        write_atomically(args.html, html_page(found, task))
+    print_report(found, console)
+    for line in found.torn:
+        note(f"note: {line}")
+    return found.exit()
+
+
+def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
+    from reassure.checkers.audit.audit_log import audit_share, together
+    from reassure.checkers.audit.share import Share
+
+    spark_settings(args)
+    size = sum(len(file.read()) if args.jobs is None else 0 for file in task.files)
+    jobs = args.jobs or min(CORES, 1 + size // SHARE_BYTES)
+    progress = Progress(quiet=args.quiet)
+    progress.ready("reading")
     try:
-        for change in changes_in(files_of(args.log), read):
-            progress.proof(f"{read.history.records:,} records, {len(judge.audit.findings):,} findings")
-            judge.judge([change])
+        return together(in_processes(audit_share, [(task, Share(i, jobs)) for i in range(jobs)], jobs))
+    except BrokenProcessPool:
+        raise Failure(Exit.SYSTEM, "a process was killed while it judged its share of the partitions") from None
     finally:
         progress.done()
-    if not read.history.records:
-        raise Failure(Exit.NOTHING, f"{', '.join(read.files)}: no metadata record")
-    code = exit_of(judge.audit)
-    if args.json:
-        write_record(args.json, record(judge, read, code))
-    report(judge.audit, read, console)
-    for line in read.torn:
-        note(f"note: {line}")
-    return code
 
 
-def exit_of(audit: Audit) -> Exit:
-    """12 for a broken promise, 18 for a change that the rules do not allow, 6 if no partition changes."""
-    if not audit.changes and not audit.created:
-        return Exit.NOTHING
-    codes = {"promise": Exit.SAFETY, "rule": Exit.TRACE}
-    return worst([codes[f.kind] for f in audit.findings])
+def _by_spark(args: argparse.Namespace, task: AuditTask) -> AuditReport:
+    from reassure.checkers.spark.audit import audit_by_spark
+    from reassure.checkers.spark.session import JobFailed, NoSpark
 
-
-def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def report(audit: Audit, read: LogRead, console: Console) -> None:
-    """Prints the counts, which release makes which changes, and the findings."""
-    history = read.history
-    console.print(
-        f"{history.records:,} records, offsets {read.first:,} to {read.last:,}; {len(history.brokers):,} brokers, "
-        f"{len(history.topics):,} topics, {len(history.partitions):,} partitions at the end"
-    )
-    console.print(
-        f"{audit.created:,} partitions created, {audit.changes:,} changes, {audit.judged:,} of them different"
-    )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("release")
-    table.add_column("changes that it does not make", justify="right")
-    for release, count in audit.not_by.items():
-        table.add_row(release, f"{count:,}")
-    if audit.changes:
-        console.print(table)
-    if audit.findings:
-        console.print(f"{len(audit.findings):,} findings, times in UTC")
-        console.print(_findings(audit.findings[:SHOWN]))
-    if len(audit.findings) > SHOWN:
-        console.print(f"and {len(audit.findings) - SHOWN:,} more (--json FILE has all)")
-    if not audit.findings:
-        console.print("no findings")
-
-
-def _findings(findings: list[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("offset", "time", "partition", "kind", "what", "change"):
-        table.add_column(column, justify="right" if column == "offset" else "left")
-    for f in findings:
-        table.add_row(str(f.offset), _time(f.timestamp), f"{f.topic}-{f.partition}", f.kind, f.name, f.change)
-    return table
-
-
-def record(judge: Any, read: LogRead, code: Exit) -> dict[str, Any]:
-    """The audit as JSON."""
-    audit, history = judge.audit, read.history
-    return {
-        "schema": 1,
-        "verdict": VERDICTS[code],
-        "exit_code": code.value,
-        "files": read.files,
-        "not_read": read.torn,
-        "rules_sha256": judge.digest,
-        "release": judge.release,
-        "records": history.records,
-        "first_offset": read.first,
-        "last_offset": read.last,
-        "partitions": len(history.partitions),
-        "created": audit.created,
-        "changes": audit.changes,
-        "different_changes": audit.judged,
-        "not_made_by_release": dict(audit.not_by),
-        "causes": dict(audit.causes),
-        "findings": [vars(f) for f in audit.findings],
-    }
+    progress = Progress(quiet=args.quiet)
+    try:
+        return audit_by_spark(task, spark_settings(args), args.jobs, lambda: progress.proof("judging"))
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+    finally:
+        progress.done()

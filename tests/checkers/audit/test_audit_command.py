@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.audit.audit_log import AuditTask, audit_share, together
+from reassure.checkers.audit.log_files import LogFile
+from reassure.checkers.audit.share import Share
 from tests.helpers.command import said
-from tests.helpers.metadata_log_text import LOGS
+from tests.helpers.metadata_log_text import LOGS, cluster, dump_line, record
 
 SEGMENT = LOGS / "4.1.0.log"
 
@@ -80,3 +83,58 @@ def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: P
         found, _, err = said(capsys, "audit", *words)
         assert found == code
         assert why in err and len(err.splitlines()) == 1
+
+
+def many_partitions(folder: Path) -> str:
+    """A dump of 40 partitions, each of which begins to have a stranger in its ISR, and one whose leader is none."""
+    found = cluster(1, 2, 3)
+    replicas = {"replicas": [2, 3], "isr": [2, 3], "addingReplicas": [], "removingReplicas": [], "leader": 2}
+    for number in range(1, 41):
+        offset = len(found)
+        about = {"partitionId": number, "topicId": "T"}
+        found.append(record(offset, "Partition", leaderEpoch=0, partitionEpoch=0, **about, **replicas))
+        change = {"isr": [2, 3, 1]} if number != 7 else {"isr": [2], "eligibleLeaderReplicas": [3]}
+        found.append(record(offset + 1, "PartitionChange", **about, **change))
+    path = folder / "dump.txt"
+    path.write_text("\n".join(dump_line(r) for r in found))
+    return str(path)
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "4.4.0"])
+def test_shares_of_a_segment_are_the_whole(version: str) -> None:
+    """Records of other shares are not decoded, and each batch is checked by one share."""
+    task = AuditTask((LogFile(str(LOGS / f"{version}.log")),), None, 1)
+    whole = audit_share(task, Share())
+    assert together(audit_share(task, Share(i, 3)) for i in range(3)) == whole
+
+
+def test_processes_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = many_partitions(tmp_path)
+    code, out, _ = said(capsys, "audit", path, "--jobs=1", f"--json={tmp_path / '1'}")
+    assert code == 12
+    assert "41 partitions created, 40 changes, 2 of them different" in out
+    assert "78 findings" in out and "and 38 more (--json FILE has all)" in out
+    assert said(capsys, "audit", path, "--jobs=2", f"--json={tmp_path / '2'}") == (code, out, "")
+    assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text()
+
+
+def test_a_log_that_is_refused_in_another_process(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.log"
+    data = SEGMENT.read_bytes()
+    at = data.index(b"watched")
+    damaged.write_bytes(data[:at] + b"W" + data[at + 1 :])
+    for jobs in (1, 3):
+        code, _, err = said(capsys, "audit", str(damaged), f"--jobs={jobs}")
+        assert code == 64
+        assert "the sum of the batch is wrong; the file is damaged" in err and len(err.splitlines()) == 1
+
+
+def test_the_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    path = Path(many_partitions(tmp_path))
+    path.write_text(path.read_text().replace('"name": "t"', '"name": "<b>"'))
+    assert said(capsys, "audit", str(path), f"--html={page}")[0] == 12
+    text = page.read_text()
+    assert text.count("<tr>") == 1 + 6 + 1 + 3 + 1 + 20 + 1 + 79  # heads and rows of four tables
+    assert "&lt;b&gt;-1" in text and "<b>" not in text
+    assert "http" not in text.replace("http-equiv", "")

@@ -124,8 +124,9 @@ def test_alike_changes_are_judged_once() -> None:
                            partitionEpoch=9))  # fmt: skip
         more.append(record(NEXT + 2 * number + 1, "PartitionChange", partitionId=number, topicId="T",
                            isr=[replicas[0]], eligibleLeaderReplicas=[replicas[1]]))  # fmt: skip
-    audit = audited([*BEFORE, *more])
-    assert (audit.findings, audit.changes, audit.judged) == ([], 3, 2)
+    judge = Judge(None, 1)
+    audit = judge.judge(ClusterHistory().play([*BEFORE, *more]))
+    assert (audit.findings, audit.changes, len(judge.known)) == ([], 3, 2)
 
 
 def test_what_an_aborted_transaction_holds_does_not_count() -> None:

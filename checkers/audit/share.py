@@ -1,0 +1,21 @@
+"""A share of a log's partitions, for several processes or machines to judge them."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Share:
+    """The partitions of one of several judges. number: from 0."""
+
+    number: int = 0
+    of: int = 1
+
+    def has(self, topic: str, partition: int) -> bool:
+        """Whether a partition is of this share. topic: its id."""
+        return self.of == 1 or zlib.crc32(f"{topic}-{partition}".encode()) % self.of == self.number
+
+
+WHOLE = Share()
