@@ -266,7 +266,7 @@ def report_sweep(
     rows = []
     for record in records:
         point = dict(record["point"])
-        fallen = [f"{p['name']} ({p['depth']})" for p in record["properties"] if p["status"] == "violated"]
+        fallen = [f"{p['name']} ({p['depth']})" for p in record["properties"] if p["status"] in ("violated", "raised")]
         fallen += [f"{c['name']} never reached" for c in record["covers"] if not c["reached"] and record["complete"]]
         what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]
         counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.cli.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.cli.gate.kinds import Record
@@ -34,6 +34,9 @@ def judge(check: Check, record: Record) -> list[Problem]:
     if record["verdict"] != check.expect:
         short = record["verdict"] == INCONCLUSIVE
         code = Exit.INCONCLUSIVE if short else Exit.EXPECTATION
+        if record["verdict"] == VERDICTS[Exit.MODEL]:
+            raises = Problem(Exit.MODEL, f"the model raises: {_error(record)}", RAISES)
+            return [raises, *_judge_violations(check, record)]
         why = f": {record['stopped_because']}" if short and record["stopped_because"] else ""
         problems.append(Problem(code, f"expected {check.expect}, got {record['verdict']}{why}"))
     problems += _judge_violations(check, record)
@@ -59,6 +62,11 @@ def unexpected(check: Check, record: Record) -> list[str]:
     expected = check.violated if check.violated is not None else lengths(record) if _asks_for_violation(check) else {}
     extra = {name: n for name, n in lengths(record).items() if name not in expected}
     return sorted(extra, key=lambda name: (extra[name] is None, extra[name] or 0, name))
+
+
+def _error(record: Record) -> str:
+    """What the model raises in a reachable state."""
+    return next((str(p["error"]) for p in record["properties"] if "error" in p), str(record["stopped_because"]))
 
 
 def _asks_for_violation(check: Check) -> bool:

@@ -19,7 +19,7 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.result import RAISES, error_record
 from reassure.checkers.base.stop import BY_USER, StopReason
 from reassure.checkers.cli.failures import as_failure
 from reassure.checkers.cli.files import read_trace
@@ -171,7 +171,7 @@ def _explain(check: Check, found: Outcome) -> None:
     bound, _ = plain(check.model, pairs(check.given.get("set", {})))
     found.places = places(bound)
     files = {p["name"]: p["trace"] for p in found.record["properties"]}
-    shown = next((name for name in unexpected(check, found.record) if files[name]), None)
+    shown = next((name for name in [*unexpected(check, found.record), RAISES] if files.get(name)), None)
     if shown is not None:
         found.story = story(Path(files[shown]), check.model, shown)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command import heeds_signals, model_file, said
+from tests.helpers.raising_model import ACTION, written
 
 ROOT = Path(__file__).parents[4]
 
@@ -203,3 +204,18 @@ def test_a_depth_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert said(capsys, "check", "core", "--depth=1", "--engine=reference")[0] == 5
     code, out, _ = said(capsys, "check", "core", "--depth=9", "--engine=reference")
     assert (code, "pass-to-depth (exit code 0)" in out) == (0, True), out
+
+
+def test_a_model_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told with its exit code and its story, beside what is violated; it may be what is expected."""
+    written(tmp_path, ACTION)
+    gate = tmp_path / "g.toml"
+    gate.write_text('[[check]]\nmodel = "raising.py"\nproperty = ["never", "one_is_alive"]\nexpect = "pass"\n')
+    code, out, _ = said(capsys, "gate", str(gate), "--jobs=1", f"--trace-dir={tmp_path / 'traces'}")
+    assert code == 150
+    assert "the model raises: commit(k=Node(0)) raised ValueError: min() arg is an empty sequence" in out
+    assert "violated: one_is_alive, trace of 4 states" in out
+    assert (tmp_path / "traces" / "raising--raises.itf.json").is_file()
+    gate.write_text(gate.read_text().replace('expect = "pass"', 'expect = "model-error"\nviolated = ["one_is_alive"]'))
+    code, out, _ = said(capsys, "gate", str(gate), "--jobs=1")
+    assert (code, "never is not decided" in out) == (5, True)
