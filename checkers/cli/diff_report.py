@@ -38,16 +38,16 @@ class PropertyChange:
         return "lost" if self.before in good and self.after not in good else "changed"
 
 
-def property_changes(first: CheckResult, second: CheckResult) -> list[PropertyChange]:
+def property_changes(before: dict[str, str], after: dict[str, str]) -> list[PropertyChange]:
     """The properties and covers of either model with different answers."""
-    before, after = _answers(first), _answers(second)
     names = dict.fromkeys([*before, *after])
     return [PropertyChange(n, before.get(n), after.get(n)) for n in names if before.get(n) != after.get(n)]
 
 
-def _answers(result: CheckResult) -> dict[str, str]:
-    answers = {p.name: str(p.status) for p in result.properties}
-    return answers | {c.name: REACHED if c.reached else NOT_REACHED for c in result.covers}
+def answers(result: CheckResult) -> dict[str, str]:
+    """What is true of each property and cover."""
+    found = {p.name: str(p.status) for p in result.properties}
+    return found | {c.name: REACHED if c.reached else NOT_REACHED for c in result.covers}
 
 
 def report_diff(found: Diff, changes: list[PropertyChange], console: Console, stories: int, repro: str) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -62,16 +61,14 @@ def diff(
 
     pairs: settings of both, each for the models that have it. view: what of the states is compared.
     """
-    ends = None if options.budget is None else time.monotonic() + options.budget
     try:
         settings = _shared(models, pairs)
         sides: list[Side] = []
         digests: list[str] = []
         for model, mine in zip(models, settings, strict=True):
             bound, lowered, sha = prepare(model, mine)
-            asked = replace(options, budget=None if ends is None else max(1e-3, ends - time.monotonic()))
             bare = lowered.only(lambda _: False)
-            sides.append(Side(bound, lowered, explore(bound, bare, asked, progress)))
+            sides.append(Side(bound, lowered, explore(bound, bare, options, progress)))
             digests.append(sha)
         both = (sides[0], sides[1])
         comparison = compare(both, observe(both, view, progress))

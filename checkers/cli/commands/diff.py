@@ -9,13 +9,13 @@ from rich.console import Console
 
 from reassure.checkers.base.argument_types import duration, size, whole
 from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest
 from reassure.checkers.check import run as check
-from reassure.checkers.cli.diff_report import diff_record, property_changes, report_diff
+from reassure.checkers.cli.diff_report import answers, diff_record, property_changes, report_diff
 from reassure.checkers.cli.files import name_traces, outputs_must_be_writable
 from reassure.checkers.cli.parser import output_options, thread_option
 from reassure.checkers.questions.diff import diff
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-properties", action="store_true", help="compare behaviour only")
     parser.add_argument("--stories", type=whole, default=2, metavar="N", help="traces that are printed (default: 2)")
-    parser.add_argument("--budget", type=duration, metavar="60s", help="stop the searches after this time")
+    parser.add_argument("--budget", type=duration, metavar="60s", help="stop each of the searches after this time")
     parser.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
     thread_option(parser)
     output_options(parser)
@@ -52,10 +52,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     found = diff((args.model, args.variant), args.set, args.view, options, Progress(quiet=args.quiet))
     changes = []
     if not args.no_properties:
-        results = []
-        for model, mine in zip(found.models, found.settings, strict=True):
-            results.append(check(CheckRequest(model, mine, DEFAULT_ENGINE, options), Progress(quiet=args.quiet))[0])
-        changes = property_changes(results[0], results[1])
+        before, after = (
+            _answers(model, mine, options, Progress(quiet=args.quiet))
+            for model, mine in zip(found.models, found.settings, strict=True)
+        )
+        changes = property_changes(before, after)
     words = ["reassure", "diff", args.model, args.variant, *(f"--set={s}" for s in args.set)]
     repro = shlex.join([*words, *([f"--view={args.view}"] if args.view else [])])
     written = []
@@ -72,3 +73,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.json:
         write_record(args.json, diff_record(found, changes, repro, written))
     return found.exit
+
+
+def _answers(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> dict[str, str]:
+    """What is true of each property and cover of a model; nothing of one that declares none."""
+    try:
+        result, _ = check(CheckRequest(model, settings, DEFAULT_ENGINE, options), progress)
+    except Failure as failure:
+        if failure.code is Exit.NOTHING:
+            return {}
+        raise
+    return answers(result)

@@ -12,7 +12,6 @@ from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.questions.bisimulation import refined
 from reassure.checkers.questions.diff import Diff, diff
 from reassure.checkers.questions.observation import comparable
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
@@ -160,6 +159,14 @@ def test_properties_gained_added_and_removed(tmp_path: Path, capsys: pytest.Capt
     assert "added gone none -> reached" in lines
 
 
+def test_a_model_without_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = BASE.partition("@invariant")[0]
+    before = written(tmp_path, "bare", bare, ", deadlock=False")
+    code, out, _ = said(capsys, "diff", before, written(tmp_path, "full", BASE, ", deadlock=False"))
+    assert code == 0
+    assert "added    small" in out
+
+
 # -- never the same where something is open -----------------------------------------------------------------------
 
 
@@ -231,15 +238,6 @@ def test_a_step_that_does_not_show(tmp_path: Path) -> None:
     loud = quiet.replace("seen=3 - s.seen", "seen=3 - s.seen, n=2")
     found = compared((base(tmp_path), wider(tmp_path, loud, "louder")))
     assert {(d.side, d.action) for d in found.comparison.differences} == {(1, "tick")}
-
-
-def test_refinement_tells_choice_apart() -> None:
-    """a.(b + c) is not a.b + a.c, though both have the same traces; a step that shows nothing may come before."""
-    a, b, c, silent = 0, 1, 2, -1
-    edges = [[(a, 1)], [(b, 2), (c, 2)], [], [(a, 4), (a, 5)], [(b, 2)], [(c, 2)], [(silent, 0)]]
-    blocks = refined([0, 1, 2, 0, 1, 1, 0], edges)
-    assert blocks[0] != blocks[3]
-    assert blocks[0] == blocks[6]
 
 
 @pytest.mark.parametrize(
