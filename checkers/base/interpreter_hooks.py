@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -33,12 +32,17 @@ def traced_return(
     return returns[-1] if returns else None
 
 
-@contextmanager
-def patched_code(function: FunctionType, code: CodeType) -> Iterator[None]:
-    """The function runs other code, for whoever calls it, as long as this lasts."""
-    original = function.__code__
-    function.__code__ = code
-    try:
-        yield
-    finally:
-        function.__code__ = original
+class patched_code:
+    """Within, the function runs other code, for whoever calls it."""
+
+    __slots__ = ("code", "function", "original")
+
+    def __init__(self, function: FunctionType, code: CodeType) -> None:
+        self.function, self.code = function, code
+
+    def __enter__(self) -> None:
+        self.original = self.function.__code__
+        self.function.__code__ = self.code
+
+    def __exit__(self, *error: object) -> None:
+        self.function.__code__ = self.original

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.evidence.ledger import RecordedResult
+from reassure.checkers.evidence.mutant_page import unexercised_remarks
+from reassure.checkers.evidence.mutant_record import of_the_project
 from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table, trace_of
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.explain import reasons
@@ -60,6 +62,13 @@ def remarks(answer: Answer) -> list[str]:
     found = [f"stale: {answer.stale}"] if answer.stale and answer.record is not None else []
     found += [f"expected: {answer.reading.expect}"] if answer.differs else []
     return found + (["no expectation is stated"] if answer.unstated else [])
+
+
+def cautions(answer: Answer) -> list[str]:
+    """Which properties of a verdict that holds no mutant of the model violates, with the reason that is stated."""
+    if answer.verdict is not ReadingVerdict.HOLDS or answer.record is None:
+        return []
+    return unexercised_remarks(*of_the_project(), answer.run.subject, answer.record.sha256, answer.results)
 
 
 def source(answer: Answer, whole: bool = True) -> str:
@@ -114,7 +123,7 @@ def tell(found: list[Entry], console: Console) -> None:
             row.append(answer.verdict.words, style=STYLES[answer.verdict])
             row.append(f"  {source(answer)}", style="dim")
             console.print(row, soft_wrap=True)
-            lines = [", ".join(answer.reading.properties), answer.strength(), answer.reading.note]
+            lines = [", ".join(answer.reading.properties), answer.strength(), *cautions(answer), answer.reading.note]
             lines += [
                 f"trace: {relative(p)}" for p in answer.traces.values() if answer.verdict is ReadingVerdict.VIOLATED
             ]
@@ -191,7 +200,7 @@ def _verdict_of(answer: Answer, to: Path | None) -> str:
         for name, path in answer.traces.items():
             link = os.path.relpath(path, folder).replace(os.sep, "/").replace(".itf.json", ".md")
             text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
-    return "; ".join([text, *remarks(answer)])
+    return "; ".join([text, *map(_bar, cautions(answer)), *remarks(answer)])
 
 
 def markdown_table(found: list[Entry]) -> str:
@@ -248,6 +257,7 @@ def _reading(answer: Answer) -> dict[str, Any]:
         "verdict": answer.verdict,
         "expect": answer.reading.expect,
         "strength": answer.strength(),
+        "unexercised": cautions(answer),
         "stale": answer.stale,
         "note": answer.reading.note,
         "properties": [
@@ -374,6 +384,7 @@ def _html_reading(answer: Answer) -> str:
     ]
     if answer.reading.note:
         lines.append(f"<p>{html.escape(answer.reading.note)}</p>")
+    lines += [f"<p>{tag('open', caution)}</p>" for caution in cautions(answer)]
     lines += [f"<p>{tag('refuted', remark)}</p>" for remark in remarks(answer)]
     names = ", ".join(f"<code>{html.escape(p)}</code>" for p in answer.reading.properties)
     how = f"{answer.run.method}: <code>{html.escape(source(answer))}</code>"

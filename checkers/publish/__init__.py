@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from reassure.checkers.cli.main import main as command
-from reassure.checkers.evidence import ledger, verdicts
+from reassure.checkers.evidence import ledger, mutant_page, mutant_record, verdicts
 from reassure.checkers.publish import commands_page, protocol_pages
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.traces import render as story
@@ -33,6 +33,7 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     made |= protocol_pages.trace_pages(rows, folder)
     made |= protocol_pages.model_pages(ran, found, ROOT / "models")
     made[ROOT / "docs" / "reference" / "commands.md"] = commands_page.page()
+    made[folder / "mutants.md"] = mutant_page.page(*mutant_record.of_the_project())
     for page in pages_with_sessions():
         made[page] = sessions(page.read_text(encoding="utf-8")).replace("\r", "")
     return made

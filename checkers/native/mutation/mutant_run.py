@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.synchronize import Event
 
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
@@ -44,17 +44,21 @@ class MutantRequest:
     seed: int = 0
     """Of the sample."""
     processes: int = 1
+    further: int = 0
+    """After the sample so many others are judged, at most, until each property but the excused has killed one."""
+    excused: frozenset[str] = frozenset()
 
     def judge(self, look: Callable[[int], None]) -> Judge:
         """The model itself, searched. Raises what `look` raises, `Failure` as `prepare` does, and `LanguageError`."""
         bound, lowered, _ = prepare(self.model, list(self.settings))
         return Judge(bound, lowered, SearchOptions(list(self.properties)), self.limits, look)
 
-    def sample(self, count: int) -> list[int]:
-        """The numbers of the mutants that are judged, of so many."""
-        if self.most is None or self.most >= count:
-            return list(range(count))
-        return sorted(random.Random(self.seed).sample(range(count), self.most))
+    def sample(self, count: int) -> tuple[list[int], list[int]]:
+        """The numbers of the mutants that are judged, of so many, in the order of the text; and of further ones."""
+        numbers = list(range(count))
+        random.Random(self.seed).shuffle(numbers)
+        most = count if self.most is None else self.most
+        return sorted(numbers[:most]), numbers[most : most + self.further]
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,9 @@ class MutantReport:
     mutants: list[Mutant]
     """All of the model's."""
     chosen: list[int]
-    """Those that are asked for, by number."""
+    """Those that are judged, by number."""
+    others: list[int] = field(default_factory=list)
+    """Those that may be judged after them."""
     base: Outcome = field(default_factory=Outcome)
     """Of the model itself."""
     results: dict[int, Judged] = field(default_factory=dict)
@@ -151,6 +157,9 @@ def judge_mutants(request: MutantRequest, budget: float | None, progress: Progre
         for number, judged in some(request, judge, report, look):
             report.results[number] = judged
             look()
+            if not _goes_on(request, judge, report):
+                break
+        _exercise_whole_runs(judge, report, look)
     except LanguageError as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except Interrupted as end:
@@ -177,14 +186,42 @@ def _open(report: MutantReport, request: MutantRequest, judge: Judge) -> None:
     report.names = [n for n in properties if wants(n)] + report.covers
     if not mutants:
         raise Failure(Exit.NOTHING, f"{report.model} has no mutants: its actions have nothing to change")
-    report.mutants, report.chosen = mutants, request.sample(len(mutants))
+    report.mutants = mutants
+    report.chosen, report.others = request.sample(len(mutants))
+
+
+def _goes_on(request: MutantRequest, judge: Judge, report: MutantReport) -> bool:
+    """Whether a further mutant is to be judged; after the sample it is chosen here."""
+    if len(report.results) < len(report.chosen):
+        return True
+    if not report.others or not set(report.unexercised) - request.excused - judge.whole_runs:
+        return False
+    report.chosen.append(report.others.pop(0))
+    return True
+
+
+def _exercise_whole_runs(judge: Judge, report: MutantReport, look: Callable[[], None]) -> None:
+    """Has properties about whole runs that killed nothing decided for mutants that others killed, until one falls."""
+    missing = set(report.unexercised) & judge.whole_runs
+    for number in report.chosen:
+        judged = report.results[number]
+        if missing and judged.fate is Fate.KILLED:
+            look()
+            fallen = judge.violated_runs(report.mutants[number], missing)
+            report.results[number] = replace(judged, killers=judged.killers | dict.fromkeys(sorted(fallen)))
+            missing -= fallen
 
 
 def _one_by_one(
     request: MutantRequest, judge: Judge, report: MutantReport, look: Callable[[], None]
 ) -> Iterator[tuple[int, Judged]]:
-    for number in report.chosen:
+    for number in _in_order(request, report):
         yield number, judge.judge(report.mutants[number])
+
+
+def _in_order(request: MutantRequest, report: MutantReport) -> list[int]:
+    """The mutants that may be judged, by number."""
+    return report.chosen + report.others
 
 
 def _by_processes(
@@ -194,7 +231,7 @@ def _by_processes(
     context = multiprocessing.get_context("spawn")
     stopped = context.Event()
     with ProcessPoolExecutor(request.processes, context, _begin, (request, stopped)) as pool:
-        jobs = [(number, pool.submit(_judged, number)) for number in report.chosen]
+        jobs = [(number, pool.submit(_judged, number)) for number in _in_order(request, report)]
         try:
             for number, job in jobs:
                 yield number, _awaited(job, look)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -76,21 +76,23 @@ class MutantSearch:
         options: SearchOptions,
         limits: Limits,
         look: Callable[[int], None],
+        whole_runs: Container[str],
     ) -> None:
         """bound: the mutant in plain Python; lowered: its actions and the claims that are asked for.
 
-        look: called now and then with the number of states; raises to end everything.
+        look: called now and then with the number of states; raises to end everything. whole_runs: which properties
+        about whole runs may be decided.
         """
         self.bound, self.lowered, self.options, self.limits, self.look = bound, lowered, options, limits, look
         self.began = time.monotonic()
-        self.temporal = [p for p in bound.properties if p.temporal and options.wants(p.name)]
+        self.temporal = [p for p in bound.properties if p.temporal and p.name in whole_runs]
         self.assumptions = assumptions_of(bound.model)
         parameters = bool(self.temporal) and needs_parameters(self.assumptions)
         self.kernel = compiled(lowered, layout, parameters, passing=True)
         self.search = Search(self.kernel, 1, limits.memory)
 
     def run(self, start: Start) -> Outcome:
-        """Visits every state. Raises what `look` raises."""
+        """Visits every state; decides no property about whole runs. Raises what `look` raises."""
         search, found = self.search, Outcome()
         try:
             search.allow(0)
@@ -105,8 +107,6 @@ class MutantSearch:
         except MemoryError:
             found.ended = "no more memory was to be had"
         self._count(start, found)
-        if found.complete:
-            self._decide_temporal(found)
         return found
 
     def _look(self) -> None:
@@ -134,8 +134,8 @@ class MutantSearch:
             if count:
                 found.clipped[path] = found.clipped.get(path, 0) + count
 
-    def _decide_temporal(self, found: Outcome) -> None:
-        """Whether some fair run violates each property about whole runs."""
+    def decide_whole_runs(self, found: Outcome) -> None:
+        """After a complete search: adds the properties about whole runs that some fair run violates."""
         search = self.search
         if not self.temporal:
             return

@@ -7,7 +7,7 @@ and it does not. What survives may be a mistake for which nobody has written a p
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +27,7 @@ from reassure.spec.semantics.interpreter import BoundModel, ModelError
 MOST = 8
 """A mutant is given up at so many times the states of the model, or at `LEAST_MOST`."""
 LEAST_MOST = 200_000
+SAME = "the same states and steps"
 
 
 class Fate(StrEnum):
@@ -74,19 +75,30 @@ class Judge:
         self.layout = state_layout(bound)
         self.start = Start.of(bound, self.layout)
         self.initials = {i.name for i in bound.model.initials}
-        self.search = MutantSearch(bound, self.lowered, self.layout, options, limits, look)
+        self.whole_runs = {p.name for p in bound.properties if p.temporal and options.wants(p.name)}
+        self.search = MutantSearch(bound, self.lowered, self.layout, options, limits, look, self.whole_runs)
         self.base = self.search.run(self.start)
+        if self.base.complete:
+            self.search.decide_whole_runs(self.base)
+        self.whole_runs -= self.base.violated.keys()
+        """The properties about whole runs that can kill."""
+        self.known = {self._key(self.lowered, self.start): Judged(Fate.EQUIVALENT, {}, SAME)}
+        """What became of mutants that lowering made the same as others."""
         self.most = max(LEAST_MOST, MOST * self.base.distinct)
 
     def judge(self, mutant: Mutant) -> Judged:
-        """What becomes of a mutant. Raises what `look` raises."""
+        """What becomes of a mutant. Raises what `look` raises.
+
+        Properties about whole runs are decided if nothing else kills it.
+        """
         try:
             lowered, bound = self._lowered(mutant), mutant.of(self.bound)
-            start = Start.of(bound, self.layout) if self.initials & set(mutant.reached_by) else self.start
+            start = self._start(mutant, bound)
             if not start.rows:
                 return Judged(Fate.REFUSED, {}, "it has no initial state")
-            limits = Limits(self.limits.seconds, self.most, self.limits.memory)
-            search = MutantSearch(bound, lowered, self.layout, self.options, limits, self.look)
+            if known := self.known.get(key := self._key(lowered, start)):
+                return known
+            search = self._search(bound, lowered, self.whole_runs)
         except SubsetError as error:
             first = error.refusals[0]
             return Judged(Fate.REFUSED, {}, f"{first.construct}: {first.remedy}")
@@ -94,7 +106,32 @@ class Judge:
             return Judged(Fate.REFUSED, {}, str(error))
         except ModelError as error:
             return Judged(Fate.RAISED, {}, str(error))
-        return self._compared(search, search.run(start), start)
+        judged = self._compared(search, search.run(start), start)
+        if judged.fate in (Fate.KILLED, Fate.SURVIVED, Fate.EQUIVALENT, Fate.CLIPPED):  # that it raises has a place
+            self.known[key] = judged
+        return judged
+
+    def violated_runs(self, mutant: Mutant, names: Container[str]) -> set[str]:
+        """Which of these properties about whole runs a mutant violates that something else kills."""
+        bound = mutant.of(self.bound)
+        search = self._search(bound, self._lowered(mutant), names)
+        found = search.run(self._start(mutant, bound))
+        others = set(found.violated)
+        if found.complete:
+            search.decide_whole_runs(found)
+        return found.violated.keys() - others
+
+    def _start(self, mutant: Mutant, bound: BoundModel) -> Start:
+        return Start.of(bound, self.layout) if self.initials & set(mutant.reached_by) else self.start
+
+    def _search(self, bound: BoundModel, lowered: LoweredModel, whole_runs: Container[str]) -> MutantSearch:
+        limits = Limits(self.limits.seconds, self.most, self.limits.memory)
+        return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs)
+
+    def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:
+        """What the search of a mutant depends on. Nodes of one graph are the same if they are equal."""
+        steps = ((tuple((c.kind, c.condition) for c in a.checks), a.clips, a.next_leaves) for a in lowered.actions)
+        return *steps, tuple(start.rows), tuple(sorted(start.clipped_at.items()))
 
     def _lowered(self, mutant: Mutant) -> LoweredModel:
         if mutant.change is None:
@@ -104,9 +141,12 @@ class Judge:
 
     def _compared(self, search: MutantSearch, found: Outcome, start: Start) -> Judged:
         base = self.base
-        killers = {name: states for name, states in found.violated.items() if name not in base.violated}
-        if found.complete:
-            killers |= dict.fromkeys(sorted(base.reached - found.reached))
+        killers = self._killers(found)
+        if found.complete and not killers:
+            if start.rows == self.start.rows and self._is_equivalent(search, found):
+                return Judged(Fate.EQUIVALENT, {}, SAME)
+            search.decide_whole_runs(found)
+            killers = self._killers(found)
         why = found.ended or (f"raises: {found.raised}" if found.raised else "")
         if killers:
             return Judged(Fate.KILLED, killers, f"not searched to its end: {why}" if why else "")
@@ -116,11 +156,15 @@ class Judge:
             return Judged(Fate.UNDECIDED, {}, found.ended)
         if beyond := sorted(found.clipped.keys() - base.clipped.keys()):
             return Judged(Fate.CLIPPED, {}, f"it leaves the bound of {', '.join(beyond)}")
-        if start.rows == self.start.rows and self._is_equivalent(search, found):
-            return Judged(Fate.EQUIVALENT, {}, "the same states and steps")
         more = found.distinct - base.distinct, found.generated - base.generated
         differs = f"{more[0]:+,} states, {more[1]:+,} steps" if any(more) else "as many states and steps, but others"
         return Judged(Fate.SURVIVED, {}, differs)
+
+    def _killers(self, found: Outcome) -> dict[str, int | None]:
+        """What a mutant violates that the model does not, and covers that only the model reaches."""
+        base = self.base
+        killers = {name: states for name, states in found.violated.items() if name not in base.violated}
+        return killers | (dict.fromkeys(sorted(base.reached - found.reached)) if found.complete else {})
 
     def _is_equivalent(self, search: MutantSearch, found: Outcome) -> bool:
         base = self.base

@@ -105,7 +105,7 @@ def test_only_the_properties_that_are_asked_for_kill(
 
 
 @pytest.mark.parametrize(
-    ("seed", "counts"), [(12, "3 killed, 1 equivalent"), (9, "3 killed, 1 raised"), (31, "3 killed, 1 refused")]
+    ("seed", "counts"), [(3, "3 killed, 1 equivalent"), (19, "3 killed, 1 raised"), (0, "3 killed, 1 refused")]
 )
 def test_it_passes_where_nothing_survives(
     seed: int, counts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

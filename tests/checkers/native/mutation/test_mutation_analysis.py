@@ -68,13 +68,18 @@ def test_what_becomes_of_every_mutant(judge: Judge) -> None:
     assert {k: (str(j.fate), j.killers, j.note) for k, j in found.items()} == EXPECTED
 
 
+def look(states: int) -> None:
+    """Lets a search go on."""
+
+
 def searched(judge: Judge, every: int) -> Iterator[tuple[Mutant, MutantSearch, Start]]:
     for mutant in mutants_of(judge.bound)[::every]:
         bound = mutant.of(judge.bound)
         start = Start.of(bound, judge.layout)
         if start.rows:
             lowered = judge._lowered(mutant)
-            yield mutant, MutantSearch(bound, lowered, judge.layout, SearchOptions(), Limits(), lambda n: None), start
+            whole_runs = [p.name for p in bound.properties if p.temporal]
+            yield mutant, MutantSearch(bound, lowered, judge.layout, SearchOptions(), Limits(), look, whole_runs), start
 
 
 @pytest.fixture(params=["tokens", "live", "two_phase_commit"])
@@ -93,6 +98,8 @@ def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, in
     compared = 0
     for mutant, search, start in searched(judge, every):
         native = search.run(start)
+        if native.complete:
+            search.decide_whole_runs(native)
         result = CheckResult("", "", {}, "reference")
         plain = reference.check(search.bound, SearchOptions(), result, Progress(quiet=True))
         fallen = [p for p in plain.properties if p.status is PropertyStatus.VIOLATED]
@@ -110,6 +117,7 @@ def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, in
 def test_a_mutant_that_is_given_up_is_undecided(judge: Judge) -> None:
     mutant = next(m for m in mutants_of(judge.bound) if key(m) == ("take", "s.left - {first}", "s.left"))
     most, judge.most = judge.most, 4
+    judge.known.clear()
     try:
         assert judge.judge(mutant) == Judged(Fate.UNDECIDED, {}, "it has more than 4 states")
     finally:
@@ -152,3 +160,13 @@ def test_a_refused_mutant_says_why() -> None:
     mutant = next(m for m in mutants_of(bound) if (m.where, m.before, m.after) == ("three_in_sync", "2", "3"))
     why = "types do not fit: Broker(3) is not one of the 3 Broker ids"
     assert judge.judge(mutant) == Judged(Fate.REFUSED, {}, why)
+
+
+def test_properties_of_whole_runs_are_decided_where_nothing_else_kills(tmp_path: Path) -> None:
+    bound, lowered, _ = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
+    by_key = {key(m): m for m in mutants_of(bound)}
+    removed = by_key["take", "take", ""]
+    assert judge.judge(removed).killers == {"deadlock": 2}
+    assert judge.violated_runs(removed, ["the_bag_empties"]) == {"the_bag_empties"}
+    assert judge.judge(by_key["take", "left=s.left - {first}", ""]).killers == {"the_bag_empties": None}

@@ -1,0 +1,70 @@
+"""The record of mutants for people: as Markdown, and as remarks beside a claim's verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reassure.checkers.evidence.mutant_record import ModelRecord, Plans
+
+HEAD = """# Mutants
+
+What `reassure mutants --all --record` found: each model with one small mistake in its text, searched, for many mistakes
+([how to](../docs/how-to/mutants.md)). Written by `python -m reassure.checkers.publish` from `mutants.json`.
+
+A property that holds and kills no mutant is *unexercised*: nothing shows that it could fail. A survivor is a mistake
+that no property of the model notices, or no mistake at all. Of a model with many mutants a sample is judged, and a
+number of others until each property has killed one, but for those of which `mutants.toml` says why they do not.
+"""
+
+
+def page(plans: Plans, records: Mapping[str, ModelRecord]) -> str:
+    """The whole page."""
+    rows = [
+        "| model | configuration | mutants | " + " | ".join(FATES) + " | unexercised properties |",
+        "|---|---|---|" + "---|" * (len(FATES) + 1),
+    ]
+    sections: list[str] = []
+    for name, record in sorted(records.items()):
+        judged = f"{record.judged} of {record.mutants}" if record.judged < record.mutants else f"{record.mutants}"
+        counts = " | ".join(str(record.counts.get(fate, 0)) for fate in FATES)
+        settings = " ".join(record.set) or "as it is"
+        rows.append(f"| [`{name}`](#{name}) | {settings} | {judged} | {counts} | {len(record.unexercised)} |")
+        sections += [f"## {name}", "", *_section(plans, name, record)]
+    return "\n".join([HEAD, *rows, "", *sections])
+
+
+FATES = ("killed", "equivalent", "survived", "clipped", "undecided", "raised", "refused")
+
+
+def _section(plans: Plans, name: str, record: ModelRecord) -> Iterable[str]:
+    if record.violated:
+        names = ", ".join(f"`{n}`" for n in record.violated)
+        yield from (f"The model itself violates (or does not reach) {names}: these can kill nothing.", "")
+    for unexercised in record.unexercised:
+        yield f"- unexercised: `{unexercised}`: {plans.reason(name, unexercised) or '**no reason is stated**'}"
+    if record.unexercised:
+        yield ""
+    if record.survivors:
+        yield from ("| where | mistake | verdict |", "|---|---|---|")
+        for s in record.survivors:
+            where = f"`{s.place}` {s.function}"
+            yield f"| {where} | {s.kind}: `{_bar(s.change)}` | {s.verdict}: {_bar(s.note)} |"
+        yield ""
+
+
+def _bar(text: str) -> str:
+    return text.replace("|", "\\|").replace("`", "'")
+
+
+def unexercised_remarks(
+    plans: Plans, records: Mapping[str, ModelRecord], model: str, sha256: str, properties: Iterable[str]
+) -> list[str]:
+    """Which of these properties of a model no mutant violates; nothing if the record is of another text."""
+    record = records.get(model)
+    if record is None or record.sha256 != sha256:
+        return []
+    return [
+        f"unexercised: {name} kills no mutant of {model} ({plans.reason(model, name) or 'no reason is stated'})"
+        for name in properties
+        if name in record.unexercised
+    ]

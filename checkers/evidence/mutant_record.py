@@ -1,0 +1,240 @@
+"""What is recorded of the mutants of each model that comes with the project, and why a property may kill none.
+
+`mutants.toml` says what is judged, and gives reasons; `reassure mutants --all --record` writes the record, with the
+digest of each model's text. Everything else only reads.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.digest import digest
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import home, load, names
+
+SCHEMA = 1
+FLAWED = "mutants"
+"""The folder of the models that are mutants themselves."""
+DEFAULTS = {"max": 100, "further": 100, "seed": 0}
+
+
+@dataclass(frozen=True)
+class MutantPaths:
+    """Where the plan and the record are."""
+
+    plan: Path
+    record: Path
+
+    @staticmethod
+    def of_the_project() -> MutantPaths:
+        """Those that come with the project."""
+        root = home().resolve().parent
+        return MutantPaths(root / "mutants.toml", root / "counterexamples" / "mutants.json")
+
+
+PATHS = MutantPaths.of_the_project()
+
+
+@dataclass(frozen=True)
+class MutantPlan:
+    """How the mutants of one model are judged. set: KEY=VALUE.
+
+    most: so many are judged. further: so many others are judged after them, at most, until each property without a
+    stated reason has killed one.
+    """
+
+    model: str
+    set: tuple[str, ...]
+    most: int
+    further: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why properties may kill no mutant. models: which ones it is about; none: every model."""
+
+    properties: tuple[str, ...]
+    models: tuple[str, ...]
+    text: str
+
+    def covers(self, model: str, name: str) -> bool:
+        """Whether it is a reason for this property of this model."""
+        return name in self.properties and (not self.models or model in self.models)
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The contents of `mutants.toml`."""
+
+    plans: Mapping[str, MutantPlan]
+    """By model: every one that comes with the project and is no mutant itself."""
+    reasons: tuple[Reason, ...]
+
+    def reason(self, model: str, name: str) -> str:
+        """Why a property of a model may kill no mutant; "" if no reason is stated."""
+        return next((r.text for r in self.reasons if r.covers(model, name)), "")
+
+    def excused(self, model: str) -> frozenset[str]:
+        """The properties of a model for which a reason is stated."""
+        return frozenset(n for r in self.reasons if not r.models or model in r.models for n in r.properties)
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant that no property notices, or of which nothing is known. place: file and line; change: as text."""
+
+    place: str
+    function: str
+    kind: str
+    change: str
+    verdict: str
+    note: str
+
+
+@dataclass
+class ModelRecord:
+    """What was found of one model's mutants."""
+
+    sha256: str
+    """Of the model's text."""
+    set: list[str]
+    seed: int
+    mutants: int
+    """That the model has."""
+    judged: int
+    counts: dict[str, int]
+    """Mutants by what became of them."""
+    kills: dict[str, int]
+    """By property or cover."""
+    violated: list[str]
+    """Properties that the model itself violates, and covers that it does not reach: these can kill none."""
+    unexercised: list[str]
+    """Properties that kill no mutant that was judged, and that the model satisfies."""
+    survivors: list[Survivor] = field(default_factory=list)
+
+    def is_of(self, plan: MutantPlan, sha256: str) -> bool:
+        """Whether it was made of this text by this plan."""
+        enough = self.judged >= min(plan.most, self.mutants)
+        return enough and (self.sha256, tuple(self.set), self.seed) == (sha256, plan.set, plan.seed)
+
+
+def shipped() -> list[str]:
+    """The models whose mutants are judged, by name."""
+    return [name for name, path in names().items() if path.parent.name != FLAWED]
+
+
+def read_plans(path: Path = PATHS.plan) -> Plans:
+    """The plan for every model, and the reasons. Raises `Failure` for a file that says nothing sensible."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        entries = {entry.pop("model"): entry for entry in data.pop("run", [])}
+        reasons = tuple(_reason(entry) for entry in data.pop("reason", []))
+        base = {**DEFAULTS, **data}
+        models = shipped()
+        named = {*entries, *(m for r in reasons for m in r.models)}
+        if unknown := sorted(named - set(models)) or sorted(base.keys() - DEFAULTS.keys()):
+            raise ValueError(f"it names {unknown[0]!r}, which is no model and no setting")
+        return Plans({name: _plan(name, base, entries.get(name, {})) for name in models}, reasons)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Failure(Exit.USAGE, f"{path.name}: {type(error).__name__}: {error}") from None
+
+
+def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPlan:
+    given = entry.pop("set", {})
+    pairs = tuple(f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in given.items())
+    numbers = {key: entry.pop(key, base[key]) for key in DEFAULTS}
+    if entry:
+        raise ValueError(f"{name}: {min(entry)!r} is no setting; there are model, set, {', '.join(DEFAULTS)}")
+    if any(type(n) is not int or n < 0 for n in numbers.values()) or not numbers["max"]:
+        raise ValueError(f"{name}: further and seed are numbers of at least 0, max of at least 1")
+    return MutantPlan(name, pairs, numbers["max"], numbers["further"], numbers["seed"])
+
+
+def _reason(entry: dict[str, Any]) -> Reason:
+    made = Reason(tuple(entry.pop("properties")), tuple(entry.pop("models", [])), str(entry.pop("why")))
+    if entry:
+        raise ValueError(f"a reason has properties, models, why, not {min(entry)!r}")
+    return made
+
+
+def read_records(path: Path = PATHS.record) -> dict[str, ModelRecord]:
+    """What was recorded, by model; nothing if there is no record. Raises `Failure` for a file that is no record."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"schema {data['schema']}, not {SCHEMA}")
+        return {
+            name: ModelRecord(**{**r, "survivors": [Survivor(*s) for s in r["survivors"]]})
+            for name, r in data["models"].items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Failure(Exit.USAGE, f"{path.name} is no record of mutants ({error}); write it anew") from None
+
+
+def write_records(records: Mapping[str, ModelRecord], path: Path = PATHS.record) -> None:
+    """Writes the record: models by name, one line for each field and survivor."""
+    lines = []
+    for name in sorted(records):
+        fields = asdict(records[name])
+        survivors = [json.dumps(list(s.values()), ensure_ascii=False) for s in fields.pop("survivors")]
+        rows = [f"   {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in fields.items()]
+        listed = ",\n    ".join(survivors)
+        rows.append(f'   "survivors": [\n    {listed}\n   ]' if survivors else '   "survivors": []')
+        lines.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n  }")
+    write_atomically(path, f'{{\n "schema": {SCHEMA},\n "models": {{\n' + ",\n".join(lines) + "\n }\n}\n")
+
+
+@dataclass(frozen=True)
+class Unexercised:
+    """A property that kills no mutant of a model. reason: why, or ""."""
+
+    model: str
+    name: str
+    reason: str
+
+
+def unexercised(plans: Plans, records: Mapping[str, ModelRecord]) -> list[Unexercised]:
+    """Every unexercised property of the record, by model."""
+    return [
+        Unexercised(model, name, plans.reason(model, name))
+        for model, record in sorted(records.items())
+        for name in record.unexercised
+    ]
+
+
+def stale(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
+    """Models that have no record of their text as it is and the plan as it is; records of what is no model."""
+    changed = [
+        name
+        for name, plan in plans.plans.items()
+        if name not in records or not records[name].is_of(plan, digest(load(name)))
+    ]
+    return changed + sorted(records.keys() - plans.plans.keys())
+
+
+def idle_reasons(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
+    """Reasons that no unexercised property needs: `property` or `model: property`."""
+    found = []
+    for reason in plans.reasons:
+        for name in reason.properties:
+            for model in reason.models or [""]:
+                of = [r for m, r in records.items() if model in ("", m)]
+                if not any(name in r.unexercised for r in of):
+                    found.append(f"{model}: {name}".removeprefix(": "))
+    return found
+
+
+@cache
+def of_the_project() -> tuple[Plans, dict[str, ModelRecord]]:
+    """The plans and the record that come with the project."""
+    return read_plans(), read_records()

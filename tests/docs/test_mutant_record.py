@@ -1,0 +1,28 @@
+"""The record of mutants is of the models as they are, and no property of theirs is unexercised in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reassure.checkers.evidence.mutant_page import page
+from reassure.checkers.evidence.mutant_record import idle_reasons, of_the_project, stale, unexercised
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_model_has_a_record_of_its_text() -> None:
+    assert stale(*of_the_project()) == [], "run `python -m reassure mutants --all --record`"
+
+
+def test_no_property_is_unexercised_without_a_stated_reason() -> None:
+    plans, records = of_the_project()
+    assert [(u.model, u.name) for u in unexercised(plans, records) if not u.reason] == []
+
+
+def test_every_stated_reason_is_needed() -> None:
+    assert idle_reasons(*of_the_project()) == []
+
+
+def test_the_page_is_that_of_the_record() -> None:
+    text = (ROOT / "counterexamples" / "mutants.md").read_text(encoding="utf-8")
+    assert text == page(*of_the_project()), "run `python -m reassure.checkers.publish`"
