@@ -223,13 +223,13 @@ def stale(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
 
 
 def idle_reasons(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
-    """Reasons that no unexercised property needs: `property` or `model: property`."""
+    """Reasons that no unexercised property of the record needs: `property` or `model: property`."""
     found = []
     for reason in plans.reasons:
         for name in reason.properties:
             for model in reason.models or [""]:
                 of = [r for m, r in records.items() if model in ("", m)]
-                if not any(name in r.unexercised for r in of):
+                if of and not any(name in r.unexercised for r in of):
                     found.append(f"{model}: {name}".removeprefix(": "))
     return found
 
