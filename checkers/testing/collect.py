@@ -13,7 +13,7 @@ import pytest
 
 from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.trace_files import results
 from reassure.checkers.check import DEFAULT_ENGINE
 from reassure.checkers.cli.gate.gate_file import Check, read
@@ -76,7 +76,8 @@ class ModelTest(pytest.Item):
             pytest.skip("does not apply to the default configuration")
         result = self.parent.result
         if self.name == WHOLE:
-            problem = remaining(result)
+            raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
+            problem = wrong(raised[0], self.parent.model.bound) if raised else remaining(result)
         else:
             problem = wrong({r.name: r for r in results(result)}[self.name], self.parent.model.bound)
         if problem:

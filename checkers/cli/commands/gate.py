@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from reassure.checkers.base.argument_types import duration, positive
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.check import EXHAUSTIVE_ENGINES
 from reassure.checkers.cli.files import must_be_writable
 
@@ -49,14 +49,19 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.base.atomic_files import write_atomically, write_record
     from reassure.checkers.cli.gate import github
     from reassure.checkers.cli.gate.html_page import html_page
-    from reassure.checkers.cli.gate.junit import junit
+    from reassure.checkers.cli.gate.junit import junit, junit_of_failure
     from reassure.checkers.cli.gate.run_gate import GateOptions, run_gate
     from reassure.checkers.cli.gate.sarif import sarif
 
     for option in ("json", "junit", "sarif", "html", "trace_dir"):
         must_be_writable(getattr(args, option), f"--{option.replace('_', '-')}")
     options = GateOptions(args.engine, args.jobs, args.only, args.changed, args.budget, args.update, args.trace_dir)
-    report = run_gate(args.file, options, console)
+    try:
+        report = run_gate(args.file, options, console)
+    except Failure as failure:
+        if args.junit:
+            write_atomically(args.junit, junit_of_failure(args.file.name, failure))
+        raise
     if args.json:
         write_record(args.json, report.record())
     for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):

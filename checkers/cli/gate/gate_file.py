@@ -73,6 +73,11 @@ class Check:
         named = self.given.get("model")
         return None if named is None else str(named)
 
+    @property
+    def models(self) -> list[str]:
+        """Every model that it names."""
+        return [str(self.given[key]) for key in self.about.models if key in self.given]
+
     def files(self) -> list[Path]:
         """The files and folders that it reads, but for the model."""
         return [Path(self.given[key]) for key, option in options(self.kind).items()
@@ -117,8 +122,8 @@ def judged_keys(kind: str) -> dict[str, Schema]:
 def keys(kind: str) -> dict[str, Schema]:
     """Every key that a check of a kind may have."""
     found = {**judged_keys(kind), **{key: option.schema for key, option in options(kind).items()}}
-    return {key: {**s, "description": 'a name or a path, such as "kraft"'} if key == "model" else s
-            for key, s in found.items()}  # fmt: skip
+    about = {"description": 'a name or a path, such as "kraft"'}
+    return {key: {**s, **about} if key in KINDS[kind].models else s for key, s in found.items()}
 
 
 def required(kind: str) -> list[str]:
@@ -188,8 +193,9 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
         violated = dict.fromkeys(violated)
     given = {key: value for key, value in entry.items() if key in options(kind)}
     name = entry.get("name") or _name(kind, given)
-    if "model" in given:
-        given["model"] = _model(path, given["model"])
+    for key in KINDS[kind].models:
+        if key in given:
+            given[key] = _model(path, given[key])
     for key, option in options(kind).items():
         if option.is_path and key in given:
             given[key] = str(path.parent / given[key])

@@ -13,6 +13,8 @@ from reassure.checkers.cli.gate.kinds import Record
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
 INCONCLUSIVE = VERDICTS[Exit.INCONCLUSIVE]
+FAULTS = (Exit.INTERNAL, Exit.DISAGREE, Exit.SYSTEM, Exit.CONFIG, Exit.MODEL, Exit.USAGE)
+"""Codes of what is wrong with a model, a question or a program, rather than with what is expected."""
 DIGITS = 12
 """Hexadecimal digits of the digest of a property list."""
 
@@ -33,8 +35,9 @@ def judge(check: Check, record: Record) -> list[Problem]:
     problems: list[Problem] = []
     if record["verdict"] != check.expect:
         short = record["verdict"] == INCONCLUSIVE
-        code = Exit.INCONCLUSIVE if short else Exit.EXPECTATION
-        if record["verdict"] == VERDICTS[Exit.MODEL]:
+        given = Exit(record["exit_code"])
+        code = given if short or given in FAULTS else Exit.EXPECTATION
+        if given is Exit.MODEL:
             raises = Problem(Exit.MODEL, f"the model raises: {_error(record)}", RAISES)
             return [raises, *_judge_violations(check, record)]
         why = f": {record['stopped_because']}" if short and record["stopped_because"] else ""

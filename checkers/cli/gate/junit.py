@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.cli.gate.gate_file import Check
 from reassure.checkers.cli.gate.judge import Problem
@@ -32,6 +32,16 @@ def junit(report: Report) -> str:
         whole.set(name, str(sum(int(suite.get(name, "0")) for suite in whole)))
     whole.set("time", f"{sum(o.seconds for o in report.outcomes):.3f}")
     return ElementTree.tostring(whole, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def junit_of_failure(name: str, failure: Failure) -> str:
+    """The report of a gate that could not begin: one error."""
+    whole = ElementTree.Element("testsuites", name=name, tests="1", failures="0", errors="1", skipped="0", time="0")
+    suite = ElementTree.SubElement(whole, "testsuite", dict(whole.attrib))
+    case = ElementTree.SubElement(suite, "testcase", classname="reassure.gate", name=name, time="0")
+    text = _clean(str(failure))
+    ElementTree.SubElement(case, "error", type=VERDICTS[failure.code], message=text.splitlines()[0]).text = text
+    return ElementTree.tostring(whole, encoding="unicode") + "\n"
 
 
 def _suite(check: Check, outcome: Outcome | None, path: Path) -> ElementTree.Element:

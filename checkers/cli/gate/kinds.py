@@ -57,6 +57,11 @@ def conform_figures(record: Record) -> dict[str, int]:
     return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
 
 
+def sweep_figures(record: Record) -> dict[str, int]:
+    """How many configurations were checked, and how many combinations the model excludes."""
+    return {name: len(record[name]) for name in ("configurations", "excluded") if name in record}
+
+
 def find_figures(record: Record) -> dict[str, int]:
     """What was searched, and the length of the trace that was found, in states."""
     depth = record.get("depth")
@@ -91,7 +96,8 @@ class Kind:
     """A command as a kind of check.
 
     figures: the whole numbers of its record that may be pinned, and how to find them. left_out: options that a check
-    cannot have. decides: whether a property or cover without an answer is a failure beside an expected violation.
+    cannot have. models: the keys that name a model. decides: whether a property or cover without an answer is a
+    failure beside an expected violation.
     by_digest: whether the texts of its model and files say all that its answer depends on.
     """
 
@@ -101,6 +107,7 @@ class Kind:
     left_out: frozenset[str] = frozenset()
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Options of which only some choices are open to a gate."""
+    models: tuple[str, ...] = ("model",)
     decides: bool = False
     by_digest: bool = True
 
@@ -120,6 +127,14 @@ KINDS: dict[str, Kind] = {
     "stuck": Kind(("stuck",), SEARCH_FIGURES),
     "fairness": Kind(("fairness",), FAIRNESS_FIGURES, fairness_figures),
     "replay": Kind(("replay",), left_out=frozenset({"junit"}), by_digest=False),
+    "sweep": Kind(
+        ("sweep",),
+        ("configurations", "excluded"),
+        sweep_figures,
+        left_out=SPARK | {"jobs", "fail_fast"},
+        only=(("engine", ("native", "reference")),),
+    ),
+    "diff": Kind(("diff",), left_out=frozenset({"stories"}), models=("model", "variant")),
     "find": Kind(("find",), ("distinct", "generated", "depth"), find_figures),
     "mutants": Kind(("mutants",), MUTANT_FIGURES, mutant_figures, left_out=frozenset({"jobs"})),
     "validate": Kind(("validate",), left_out=frozenset({"trace"})),
@@ -167,6 +182,7 @@ def pairs(settings: dict[str, Any]) -> list[str]:
 
 
 SCHEMAS: dict[Any, Schema] = {
+    int: {"type": "integer"},
     argument_types.positive: values.whole(1),
     argument_types.whole: values.whole(0),
     argument_types.seed: values.whole(0),

@@ -70,11 +70,11 @@ class LastRecords:
         if not check.about.by_digest:
             return None
         try:
-            model = self._of_model(check.model) if check.model is not None else ""
+            models = [self._of_model(name) for name in check.models]
             files = [_of_file(path) for path in check.files()]
         except (UnknownModel, LanguageError, OSError):
             return None
-        text = json.dumps([SCHEMA, check.words(), model, files, _program()])
+        text = json.dumps([SCHEMA, check.words(), models, files, _program()])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _of_model(self, name: str) -> str:

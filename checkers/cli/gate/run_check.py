@@ -41,6 +41,10 @@ class Place:
     file: str
     line: int
 
+    def __str__(self) -> str:
+        path, here = Path(self.file), Path.cwd()
+        return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{self.line}"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -107,8 +111,12 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
             return Outcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
         found = Outcome(judge(check, record), record, printed=printed)
         if found.problems:
-            with contextlib.suppress(Failure):  # of a model that cannot be loaded: the record says so
+            try:
                 _explain(check, found)
+            except Failure:
+                pass  # of a model that cannot be loaded: the record says so
+            except Exception as error:  # the verdict counts without its story
+                found.problems.append(Problem(Exit.INTERNAL, f"the counterexample cannot be told: {error}"))
             if traces is not None:
                 found.traces = _kept(record, traces)
         for p in record["properties"]:
@@ -122,6 +130,13 @@ def no_time(check: Check) -> Outcome:
     text = "not run: the budget of the gate is spent"
     record = error_record(Exit.INCONCLUSIVE, text, check.model or "", check.repro())
     return Outcome([Problem(Exit.INCONCLUSIVE, text)], record, ran=False)
+
+
+def lost(check: Check) -> Outcome:
+    """Of a check that waited for processes of which one was killed."""
+    text = "a process of the gate was killed before this check had an answer"
+    record = error_record(Exit.SYSTEM, text, check.model or "", check.repro())
+    return Outcome([Problem(Exit.SYSTEM, text)], record)
 
 
 def interrupted(check: Check) -> Outcome:

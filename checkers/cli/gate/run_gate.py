@@ -23,7 +23,7 @@ from reassure.checkers.cli.gate.gate_file import Check, GateFile, read
 from reassure.checkers.cli.gate.judge import judge
 from reassure.checkers.cli.gate.kinds import DEFAULT_KIND
 from reassure.checkers.cli.gate.last_records import LastRecords
-from reassure.checkers.cli.gate.run_check import Outcome, interrupted, run_check
+from reassure.checkers.cli.gate.run_check import Outcome, interrupted, lost, run_check
 from reassure.checkers.cli.processes import in_processes
 
 STORY_LINES = 60
@@ -150,8 +150,9 @@ def _outcomes(
             answers.close()
             yield interrupted(check)
             return
-        except BrokenProcessPool:
-            raise Failure(Exit.SYSTEM, f"a process was killed while {check.name} was checked") from None
+        except BrokenProcessPool:  # of all that were waiting; which one it killed is not told
+            yield lost(check)
+            return
 
 
 def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
@@ -165,7 +166,8 @@ def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
     row.append(f" (unchanged since {outcome.unchanged_since})" if outcome.unchanged_since else "", style="dim")
     console.print(row, soft_wrap=True)
     for problem in outcome.problems:
-        say(f"     {problem.text}", "red")
+        place = outcome.places.get(problem.about)
+        say(f"     {problem.text}" + (f" ({place})" if place is not None else ""), "red")
     lines = _told(check, outcome)
     for line in lines[:STORY_LINES]:
         say(f"     | {line}", "default")

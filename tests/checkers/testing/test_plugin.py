@@ -60,7 +60,7 @@ STORY = ["*jugs: never_full is violated after 1 step*", "*A full jug is heavy.*"
 
 def test_a_model_is_a_file_of_tests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(jugs=MODEL, unrelated="MODELS = 3\n")
-    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA", "jugs.py")
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA")
     ran.assert_outcomes(passed=3, failed=3, skipped=1)
     ran.stdout.fnmatch_lines([*STORY, "*again: reassure check *jugs.py --engine=reference*"])
     lines = [line for line in ran.stdout.lines if line.startswith(("PASSED", "FAILED"))]

@@ -114,6 +114,15 @@ def test_another_version_of_the_program_is_another_question(gate: str, monkeypat
     assert before is not None and last_records.LastRecords().key(check) != before
 
 
+def test_the_answer_of_a_comparison_depends_on_both_models(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(gate)
+    path.write_text('[[check]]\nkind = "diff"\nmodel = "die_hard"\nvariant = "mine.py"\nexpect = "pass"\n')
+    (check,) = read(path).checks
+    before = last_records.LastRecords().key(check)
+    path.with_name("mine.py").write_text(CHANGED)
+    assert before is not None and last_records.LastRecords().key(check) != before
+
+
 @pytest.mark.parametrize("where", ["file", "command line"])
 def test_a_spent_budget_is_no_pass(
     where: str, gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

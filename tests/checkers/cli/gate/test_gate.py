@@ -7,10 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from reassure.checkers.cli.gate import run_gate
 from tests.helpers.command import heeds_signals, model_file, said
 from tests.helpers.raising_model import ACTION, written
 
@@ -150,16 +155,22 @@ def test_processes_say_what_one_says(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert one[1].endswith("4 checks, 2 failed (exit code 15)\n")
 
 
-def test_a_failure_says_what_happened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_says_what_happened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     path, junit = tmp_path / "g.toml", tmp_path / "g.xml"
     path.write_text(SEVERAL)
     _, out, _ = said(capsys, "gate", str(path), "--trace-dir", str(tmp_path / "traces"), "--junit", str(junit))
     lines = out.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("FAIL a wrong expectation: safety-violation"))
     trace = tmp_path / "traces" / "die_hard--goal_not_reached.itf.json"
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    line = text[: text.index("@invariant")].count("\n") + 1
+    die_hard = f"models/examples/die_hard.py:{line}"
     assert lines[at + 1 : at + 4] == [
         "     expected pass, got safety-violation",
-        "     violated: goal_not_reached, trace of 7 states",
+        f"     violated: goal_not_reached, trace of 7 states ({die_hard})",
         "     | die_hard: goal_not_reached is violated after 6 steps",
     ]
     story = [line for line in lines[at:] if line.startswith("     | ")]
@@ -219,3 +230,32 @@ def test_a_model_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     gate.write_text(gate.read_text().replace('expect = "pass"', 'expect = "model-error"\nviolated = ["one_is_alive"]'))
     code, out, _ = said(capsys, "gate", str(gate), "--jobs=1")
     assert (code, "never is not decided" in out) == (5, True)
+
+
+def test_a_gate_that_cannot_begin_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, junit = tmp_path / "g.toml", tmp_path / "j.xml"
+    path.write_text("[[check]]\nmodle = 'core'\n")
+    assert said(capsys, "gate", str(path), f"--junit={junit}")[0] == 64
+    (suite,) = ElementTree.fromstring(junit.read_text())
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    (error,) = suite.iter("error")
+    assert (error.get("type"), "unknown modle; did you mean model?" in str(error.text)) == ("usage", True)
+
+
+def test_a_killed_process_is_no_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has an answer by then is reported, with every file that was asked for."""
+
+    def killed(run: Any, arguments: list[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
+        yield run(*arguments[0])
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(run_gate, "in_processes", killed)
+    path, junit = tmp_path / "g.toml", tmp_path / "j.xml"
+    check = "[[check]]\nmodel = 'core'\nname = '{}'\nengine = 'reference'\nexpect = 'pass'\n"
+    path.write_text("".join(check.format(name) for name in "abc"))
+    code, out, _ = said(capsys, "gate", str(path), f"--junit={junit}")
+    assert (code, out.splitlines()[-1]) == (153, "3 checks, 1 failed, 1 not run (exit code 153)")
+    results = [[r.tag for c in s.iter("testcase") for r in c] for s in ElementTree.fromstring(junit.read_text())]
+    assert results == [[], ["error"], ["skipped"]]

@@ -10,7 +10,7 @@ import pytest
 
 from reassure.checkers.cli.gate.gate_file import read
 from reassure.checkers.cli.gate.judge import judge
-from reassure.checkers.cli.gate.kinds import KINDS, options
+from reassure.checkers.cli.gate.kinds import KINDS, SCHEMAS, options, parser_of
 from tests.helpers.command import said
 
 MODEL = '''
@@ -22,7 +22,7 @@ from reassure import Model, Range, action, cover, initial, invariant, leads_to, 
 
 @dataclass(frozen=True)
 class Config:
-    """None."""
+    most: Annotated[int, Range(1, 3)] = 2
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ def start() -> State:
 
 
 @action(who="clock", fair="weak")
-def up(s: State) -> State:
-    require(s.n < 2)
+def up(s: State, c: Config) -> State:
+    require(s.n < c.most)
     return replace(s, n=s.n + 1)
 
 
@@ -135,6 +135,20 @@ expect = "pass"
 pin = { depth = 3 }
 
 [[check]]
+kind = "sweep"
+model = "mine.py"
+set = { most = "1,2" }
+expect = "safety-violation"
+engine = "reference"
+pin = { configurations = 2, excluded = 0 }
+
+[[check]]
+kind = "diff"
+model = "mine.py"
+variant = "./mine.py"
+expect = "pass"
+
+[[check]]
 kind = "mutants"
 model = "mine.py"
 max = 2
@@ -159,6 +173,8 @@ NAMES = [
     "plan cluster.json now.json then.json",
     "verify proof.json",
     "find mine.py s.n == 2",
+    "sweep mine.py most=1,2",
+    "diff mine.py ./mine.py",
     "mutants mine.py",
     "validate mine.py log.jsonl",
 ]
@@ -276,9 +292,11 @@ def test_every_kind_has_the_options_of_its_command() -> None:
     assert {kind: next(iter(options(kind))) for kind in KINDS} == {
         "check": "model", "prove": "model", "verify": "certificate", "simulate": "model", "guards": "model",
         "stuck": "model", "fairness": "model", "replay": "trace", "plan": "cluster", "kafka conform": "model",
-        "find": "model", "mutants": "model", "validate": "model",
+        "find": "model", "mutants": "model", "validate": "model", "sweep": "model", "diff": "model",
     }  # fmt: skip
     for kind in KINDS:
+        typed = [a for a in parser_of(kind)._actions if a.dest in options(kind) and not a.choices and a.nargs != 0]
+        assert {a.type for a in typed} <= set(SCHEMAS), "a type of option without a schema"
         assert not {"json", "trace_dir", "workers", "quiet", "help"} & set(options(kind)), kind
 
 
