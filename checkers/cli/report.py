@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import shlex
+import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +47,7 @@ def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: i
     console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
     _properties(verdict, console)
     _covers(verdict, console)
+    _why_unreached(verdict, bound, console)
     _actions(verdict, console)
     _numbers(verdict, console)
     _stories(verdict, bound, console, stories)
@@ -110,6 +114,30 @@ def _covers(verdict: CheckResult, console: Console) -> None:
             never = verdict.complete and verdict.found.exhaustive
             row.append("never reached" if never else "not reached so far", style="bold red")
         console.print(row, soft_wrap=True)
+
+
+def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) -> None:
+    """The command that says which guard forbids a cover that is never reached."""
+    if not verdict.complete or verdict.search is None:
+        return
+    for cover in verdict.covers:
+        claim = next(p for p in bound.covers if p.name == cover.name)
+        given = list(inspect.signature(claim.function).parameters)
+        state = next(iter(typing.get_type_hints(claim.function).values()), None)
+        plain = (given[:2] == ["before", "after"] and len(given) == 2 and not claim.on) or len(given) == 1
+        if cover.reached or not plain or state is not bound.model.state:
+            continue
+        call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
+        settings = [f"--set={pair}" for pair in verdict.settings]
+        words = shlex.join(["reassure", "find", _model_of(verdict), call, *settings])
+        console.print(Text(f"  what forbids it: {words}", style="dim"), soft_wrap=True)
+        return
+
+
+def _model_of(verdict: CheckResult) -> str:
+    """The model as it was given on the command line."""
+    words = shlex.split(verdict.repro)
+    return words[2] if len(words) > 2 else verdict.model
 
 
 def _actions(verdict: CheckResult, console: Console) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,18 @@ def test_bad_expressions(expression: str, code: int, message: str, capsys: pytes
 def test_bad_input(words: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     got, _, err = said(capsys, "find", *words)
     assert (got, len(err.splitlines())) == (code, 1)
+
+
+def test_why_a_declared_cover_is_never_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`check` names the command that says so."""
+    path = written(
+        tmp_path, GROWING + "\n@cover\ndef full(s: State) -> bool:\n    return s.n == 3\n", ", deadlock=False"
+    )
+    code, out, _ = said(capsys, "check", path, "--set=nodes=2")
+    assert code == 16
+    (line,) = [line for line in out.splitlines() if "what forbids it: " in line]
+    words = shlex.split(line.partition("what forbids it: ")[2])
+    assert words == ["reassure", "find", path, "full(s)", "--set=nodes=2"]
+    code, out, _ = said(capsys, *words[1:])
+    assert code == 16
+    assert "forbidden by s.n < 2 in grow" in out
