@@ -139,11 +139,14 @@ def filtered(context: Context, tests: list[ast.expr]) -> Iterator[Node]:
     path, not_none, all_hold = context.path, frame.not_none, context.graph.true
     try:
         for test in tests:
-            holds = lower_condition(context, test)
+            holds = g.false  # of a test that lacks a value, where Python never gets
+            with context.under(g.true):
+                holds = lower_condition(context, test)
             frame.not_none |= not_none_if(context, test, True)
             context.path = g.and_(context.path, holds)
             all_hold = g.and_(all_hold, holds)
-        yield all_hold
+        with context.under(g.true):
+            yield all_hold
     finally:
         context.path, frame.not_none = path, not_none
 
