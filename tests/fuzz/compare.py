@@ -10,6 +10,7 @@ from pathlib import Path
 from reassure.spec.language.vocabulary import LanguageError
 from tests.fuzz.compare_asked import asked
 from tests.fuzz.compare_guards import guards
+from tests.fuzz.compare_mutants import mutants
 from tests.fuzz.compare_proofs import proofs
 from tests.fuzz.compare_searches import native, replays, spark
 from tests.fuzz.compare_terms import terms
@@ -23,6 +24,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "prove": proofs,
     "guards": guards,
     "asked": asked,
+    "mutants": mutants,
 }
 
 

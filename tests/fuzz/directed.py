@@ -227,4 +227,8 @@ MODEL = BASE.adding(more, state=Wide)
         "x: Annotated[int, Range(0, 3)]", "0",
         "def low(s: State) -> int:\n    require(s.x < 2)\n    return s.x\n" + step("return replace(s, x=max(low(s), low(s)) + 1)") + NEVER.format("s.x < 3"), ("guards",),
     ),
+    "16 a mutant of a helper": Directed(
+        "x: Annotated[int, Range(0, 3)]", "0",
+        "def low(s: State) -> bool:\n    return s.x < 2\n" + step("require(low(s))\nreturn replace(s, x=s.x + 1)") + NEVER.format("low(s) or s.x == 2"), ("mutants",),
+    ),
 }  # fmt: skip

@@ -11,6 +11,8 @@ from unittest.mock import patch
 import z3
 
 from reassure.checkers.native import compiled_kernel
+from reassure.checkers.native.model import emit_nodes
+from reassure.checkers.native.mutation import mutation_analysis
 from reassure.checkers.symbolic import smt_terms, type_invariant
 from reassure.checkers.symbolic.certificate import Certificate
 from reassure.spec.frontend import aggregates, bounds, comprehensions, declarations, guards, leaves, records
@@ -186,6 +188,14 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "15 a guard is left out in one place": (
         _instead(guards, "_switch", _one_place),
         "15 a guard that is reached twice",
+    ),
+    "15 a switch is never off": (
+        lambda: patch.dict(emit_nodes.OPERATIONS, switch=lambda e, node: "false"),
+        "15 a guard that is reached twice",
+    ),
+    "16 a mutant runs the text as it is": (
+        _instead(mutation_analysis, "with_changed", lambda right: lambda model, changed, names: model),
+        "16 a mutant of a helper",
     ),
 }
 """A patch that puts the fault back, and the directed model that shows it. The number is of the cause."""

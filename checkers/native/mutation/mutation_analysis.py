@@ -113,19 +113,26 @@ class Judge:
 
     def violated_runs(self, mutant: Mutant, names: Container[str]) -> set[str]:
         """Which of these properties about whole runs a mutant violates that something else kills."""
+        return {name for name in self.outcome(mutant, names).violated if name in names}
+
+    def outcome(self, mutant: Mutant, whole_runs: Container[str] | None = None) -> Outcome:
+        """All that a mutant violates and reaches. whole_runs: properties of whole runs that are decided (none: all).
+
+        Raises `LanguageError`, `LookupError` or `ModelError` where the mutant is no model.
+        """
+        names = self.whole_runs | self.base.violated.keys() if whole_runs is None else whole_runs
         bound = mutant.of(self.bound)
         search = self._search(bound, self._lowered(mutant), names)
         found = search.run(self._start(mutant, bound))
-        others = set(found.violated)
         if found.complete:
             search.decide_whole_runs(found)
-        return found.violated.keys() - others
+        return found
 
     def _start(self, mutant: Mutant, bound: BoundModel) -> Start:
         return Start.of(bound, self.layout) if self.initials & set(mutant.reached_by) else self.start
 
     def _search(self, bound: BoundModel, lowered: LoweredModel, whole_runs: Container[str]) -> MutantSearch:
-        limits = Limits(self.limits.seconds, self.most, self.limits.memory)
+        limits = Limits(self.limits.seconds, self.limits.states or self.most, self.limits.memory)
         return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs)
 
     def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:

@@ -1,0 +1,54 @@
+"""Mutants of a random model: the compiled search of each against plain Python running the changed text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.native.mutation.mutant_search import Limits, Outcome
+from reassure.checkers.native.mutation.mutation_analysis import Judge
+from reassure.checkers.reference import search as reference
+from reassure.checkers.reference.mutants import Mutant, mutants_of
+from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.semantics.interpreter import ModelError
+from tests.fuzz.subject import STATES, Difference, Subject, new_verdict
+
+MOST = 3
+"""Mutants of one model that are compared, at most."""
+
+
+def mutants(subject: Subject) -> Iterator[Difference]:
+    """Some mutants of a model of few states: what is violated, reached, counted, and whether it raises."""
+    if not subject.complete or subject.error is not None:
+        return
+    judge = Judge(subject.bound, subject.lowered, SearchOptions(), Limits(60, 4 * STATES), lambda states: None)
+    every = mutants_of(subject.bound)
+    for mutant in random.Random(subject.seed).sample(every, min(MOST, len(every))):
+        try:
+            found = judge.outcome(mutant)
+        except (SubsetError, LanguageError, LookupError, ModelError):
+            continue  # it is no model, or raises at once
+        if not found.ended:
+            yield from _compared(subject, judge, mutant, found)
+
+
+def _compared(subject: Subject, judge: Judge, mutant: Mutant, found: Outcome) -> Iterator[Difference]:
+    verdict = new_verdict(subject, "reference")
+    plain = reference.check(mutant.of(judge.bound), SearchOptions(), verdict, Progress(quiet=True))
+    where = f"{mutant.place} {mutant.kind}: {mutant.before} -> {mutant.after}"
+    raises = any(p.status == "raised" for p in plain.properties)
+    if bool(found.raised) != raises:
+        yield Difference("mutants", "one raises and the other does not", f"{where}: {found.raised}")
+        return
+    fallen = {p.name: None if p.temporal else p.depth for p in plain.properties if p.status == "violated"}
+    if found.violated != fallen:
+        yield Difference("mutants", "other violations", f"{where}: {found.violated}, not {fallen}")
+    if found.reached != {c.name for c in plain.covers if c.reached}:
+        yield Difference("mutants", "other covers", where)
+    s = plain.stats
+    if (found.distinct, found.generated) != (s.distinct, s.generated):
+        counts = f"{found.distinct} and {found.generated}, not {s.distinct} and {s.generated}"
+        yield Difference("mutants", "other counts", f"{where}: {counts}")
