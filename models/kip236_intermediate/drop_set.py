@@ -478,5 +478,7 @@ def fails_over_while_dropping(before: Cluster, after: Cluster) -> bool:
     return before.stage == Stage.DELETING and after.stage == Stage.DUE
 
 
-PROTOCOL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=WITH_ZOOKEEPER)
-"""All but `compute_drop`, which has the reading of the slice."""
+PROTOCOL = Model.of(__name__, state=Cluster, config=Config, views=(duties,), shared=WITH_ZOOKEEPER).without(
+    "limits_are_kept"
+)
+"""All but `compute_drop`, which has the reading of the slice. No limit is promised, so none is asked for."""

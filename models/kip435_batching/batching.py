@@ -23,8 +23,8 @@ such order. Left out besides what `zookeeper` leaves out: a target smaller than 
 from collections.abc import Callable
 
 from reassure import action, cover, replace, require
-from reassure.models.kip435_batching.reassignment_classic import MODEL as CLASSIC
 from reassure.models.kip435_batching.reassignment_classic import (
+    STEPS,
     led,
     logging,
     remembering,
@@ -131,7 +131,7 @@ def preferred_leader_leads_first(before: Cluster, after: Cluster, part: Part) ->
     return p.target != () and p.leader == p.target[0] and before.memory[part].dropping == NOBODY
 
 
-STEPWISE = CLASSIC.without(
+STEPWISE = STEPS.without(
     "everything_is_copied_at_once", "one_is_still_catching_up", "leaving_replicas_stay_out", "new_replicas_stay_out"
 )
 """The existing algorithm but for what is said of it alone: a step is small here, and DR may come back until 8."""

@@ -237,7 +237,7 @@ def leadership_moves(before: Cluster, after: Cluster, part: Part) -> bool:
     return before.stored[part].leader != after.stored[part].leader
 
 
-MODEL = CLUSTER.replacing(notice).adding(
+STEPS = CLUSTER.replacing(notice).adding(
     calculate,
     assign,
     tell,
@@ -255,3 +255,7 @@ MODEL = CLUSTER.replacing(notice).adding(
     everything_is_copied_at_once,
     one_is_still_catching_up,
 )
+"""The twelve steps, which `batching` takes over."""
+
+MODEL = STEPS.without("limits_are_kept")
+"""R, P and L came with batching: there is no limit here that could be kept."""

@@ -101,7 +101,7 @@ def test_the_table_has_no_empty_cell(found: list[verdicts.Entry]) -> None:
     rows = verdicts.table(found)
     assert len(rows) == 7
     for answer, cells in rows:
-        limited = answer.run.subject in ("batching", "batching_literal", "reassignment_classic")
+        limited = answer.run.subject in ("batching", "batching_literal")
         names = [p.name for p in PROMISES if limited or p.name != "limits_are_kept"]
         assert list(answer.reading.properties) == names
         assert len(cells) == len(PROMISES)
