@@ -75,6 +75,10 @@ def _command(step: TraceCommand) -> str:
         known = (c.request.leader_epoch, c.request.partition_epoch, c.request.incarnations)
         if known == (before.leader_epoch, before.partition_epoch, step.before.incarnations):
             return f"propose {_ids(c.brokers)}"
+    if c.kind is Kind.CHANGE_MIN_ISR:
+        return f"configure min.insync.replicas {c.broker}"
+    if c.kind is Kind.CHANGE_UNCLEAN:
+        return f"configure unclean.leader.election.enable {'true' if c.broker else 'false'}"
     names = (Kind.CANCEL, Kind.FENCE, Kind.UNFENCE, Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY)
     if c.kind not in names:
         raise Failure(Exit.USAGE, f"step {step.number}, {step.text}, cannot be repeated on the whole controller")

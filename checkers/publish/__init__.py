@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from reassure.checkers.cli.main import main as command
-from reassure.checkers.evidence import ledger, mutant_page, mutant_record, verdicts
+from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, verdicts
 from reassure.checkers.publish import commands_page, protocol_pages
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.traces import render as story
@@ -21,6 +21,7 @@ from reassure.spec import claims
 from reassure.spec.semantics.trace import to_itf
 
 ROOT = Path(__file__).resolve().parents[2]
+FINDINGS = ROOT / "docs" / "findings.md"
 
 
 def files(ran: list[GateRun]) -> dict[Path, str]:
@@ -34,6 +35,7 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     made |= protocol_pages.model_pages(ran, found, ROOT / "models")
     made[ROOT / "docs" / "reference" / "commands.md"] = commands_page.page()
     made[folder / "mutants.md"] = mutant_page.page(*mutant_record.of_the_project())
+    made[FINDINGS] = findings.markdown(found, FINDINGS.parent)
     for page in pages_with_sessions():
         made[page] = sessions(page.read_text(encoding="utf-8")).replace("\r", "")
     return made
@@ -41,7 +43,10 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
 
 def pages_with_sessions() -> list[Path]:
     """The pages that show what a command prints."""
-    return [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "commands.md")]
+    return [
+        ROOT / "README.md",
+        *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name not in ("commands.md", "findings.md")),
+    ]
 
 
 def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[tuple[str, ...]]:

@@ -22,7 +22,9 @@ from reassure.checkers.cli.files import (
     read_trace,
 )
 from reassure.checkers.cli.kafka_conform import run_conform
+from reassure.checkers.cli.kafka_findings import run_findings
 from reassure.checkers.cli.parser import model_argument, note, output_options
+from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.answers import Recorder, folder, place
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
 from reassure.checkers.kafka.confirm import confirm
@@ -129,6 +131,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     confirming.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
     confirming.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     confirming.add_argument("--release", default="", metavar="R", help="default: the newest with jars of its tests")
+
+    noting = actions.add_parser("findings", help="execute the runs of the page of findings, and note what took them")
+    noting.add_argument(
+        "--out", type=Path, default=CONFIRMED, metavar="FILE", help="default: with the project's traces"
+    )
 
 
 def _release_option(parser: argparse.ArgumentParser, default: str = LATEST.version) -> None:
@@ -331,4 +338,5 @@ ACTIONS = {
     "explore": run_explore,
     "test": run_test,
     "confirm": run_confirm,
+    "findings": run_findings,
 }
