@@ -42,6 +42,12 @@ from reassure.spec.semantics.trace import Trace
 LIMIT = 200_000
 """States that are explored unless told otherwise: a few minutes of plain Python."""
 
+DIFFERENCE = (
+    "`stuck` asks whether the goal can be reached (possibility); `reassure check` decides whether every fair run "
+    "reaches it (liveness)"
+)
+"""What the command says of itself, whatever it found."""
+
 
 @dataclass
 class Graph:
@@ -250,10 +256,7 @@ class Report:
                 text = f"undecided: {f.undecided:,} of them, from which unexplored states can be reached"
                 console.print(Text(f"  {text}", style="yellow"), soft_wrap=True)
             if f.complete and f.claimed and not f.trapped and not f.undecided:
-                text = (
-                    "from each of them the goal can be reached; `reassure check` decides if every fair run reaches it"
-                )
-                console.print(Text(f"  {text}", style="green"), soft_wrap=True)
+                console.print(Text("  from each of them the goal can be reached", style="green"), soft_wrap=True)
             if stories and f.trace is not None:
                 console.print()
                 tell(f.trace, self.bound, console)
@@ -263,6 +266,7 @@ class Report:
         text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
         console.print(Text(text), soft_wrap=True)
         console.print(Text(f"stopped because {v.stopped_because}"), soft_wrap=True)
+        console.print(Text(DIFFERENCE, style="dim"), soft_wrap=True)
         console.print(Text(f"\n{VERDICTS[self.exit]} (exit code {self.exit.value})", style="bold red"))
         console.print(Text(f"again: {v.repro}", style="dim"), soft_wrap=True)
 

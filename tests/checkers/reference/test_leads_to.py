@@ -165,6 +165,10 @@ def test_a_target_below_min_isr_is_all_that_traps_without_disturbances() -> None
 
 # -- the command -----------------------------------------------------------------------------------------------
 
+POSSIBILITY = (
+    "\n`stuck` asks whether the goal can be reached (possibility); `reassure check` decides whether every fair run "
+    "reaches it (liveness)\n"
+)
 LOSS = ["kraft", "--set", "unclean=off", "--set", "admin_requests=1"]
 
 
@@ -181,6 +185,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     assert "violated: from 96 of them it is out of reach" in out
     assert "shut_down_uncleanly" in out
     assert "from here on nothing leads to the goal" in out
+    assert POSSIBILITY in out
     data: dict[str, Any] = json.loads(record.read_text())
     assert (data["verdict"], data["exit_code"], data["complete"]) == ("liveness-violation", 13, True)
     assert data["stats"]["distinct"] == 2_775
@@ -202,7 +207,8 @@ def test_nobody_is_trapped(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, *LOSS, "--set", "shutdowns=0", "--property", "reassignment_ends", "--quiet")
     assert code == 5
     assert "inconclusive (exit code 5)" in out
-    assert "`reassure check` decides if every fair run reaches it" in out
+    assert "\n  from each of them the goal can be reached\n" in out
+    assert POSSIBILITY in out
     assert "or_can_be_cancelled" not in out
 
 

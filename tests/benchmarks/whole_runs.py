@@ -1,0 +1,149 @@
+"""`python -m tests.benchmarks.whole_runs`: properties about whole runs, beside TLC and beside the search for states.
+
+First whole commands, from start to end, on `models/examples/core_liveness.py` and `CoreLiveness.tla` (which extends
+`Core.tla` of `--bench DIR`): that a leader comes back if unfencing is weakly fair for each broker. Counts are compared.
+Then all such properties of our models, beside the search for what is violated in states and steps. Processor seconds
+as well, since another program on the machine does not change them; no time is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import json
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.native.engine import check
+
+HERE = Path(__file__).parent
+STATES = {4: (68_064, 393_953), 5: (1_989_040, 13_687_571)}
+"""Of core, by brokers: distinct and generated."""
+SIZES = [
+    ("core_liveness", ["brokers=5"]),
+    ("kraft", []),
+    ("kraft", ["disturbances=2"]),
+    ("kraft_kafka", []),
+    ("batching", []),
+]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a command took. cpu: processor seconds of all its threads."""
+
+    wall: float
+    cpu: float
+
+
+def timed(words: list[str], folder: Path) -> tuple[Measured, str]:
+    """A whole command, and what it printed."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return Measured(wall, cpu), done.stdout + done.stderr
+
+
+def ours(brokers: int, folder: Path) -> Measured:
+    """`reassure check`, its kernel on disk."""
+    record = folder / "record.json"
+    words = [sys.executable, "-m", "reassure", "check", "core_liveness", f"--set=brokers={brokers}", "--quiet"]
+    words += ["--property=a_leader_comes_back", "--workers=2", f"--json={record}"]
+    found, said = timed(words, Path.cwd())
+    data = json.loads(record.read_text())
+    assert [p["status"] for p in data["properties"]] == ["holds"], said
+    assert (data["stats"]["distinct"], data["stats"]["generated"]) == STATES[brokers]
+    return found
+
+
+def tlc(brokers: int, jar: Path, folder: Path) -> Measured:
+    """TLC with two workers."""
+    config = (HERE / "CoreLiveness.cfg").read_text().replace("N = 5", f"N = {brokers}")
+    (folder / "CoreLiveness.cfg").write_text(config)
+    words = ["java", "-XX:+UseParallelGC", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "2"]
+    found, said = timed([*words, "-config", "CoreLiveness.cfg", "CoreLiveness.tla"], folder)
+    counts = re.findall(r"(\d+) states generated, (\d+) distinct states found, 0 states left", said)
+    assert [(int(d), int(g)) for g, d in counts[-1:]] == [STATES[brokers]], said[-500:]
+    assert "No error has been found" in said, said[-500:]
+    return found
+
+
+def processor_seconds(model: str, pairs: list[str], whole_runs: bool) -> tuple[float, int]:
+    """Of a search with one thread, kernels compiled; its states."""
+    bound, lowered, digest = prepare(model, pairs)
+    asked = [p.name for p in [*bound.properties, *bound.covers] if whole_runs or not p.temporal]
+    options = SearchOptions(workers=1, properties=asked)
+    took = []
+    for _ in range(4):
+        result = CheckResult(model, digest, {}, "native")
+        began = time.process_time()
+        check(bound, lowered.only(options.wants), options, result, Progress(quiet=True))
+        took.append(time.process_time() - began)
+    return min(took), result.stats.distinct
+
+
+def main() -> None:
+    """Prints two tables."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.whole_runs", description=__doc__)
+    parser.add_argument("--jar", type=Path, help="tla2tools.jar")
+    parser.add_argument("--bench", type=Path, default=Path(__file__).parents[3] / "shared" / "bench")
+    parser.add_argument("--runs", type=int, default=1, help="of TLC; ours runs three times as often")
+    parser.add_argument("--write", action="store_true", help="also write whole_runs.md beside this file")
+    args = parser.parse_args()
+    lines: list[str] = []
+
+    def print(text: str) -> None:
+        builtins.print(text, flush=True)
+        lines.append(text)
+
+    print(
+        "Core, a leader comes back, weak fairness for each broker: whole commands, two threads each. On a machine that"
+    )
+    print("does other work as well, only processor seconds compare.\n")
+    print("| brokers | checker | s | processor s | times the processor seconds of reassure |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for brokers in STATES:
+            ours(brokers, folder)  # its kernel is on disk from now on
+            times = {"reassure": [ours(brokers, folder) for _ in range(3 * args.runs)]}
+            if args.jar is not None and shutil.which("java") and (args.bench / "Core.tla").is_file():
+                for path in (args.bench / "Core.tla", HERE / "CoreLiveness.tla"):
+                    shutil.copy(path, folder)
+                times["TLC"] = [tlc(brokers, args.jar.resolve(), folder) for _ in range(args.runs)]
+            middle = {
+                label: Measured(statistics.median(m.wall for m in some), statistics.median(m.cpu for m in some))
+                for label, some in times.items()
+            }
+            for label, m in middle.items():
+                times_ours = m.cpu / middle["reassure"].cpu
+                print(f"| {brokers} | {label} | {m.wall:.2f} | {m.cpu:.2f} | {times_ours:.0f} |")
+    print("\nProcessor seconds of one thread, kernels compiled: the search for what is violated in states and steps,")
+    print("and the same with all properties about whole runs.\n")
+    print("| model | configuration | distinct | states and steps | with whole runs | times |")
+    print("|---|---|---|---|---|---|")
+    for model, pairs in SIZES:
+        plain, distinct = processor_seconds(model, pairs, whole_runs=False)
+        whole, _ = processor_seconds(model, pairs, whole_runs=True)
+        print(f"| {model} | {' '.join(pairs)} | {distinct:,} | {plain:.2f} | {whole:.2f} | {whole / plain:.1f} |")
+    if args.write:
+        head = "# Properties about whole runs, measured\n\n"
+        head += "Written by `python -m tests.benchmarks.whole_runs --write`; one machine, one hour.\n\n"
+        (HERE / "whole_runs.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
