@@ -32,11 +32,15 @@ class RegisteredBroker:
 
     fenced: bool
     shutting_down: bool
+    directories: frozenset[str] = frozenset()
+    """Log directories that it had when it was registered."""
+    impaired: bool = False
+    """Some of them have failed since: replicas there cannot lead, though the broker is active."""
 
 
 @dataclass(frozen=True)
 class BatchEvents:
-    """What the records of one batch say of brokers."""
+    """What the records of one batch say of brokers. leaving: also brokers some log directories of which have failed."""
 
     leaving: frozenset[int] = frozenset()
     restarted: frozenset[int] = frozenset()
@@ -126,13 +130,16 @@ class ClusterHistory:
             offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
             registered=frozenset(self.brokers),
             active=frozenset(b for b, r in self.brokers.items() if not r.fenced and not r.shutting_down),
-            events=events, min_isr=self._number(name), replicas_of_zero=tuple(sorted(counts - {0})),
-            unclean=self._unclean(name),
+            events=replace(events, leaving=events.leaving | self._impaired()), min_isr=self._number(name),
+            replicas_of_zero=tuple(sorted(counts - {0})), unclean=self._unclean(name),
             elr=self.features[ELR_FEATURE] > 0 if ELR_FEATURE in self.features else None,
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
         )  # fmt: skip
         self.partitions[key] = after
         return change
+
+    def _impaired(self) -> frozenset[int]:
+        return frozenset(number for number, broker in self.brokers.items() if broker.impaired)
 
     def _named(self, topic: str, partition: int) -> str:
         return f"{self.topics.get(topic, topic)}-{partition}"
@@ -154,7 +161,8 @@ class ClusterHistory:
         data, kind = record.data, record.kind
         if kind == "RegisterBroker":
             shutting_down = bool(data.get("inControlledShutdown"))
-            self.brokers[data["brokerId"]] = RegisteredBroker(bool(data["fenced"]), shutting_down)
+            directories = frozenset(data.get("logDirs") or ())
+            self.brokers[data["brokerId"]] = RegisteredBroker(bool(data["fenced"]), shutting_down, directories)
         elif kind == "UnregisterBroker":
             self.brokers.pop(data["brokerId"], None)
         elif kind in ("FenceBroker", "UnfenceBroker"):
@@ -165,6 +173,8 @@ class ClusterHistory:
                 broker.fenced = data["fenced"] == 1
             if data.get("inControlledShutdown"):
                 broker.shutting_down = data["inControlledShutdown"] == 1
+            if data.get("logDirs") is not None:
+                broker.impaired = not broker.directories <= set(data["logDirs"])
         elif kind == "Topic":
             self.topics[data["topicId"]] = data["name"]
         elif kind == "RemoveTopic":
@@ -225,7 +235,8 @@ def _events(batch: list[MetadataRecord]) -> BatchEvents:
             leaving.add(data["brokerId"])
             restarted.add(data["brokerId"])
         elif kind == "FenceBroker" or (
-            kind == "BrokerRegistrationChange" and (data.get("fenced") == 1 or data.get("inControlledShutdown") == 1)
+            kind == "BrokerRegistrationChange"
+            and (data.get("fenced") == 1 or data.get("inControlledShutdown") == 1 or data.get("logDirs") is not None)
         ):
             leaving.add(data["id"] if kind == "FenceBroker" else data["brokerId"])
         elif kind == "UnfenceBroker" or (kind == "BrokerRegistrationChange" and data.get("fenced") == -1):

@@ -129,6 +129,24 @@ def test_alike_changes_are_judged_once() -> None:
     assert (audit.findings, audit.changes, len(judge.known)) == ([], 3, 2)
 
 
+def test_a_broker_whose_directory_failed_may_lose_its_partitions() -> None:
+    """It stays active: without the news of the directory nothing would explain the change."""
+    shrunk = changed(isr=[1002], leader=1002, eligibleLeaderReplicas=[1001])
+    back = record(NEXT + 5, "PartitionChange", **CHANGE, isr=[1001, 1002], eligibleLeaderReplicas=[])
+    for news, expected in (
+        ([], 1),
+        ([record(NEXT + 1, "BrokerRegistrationChange", NEXT, brokerId=1001, logDirs=[])], 0),
+    ):
+        assert len([f for f in audited([*BEFORE, shrunk, *news]).findings if f.kind == "rule"]) == expected
+    registered = [dataclasses.replace(r, data={**r.data, "logDirs": ["A", "B"]}) if r.kind == "RegisterBroker" else r
+                  for r in BEFORE]  # fmt: skip
+    for left, impaired in ((["A"], {1001}), (["A", "B", "C"], set())):
+        history = ClusterHistory()
+        news = [record(NEXT + 1, "BrokerRegistrationChange", NEXT, brokerId=1001, logDirs=left)]
+        *_, last = history.play([*registered, shrunk, *news, back])
+        assert last.events.leaving == impaired
+
+
 def test_what_an_aborted_transaction_holds_does_not_count() -> None:
     wrong = dataclasses.replace(changed(leader=1003), offset=NEXT + 1)
     for end, expected in (("AbortTransaction", 0), ("EndTransaction", 1)):
