@@ -29,7 +29,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "symbolic": ("base", "encoding", "traces", "native"),
     "questions": ("base", "encoding", "traces", "native", "suites", "symbolic"),
     "spark": ("base", "audit", "encoding", "traces", "native"),
-    "kafka": ("base", "encoding", "traces", "native"),
+    "kafka": ("base", "encoding", "traces", "native", "spark"),
     "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
     "api.py": ("base", "check.py"),
     "evidence": ("base", "traces", "check.py"),

@@ -19,7 +19,7 @@ from reassure.checkers.base.result import error_record
 from reassure.checkers.cli.files import name_traces, outputs_must_be_writable
 from reassure.checkers.cli.gate.gate_file import read
 from reassure.checkers.cli.gate.kinds import pairs
-from reassure.checkers.cli.parser import note
+from reassure.checkers.cli.parser import note, spark_settings
 from reassure.checkers.kafka.answers import Recorded, place
 from reassure.checkers.kafka.class_path import fetch
 from reassure.checkers.kafka.conform import Conformance, conform
@@ -50,6 +50,9 @@ class Compared:
 def run_conform(args: argparse.Namespace, releases: list[Release], console: Console) -> Exit:
     """Compares the model with each release, under that release's rules if the model has them."""
     outputs_must_be_writable(args)
+    spark_settings(args)
+    if args.kept and args.engine == "spark":
+        raise Failure(Exit.USAGE, "--kept asks no JVM: leave out --engine spark")
     codes, records = [Exit.OK], []
     settings = [args.set] if args.gate is None else configurations(args.gate, args.model, args.set)
     if args.gate is not None:
@@ -102,6 +105,8 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
             kept = Recorded(wanted, place(wanted))
             found = conform(source, view, kept, progress)
             kept.must_answer()
+        elif args.engine == "spark":
+            found = _by_spark(args, setting, wanted, source, progress)
         else:
             with Driver(fetch(wanted)) as driver:
                 found = conform(source, view, driver, progress)
@@ -109,6 +114,20 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
         progress.done()
     about = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
     return Compared(bound, source, found, about)
+
+
+def _by_spark(
+    args: argparse.Namespace, setting: list[str], wanted: Release, source: NativeSteps, progress: Progress
+) -> Conformance:
+    from reassure.checkers.kafka.conform_by_spark import Comparison, conform_by_spark
+    from reassure.checkers.spark.session import JobFailed, NoSpark
+
+    fetch(wanted)
+    task = Comparison(args.model, tuple(release_setting(args.model, setting, wanted)), wanted.version)
+    try:
+        return conform_by_spark(task, source, spark_settings(args), progress)
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
 
 
 def _disagreements(compared: Compared, folder: Path) -> Iterator[str]:

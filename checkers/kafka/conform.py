@@ -86,7 +86,8 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
                 groups[key].count += 1
             else:
                 groups[key] = Disagreement(_cause(step, difference), 1, step, difference)
-    found.disagreements = sorted(groups.values(), key=lambda group: -group.count)
+    found.actions = {name: found.actions[name] for name in source.transitions if name in found.actions}
+    found.disagreements = sorted(groups.values(), key=lambda group: (-group.count, group.cause))
     for group in found.disagreements:
         group.difference = _described(group, driver)
     return found

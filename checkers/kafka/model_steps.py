@@ -180,7 +180,15 @@ class NativeSteps:
 
     def steps(self, progress: Progress) -> Iterator[ModelStep]:
         """Searches breadth first; see `StepSource`."""
-        search, known = self.search, self.kinds.known()
+        known = self.kinds.known()
+        for level, rows in self.parcels(progress):
+            states, successors, keys = self.kinds.listed(rows)
+            for k in known.add(keys).tolist():
+                yield self.kinds.step(states[k], successors[k], level)
+
+    def parcels(self, progress: Progress) -> Iterator[tuple[int, Rows]]:
+        """Searches breadth first: the states of each level, in canonical order, some at a time."""
+        search = self.search
         search.warm_up()
         search.seed(Start.of(self.bound, self.kinds.layout).rows)
         try:
@@ -190,10 +198,8 @@ class NativeSteps:
                     break
                 rows = in_order(np.concatenate(search.level_rows[level - 1]))
                 for low in range(0, len(rows), CHUNK):
-                    states, successors, keys = self.kinds.listed(rows[low : low + CHUNK])
-                    for k in known.add(keys).tolist():
-                        yield self.kinds.step(states[k], successors[k], level)
-                    progress.proof(f"{search.known:,} states of the model, {known.count:,} kinds of step")
+                    yield level, rows[low : low + CHUNK]
+                    progress.proof(f"{search.known:,} states of the model at level {level}")
         except RaisedAt:
             raise raises_in_a_step(self.bound) from None
         self.states = sum(len(part) for parts in [*search.level_rows, search.beyond] for part in parts)

@@ -23,7 +23,7 @@ from reassure.checkers.cli.files import (
 )
 from reassure.checkers.cli.kafka_conform import run_conform
 from reassure.checkers.cli.kafka_findings import run_findings
-from reassure.checkers.cli.parser import model_argument, note, output_options
+from reassure.checkers.cli.parser import model_argument, note, output_options, spark_options
 from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.answers import Recorder, folder, place
 from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
@@ -87,7 +87,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a table of every configuration that FILE checks the model under (FILE: gate.toml)",
     )
+    conforming.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="who executes the steps: one JVM here, or a JVM for each partition of Spark (default: local)",
+    )
     conforming.add_argument("--depth", type=positive, metavar="N", help="only the first so many levels of the model")
+    conforming.add_argument("--partitions", type=positive, metavar="N", help="Spark: default: one a core")
+    spark_options(conforming)
     output_options(conforming)
 
     keeping = actions.add_parser("record", help="keep the answers of releases to the steps of a model")
