@@ -14,8 +14,6 @@ from reassure.spec.semantics.interpreter import Clipped
 from reassure.spec.semantics.trace import TraceError
 from tests.helpers.command import said
 
-ROOT = Path(__file__).parents[3]
-
 
 @pytest.mark.parametrize("model", [n for n, path in names().items() if path.parent.name != "mutants"])
 def test_states_and_parameters_there_and_back(model: str) -> None:
@@ -64,11 +62,11 @@ def test_steps_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(out) == data
 
 
-def test_a_lasso_has_its_closing_step(capsys: pytest.CaptureFixture[str]) -> None:
-    looped = [p for p in sorted((ROOT / "counterexamples").glob("*.itf.json")) if '"closing"' in p.read_text()]
-    code, out, _ = said(capsys, "show", str(looped[0]), "--format=steps")
-    data = json.loads(out)
-    itf = json.loads(looped[0].read_text())
+def test_a_lasso_has_its_closing_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "check", "core_liveness", f"--trace-dir={tmp_path}", "--quiet")[0] == 13
+    (path,) = (p for p in tmp_path.iterdir() if '"closing"' in p.read_text())
+    code, out, _ = said(capsys, "show", str(path), "--format=steps")
+    data, itf = json.loads(out), json.loads(path.read_text())
     assert code == 0
     assert data["loop"] == itf["loop"]
     assert data["closing"]["action"] == itf["#meta"]["closing"]["action"]
