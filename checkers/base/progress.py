@@ -16,7 +16,8 @@ class Progress:
         self.quiet = quiet
         self.began = time.monotonic()
         self.terminal = self.out.isatty()
-        self.next = self.began + (0.5 if self.terminal else 10.0)
+        self.first = 0.5 if self.terminal else 10.0
+        self.next = self.began + self.first
         self.wait = 0.2 if self.terminal else 10.0
         self.last = (self.began, 0, 0)
         self.shown = False
@@ -45,8 +46,10 @@ class Progress:
             self._say(what)
 
     def begin(self) -> None:
-        """Rates are from now on."""
-        self.last = (time.monotonic(), 0, 0)
+        """Rates are from now on, and waits: a long compilation is no reason to tell the first state at once."""
+        now = time.monotonic()
+        self.last = (now, 0, 0)
+        self.next = now + self.first
 
     def walks(self, done: int, of: int, steps: int, distinct: Callable[[], int]) -> None:
         """As `report`, for random walks."""
