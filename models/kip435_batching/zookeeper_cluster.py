@@ -1,10 +1,11 @@
 """A cluster whose controller keeps partitions in ZooKeeper: what every reassignment algorithm of KIP-435 runs on.
 
 KIP-435 (`000_fb6c529609128823.txt`) describes two algorithms, the one that existed (`reassignment_classic`) and a
-batching one (`batching_literal`, `batching_example`, `batching_waits_to_lead`, `batching`). Both are lists of
-numbered steps, and between any two the controller may die. So the state keeps apart what survives that (`Stored`),
-what does not (`Memory`), and what brokers have heard and hold (`Logs`). Here is what goes on around the algorithm:
-requests, failures, elections, followers that catch up. A model adds the steps of its algorithm to `CLUSTER`.
+batching one (`batching_literal`, `batching_loops`, `batching_example`, `batching_waits_to_lead`, `batching`; both take
+turns in `batching_mixed`). Both are lists of numbered steps, and between any two the controller may die. So the state
+keeps apart what survives that (`Stored`), what does not (`Memory`), and what brokers have heard and hold (`Logs`). Here
+is what goes on around the algorithm: requests, failures, elections, followers that catch up. A model adds the steps of
+its algorithm to `CLUSTER`.
 
 What disturbs is limited by the configuration (`requests`, `crashes`, `deaths`, `changes`); what heals is not.
 
