@@ -41,7 +41,7 @@ def runs_of(version: str, folder: Path) -> dict[str, ControllerTrace]:
     return traces
 
 
-@pytest.mark.parametrize("version", TESTED)
+@pytest.mark.parametrize("version", [pytest.param(v, marks=[pytest.mark.slow] if v == "4.1.0" else []) for v in TESTED])
 def test_kafkas_own_test_class_fails_for_the_right_reason(version: str, tmp_path: Path) -> None:
     tests = class_path(version, tests=True)
     traces = runs_of(version, tmp_path)
