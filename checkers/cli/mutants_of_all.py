@@ -70,7 +70,7 @@ class MutantsOfAll:
                 self.console.print(f"{name} and what follows were not judged: the budget of {self.budget:g} s ended")
                 codes.append(Exit.INCONCLUSIVE)
                 break
-            code, record = self._one(plans, plans.plans[name], left)
+            code, record = self._one(plans, records, plans.plans[name], left)
             codes.append(code)
             if record is None:
                 break
@@ -79,11 +79,13 @@ class MutantsOfAll:
                 write_records(records, self.paths.record)
         return worst(codes)
 
-    def _one(self, plans: Plans, plan: MutantPlan, left: float | None) -> tuple[Exit, ModelRecord | None]:
+    def _one(
+        self, plans: Plans, records: dict[str, ModelRecord], plan: MutantPlan, left: float | None
+    ) -> tuple[Exit, ModelRecord | None]:
         """Judges one model; no record where it was ended early."""
         began = time.monotonic()
         limits = Limits(TIMEOUT, None, self.memory)
-        excused = plans.excused(plan.model)
+        excused = plans.excused(plan.model, records)
         request = MutantRequest(
             plan.model, plan.set, (), limits, plan.most, plan.seed, self.processes, plan.further, excused
         )
@@ -98,7 +100,7 @@ class MutantsOfAll:
             return Exit.INCONCLUSIVE, None
         code = Exit.OK
         for name in report.unexercised:
-            reason = plans.reason(plan.model, name)
+            reason = plans.reason(plan.model, name, records)
             line = Text(f"  unexercised: {name}: {reason or 'no reason is stated in mutants.toml'}")
             self.console.print(line, style="" if reason else "bold red", soft_wrap=True)
             code = code if reason else Exit.EXPECTATION

@@ -29,19 +29,20 @@ def page(plans: Plans, records: Mapping[str, ModelRecord]) -> str:
         counts = " | ".join(str(record.counts.get(fate, 0)) for fate in FATES)
         settings = " ".join(record.set) or "as it is"
         rows.append(f"| [`{name}`](#{name}) | {settings} | {judged} | {counts} | {len(record.unexercised)} |")
-        sections += [f"## {name}", "", *_section(plans, name, record)]
+        sections += [f"## {name}", "", *_section(plans, records, name)]
     return "\n".join([HEAD, *rows, "", *sections])
 
 
 FATES = ("killed", "equivalent", "survived", "clipped", "undecided", "raised", "refused")
 
 
-def _section(plans: Plans, name: str, record: ModelRecord) -> Iterable[str]:
+def _section(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> Iterable[str]:
+    record = records[name]
     if record.violated:
         names = ", ".join(f"`{n}`" for n in record.violated)
         yield from (f"The model itself violates (or does not reach) {names}: these can kill nothing.", "")
     for unexercised in record.unexercised:
-        yield f"- unexercised: `{unexercised}`: {plans.reason(name, unexercised) or '**no reason is stated**'}"
+        yield f"- unexercised: `{unexercised}`: {plans.reason(name, unexercised, records) or '**no reason is stated**'}"
     if record.unexercised:
         yield ""
     if record.survivors:
@@ -63,8 +64,9 @@ def unexercised_remarks(
     record = records.get(model)
     if record is None or record.sha256 != sha256:
         return []
-    return [
-        f"unexercised: {name} kills no mutant of {model} ({plans.reason(model, name) or 'no reason is stated'})"
-        for name in properties
-        if name in record.unexercised
-    ]
+    remarks = []
+    for name in properties:
+        if name in record.unexercised:
+            reason = plans.reason(model, name, records) or "no reason is stated"
+            remarks.append(f"unexercised: {name} kills no mutant of {model} ({reason})")
+    return remarks

@@ -44,7 +44,7 @@ PATHS = MutantPaths.of_the_project()
 
 @dataclass(frozen=True)
 class MutantPlan:
-    """How the mutants of one model are judged. set: KEY=VALUE.
+    """How the mutants of one model are judged. set: KEY=VALUE. shares: a model that has most of its text.
 
     most: so many are judged. further: so many others are judged after them, at most, until each property without a
     stated reason has killed one.
@@ -55,6 +55,7 @@ class MutantPlan:
     most: int
     further: int
     seed: int
+    shares: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,26 @@ class Plans:
     """By model: every one that comes with the project and is no mutant itself."""
     reasons: tuple[Reason, ...]
 
-    def reason(self, model: str, name: str) -> str:
-        """Why a property of a model may kill no mutant; "" if no reason is stated."""
-        return next((r.text for r in self.reasons if r.covers(model, name)), "")
+    def reason(self, model: str, name: str, records: Mapping[str, ModelRecord]) -> str:
+        """Why a property of a model may kill no mutant; "" if there is no reason.
 
-    def excused(self, model: str) -> frozenset[str]:
-        """The properties of a model for which a reason is stated."""
-        return frozenset(n for r in self.reasons if not r.models or model in r.models for n in r.properties)
+        One that is stated, for the model or the one that has most of its text; or that it kills mutants of the latter.
+        """
+        shares = self._shares(model)
+        stated = next((r.text for r in self.reasons if r.covers(model, name) or r.covers(shares, name)), "")
+        if stated or shares not in records or not records[shares].kills.get(name):
+            return stated
+        return f"it kills mutants of {shares}, which has most of this model's text"
+
+    def excused(self, model: str, records: Mapping[str, ModelRecord]) -> frozenset[str]:
+        """The properties of a model for which there is a reason."""
+        shared = records.get(self._shares(model))
+        names = {n for r in self.reasons for n in r.properties} | (shared.kills.keys() if shared else set())
+        return frozenset(name for name in names if self.reason(model, name, records))
+
+    def _shares(self, model: str) -> str:
+        """The model that has most of a model's text, or ""."""
+        return self.plans[model].shares if model in self.plans else ""
 
 
 @dataclass(frozen=True)
@@ -140,6 +154,7 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
         base = {**DEFAULTS, **data}
         models = shipped()
         named = {*entries, *(m for r in reasons for m in r.models)}
+        named |= {entry["shares"] for entry in entries.values() if "shares" in entry}
         if unknown := sorted(named - set(models)) or sorted(base.keys() - DEFAULTS.keys()):
             raise ValueError(f"it names {unknown[0]!r}, which is no model and no setting")
         return Plans({name: _plan(name, base, entries.get(name, {})) for name in models}, reasons)
@@ -150,12 +165,13 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
 def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPlan:
     given = entry.pop("set", {})
     pairs = tuple(f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in given.items())
+    shares = entry.pop("shares", "")
     numbers = {key: entry.pop(key, base[key]) for key in DEFAULTS}
     if entry:
-        raise ValueError(f"{name}: {min(entry)!r} is no setting; there are model, set, {', '.join(DEFAULTS)}")
+        raise ValueError(f"{name}: {min(entry)!r} is no setting; there are model, set, shares, {', '.join(DEFAULTS)}")
     if any(type(n) is not int or n < 0 for n in numbers.values()) or not numbers["max"]:
         raise ValueError(f"{name}: further and seed are numbers of at least 0, max of at least 1")
-    return MutantPlan(name, pairs, numbers["max"], numbers["further"], numbers["seed"])
+    return MutantPlan(name, pairs, numbers["max"], numbers["further"], numbers["seed"], shares)
 
 
 def _reason(entry: dict[str, Any]) -> Reason:
@@ -206,7 +222,7 @@ class Unexercised:
 def unexercised(plans: Plans, records: Mapping[str, ModelRecord]) -> list[Unexercised]:
     """Every unexercised property of the record, by model."""
     return [
-        Unexercised(model, name, plans.reason(model, name))
+        Unexercised(model, name, plans.reason(model, name, records))
         for model, record in sorted(records.items())
         for name in record.unexercised
     ]

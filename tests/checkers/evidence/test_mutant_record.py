@@ -67,11 +67,28 @@ def test_a_plan_for_every_model(plans: Plans) -> None:
     assert list(plans.plans) == shipped()
     assert plans.plans["core"] == MutantPlan("core", (), 7, 100, 3)
     assert plans.plans["kraft"] == MutantPlan("kraft", ("brokers=4", "unclean=off", "flag=true"), 9, 100, 3)
-    assert [plans.reason(*asked) for asked in (("kraft", "a"), ("core", "a"), ("core", "c"))] == [
+    assert [plans.reason(*asked, {}) for asked in (("kraft", "a"), ("core", "a"), ("core", "c"))] == [
         "it has none", "", "nobody has"
     ]  # fmt: skip
-    assert plans.excused("kraft") == {"a", "b", "c"}
-    assert plans.excused("core") == {"c"}
+    assert plans.excused("kraft", {}) == {"a", "b", "c"}
+    assert plans.excused("core", {}) == {"c"}
+
+
+def test_what_kills_a_mutant_of_the_model_whose_text_is_shared_is_exercised(tmp_path: Path) -> None:
+    path = tmp_path / "mutants.toml"
+    path.write_text(PLAN + '[[run]]\nmodel = "kraft_racks"\nshares = "core"\n')
+    plans = read_plans(path)
+    records = {"core": record(kills={"a": 6, "b": 0, "c": 0})}
+    assert plans.reason("kraft_racks", "a", records) == "it kills mutants of core, which has most of this model's text"
+    assert [plans.reason("kraft_racks", name, records) for name in ("b", "c", "d")] == ["", "nobody has", ""]
+    path.write_text(PLAN + '[[run]]\nmodel = "kraft_racks"\nshares = "kraft"\n')
+    assert read_plans(path).reason("kraft_racks", "b", {}) == "it has none"
+    assert plans.reason("kraft_racks", "a", {}) == ""
+    assert plans.excused("kraft_racks", records) == {"a", "c"}
+    assert unexercised(plans, {**records, "kraft_racks": record(unexercised=["a", "b"])})[1:] == [
+        Unexercised("kraft_racks", "a", "it kills mutants of core, which has most of this model's text"),
+        Unexercised("kraft_racks", "b", ""),
+    ]
 
 
 def test_models_with_a_deliberate_flaw_have_none() -> None:
@@ -92,6 +109,7 @@ def test_models_with_a_deliberate_flaw_have_none() -> None:
         ('[[run]]\nmodel = "no_such"', "'no_such'"),
         ("[[run]]\nset = {}", "'model'"),
         ('[[run]]\nmodel = "core"\nlimit = 3', "'limit' is no setting"),
+        ('[[run]]\nmodel = "core"\nshares = "no_such"', "'no_such'"),
         ('[[reason]]\nproperties = ["a"]', "'why'"),
         ('[[reason]]\nproperties = ["a"]\nwhy = "b"\nmodels = ["no_such"]', "'no_such'"),
         ('[[reason]]\nproperties = ["a"]\nwhy = "b"\nbecause = "c"', "not 'because'"),
