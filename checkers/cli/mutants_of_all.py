@@ -20,9 +20,9 @@ from reassure.checkers.evidence.mutant_record import (
     MutantPlan,
     Plans,
     Survivor,
+    is_stale,
     read_plans,
     read_records,
-    stale,
     write_records,
 )
 from reassure.checkers.native.mutation.mutant_run import MutantReport, MutantRequest, judge_mutants
@@ -59,8 +59,7 @@ class MutantsOfAll:
         chosen = list(plans.plans) if model is None else [model]
         if write:
             records = {name: r for name, r in records.items() if name in plans.plans}
-            old = stale(plans, records)
-            chosen = [name for name in chosen if name in old]
+            chosen = [name for name in chosen if is_stale(plans, name, records)]
             if not chosen:
                 self.console.print("nothing is stale")
         began, codes = time.monotonic(), [Exit.OK]

@@ -228,13 +228,18 @@ def unexercised(plans: Plans, records: Mapping[str, ModelRecord]) -> list[Unexer
     ]
 
 
+def is_stale(plans: Plans, model: str, records: Mapping[str, ModelRecord]) -> bool:
+    """Whether a model has no record of its text as it is and the plan as it is."""
+    plan, record = plans.plans[model], records.get(model)
+    if record is None or not record.is_of(plan, digest(load(model))):
+        return True
+    missing = [name for name in record.unexercised if not plans.reason(model, name, records)]
+    return bool(missing) and record.judged < min(plan.most + plan.further, record.mutants)
+
+
 def stale(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
-    """Models that have no record of their text as it is and the plan as it is; records of what is no model."""
-    changed = [
-        name
-        for name, plan in plans.plans.items()
-        if name not in records or not records[name].is_of(plan, digest(load(name)))
-    ]
+    """Models whose record is stale, and records of what is no model."""
+    changed = [name for name in plans.plans if is_stale(plans, name, records)]
     return changed + sorted(records.keys() - plans.plans.keys())
 
 
