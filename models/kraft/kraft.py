@@ -17,7 +17,8 @@ Left out: a deposed leader that still answers clients; targets in another order 
 is new; logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
 
 The state is in `state`, the document's rules in `rules`, the steps in `protocol`; `properties` and `covers` say what is
-asked of them.
+asked of them. `kraft_removed_logs` tells removed logs, what the leader knows of them and the truth apart;
+`kraft_reconfigured` has changes of MinISR and of unclean election; `kraft_ordered` has targets in any order.
 """
 
 from reassure import Model

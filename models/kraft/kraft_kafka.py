@@ -14,9 +14,9 @@ An exception inside the controller: a reassignment is answered UNKNOWN_SERVER_ER
 of a broker it is a fault, and the active controller resigns: here the step is taken and leaves everything as it was,
 against `broker_events_are_carried_out`.
 
-Left out, besides what `kraft` leaves out: metadata versions older than the release; a restart that loses nothing;
-controlled shutdown, which changes a partition as fencing does; directories; targets in another order than ascending
-(`kraft_kafka_ordered` has them).
+Left out, besides what `kraft` leaves out: metadata versions older than the release; directories. `kraft_kafka_ordered`
+has targets in another order than ascending, `kraft_kafka_operated` restarts that lose nothing, controlled shutdowns and
+changes of the configuration.
 """
 
 from dataclasses import dataclass

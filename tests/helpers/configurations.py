@@ -23,6 +23,7 @@ SMALL = {
     "intermediate_half_open": ["brokers=3", "raises=1", "at_once=off"],
     "intermediate_inclusive": ["brokers=3", "raises=1", "at_once=off"],
     "kraft": ["admin_requests=1"],
+    "kraft_invariants": ["admin_requests=1"],
     "kraft_kafka": ["admin_requests=2", "disturbances=0", "shutdowns=0"],
     "kraft_kafka_ordered": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_kafka_racks": ["admin_requests=1"],
