@@ -21,7 +21,7 @@ from reassure.checkers.cli.gate.values import Schema
 
 Record = dict[str, Any]
 
-RUN_BY_THE_GATE = frozenset({"help", "json", "trace_dir", "quiet", "workers", "witness"})
+RUN_BY_THE_GATE = frozenset({"help", "json", "trace_dir", "quiet", "stories", "workers", "witness"})
 """Options that the gate gives by itself, or that have no use in one."""
 SPARK = frozenset({"master", "conf", "partitions", "out", "resume", "no_data", "fingerprints"})
 
@@ -134,9 +134,9 @@ KINDS: dict[str, Kind] = {
         left_out=SPARK | {"jobs", "fail_fast"},
         only=(("engine", ("native", "reference")),),
     ),
-    "diff": Kind(("diff",), left_out=frozenset({"stories"}), models=("model", "variant")),
+    "diff": Kind(("diff",), models=("model", "variant")),
     "find": Kind(("find",), ("distinct", "generated", "depth"), find_figures),
-    "mutants": Kind(("mutants",), MUTANT_FIGURES, mutant_figures, left_out=frozenset({"jobs"})),
+    "mutants": Kind(("mutants",), MUTANT_FIGURES, mutant_figures, left_out=frozenset({"jobs", "all", "record"})),
     "validate": Kind(("validate",), left_out=frozenset({"trace"})),
     "plan": Kind(
         ("plan",),
@@ -144,7 +144,9 @@ KINDS: dict[str, Kind] = {
         plan_figures,
         left_out=frozenset({"generate", "replication_factor", "brokers", "ignore_racks", "start_index", "show"}),
     ),
-    "kafka conform": Kind(("kafka", "conform"), ("kinds", "agree"), conform_figures, by_digest=False),
+    "kafka conform": Kind(
+        ("kafka", "conform"), ("kinds", "agree"), conform_figures, left_out=SPARK | {"engine"}, by_digest=False
+    ),
 }
 """Every kind, by the value of `kind`."""
 

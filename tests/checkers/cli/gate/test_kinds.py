@@ -154,7 +154,7 @@ model = "mine.py"
 max = 2
 property = ["small"]
 expect = "expectation-mismatch"
-pin = { mutants = 2, killed = 0 }
+pin = { mutants = 2, killed = 1 }
 
 [[check]]
 kind = "validate"
