@@ -46,7 +46,7 @@ def test_every_model(first: CheckRequest, context: Any) -> None:
     """The first levels, all of them by Spark; kernels that other tests have compiled too."""
     found = checked(first.model, first.set, far(), depth=4)
     assert everything(found) == everything(checked(first.model, first.set, depth=4))
-    assert found.stats.generated > 10
+    assert found.stats.generated > 5
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
