@@ -8,13 +8,14 @@ from pathlib import Path
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import UnknownModel, config_values, load, own_file, settings
-from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, CheckResult, PropertyStatus
 from reassure.checkers.base.stop import FAILED_FAST, Stop
 from reassure.checkers.native.engine import check
 from reassure.checkers.native.guard_analysis import Guard, guards
 from reassure.checkers.questions.goal import NAME, as_written, never
+from reassure.checkers.symbolic.prover import prove
 from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -36,6 +37,8 @@ class Answer:
     bound: BoundModel
     """Of the model as it is."""
     result: CheckResult
+    by_proof: bool = False
+    """Whether it was asked of Z3, in place of a search."""
     exit: Exit = Exit.INCONCLUSIVE
     trace: Trace | None = None
     """To the state, or over the step, of which the expression is true; of a model that raises, to where it does."""
@@ -53,9 +56,17 @@ class Answer:
 
 
 def find(
-    model: str, pairs: list[str], expression: str, options: SearchOptions, progress: Progress, weigh_guards: bool
+    model: str,
+    pairs: list[str],
+    expression: str,
+    options: SearchOptions,
+    progress: Progress,
+    weigh_guards: bool = True,
+    by_proof: bool = False,
 ) -> Answer:
     """Searches, shortest traces first. weigh_guards: if there is no such state, each guard is left out in turn.
+
+    by_proof: proves that it never comes true, or refutes that, in place of searching.
 
     Raises `Failure` where the model, its configuration or the expression is wrong.
     """
@@ -64,9 +75,9 @@ def find(
         chosen = settings(loaded, pairs)
         bound = BoundModel(loaded, make_config(loaded, chosen))
         sha = digest(loaded)
-        result = CheckResult(loaded.name, sha, config_values(bound.config), "native")
+        result = CheckResult(loaded.name, sha, config_values(bound.config), "prove" if by_proof else "native")
         with never(loaded, expression) as (asked, _):
-            found = Answer(expression, bound, result)
+            found = Answer(expression, bound, result, by_proof)
             _answer(found, asked, replace(options, fail_fast=True, properties=[]), progress, weigh_guards)
     except UnknownModel as error:
         raise Failure(Exit.USAGE, str(error)) from None
@@ -92,8 +103,11 @@ def find(
 def _answer(found: Answer, model: Model, options: SearchOptions, progress: Progress, weigh_guards: bool) -> None:
     bound = BoundModel(model, found.bound.config)
     lowered = _lowered(bound)
-    check(bound, lowered, options, found.result, progress)
     result = found.result
+    if found.by_proof:
+        prove(bound, lowered, replace(options, fail_fast=False), result, progress, ProofOptions())
+    else:
+        check(bound, lowered, options, result, progress)
     (claim,) = [p for p in result.properties if p.kind != RAISES]
     raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
     if claim.trace is not None:
@@ -108,6 +122,8 @@ def _answer(found: Answer, model: Model, options: SearchOptions, progress: Progr
             found.trace.meta, found.reasons = {"expression": found.expression}, [raised[0].note]
         else:
             found.trace.meta |= {"property": RAISES, "property_kind": RAISES}
+    elif found.by_proof:
+        found.exit = Exit.VACUOUS if claim.status is PropertyStatus.PROVED else Exit.INCONCLUSIVE
     elif result.complete and not result.stats.clipped:
         found.exit = Exit.VACUOUS
         if weigh_guards:

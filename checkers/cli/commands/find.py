@@ -30,6 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="EXPRESSION",
         help="Python: of a state `s`, or of a step `before`, `after` by `action`; `c` is the configuration",
     )
+    parser.add_argument(
+        "--prove", action="store_true", help="prove that it is never true, in place of a search; for large state spaces"
+    )
     parser.add_argument("--no-guards", action="store_true", help="do not ask which guard forbids it")
     parser.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
     parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
@@ -41,9 +44,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, tells the trace, and writes what is asked for."""
     outputs_must_be_writable(args)
     options = SearchOptions([], None, args.budget, args.memory, args.workers)
-    found = find(args.model, args.set, args.expression, options, Progress(quiet=args.quiet), not args.no_guards)
+    progress = Progress(quiet=args.quiet)
+    found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove)
     result = found.result
-    result.repro = shlex.join(["reassure", "find", args.model, args.expression, *(f"--set={s}" for s in args.set)])
+    result.repro = shlex.join(["reassure", "find", args.model, args.expression, *(f"--set={s}" for s in args.set),
+                                *(["--prove"] if args.prove else [])])  # fmt: skip
     path = None
     if found.trace is not None:
         found.trace.meta["repro"] = result.repro
@@ -69,17 +74,23 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     states = f"{result.stats.distinct:,} states"
     if found.exit is Exit.OK and found.trace is not None:
         number = len(found.trace) - 1
-        said = f"found after {number} step{'s' * (number != 1)}, among {states}"
+        said = f"found after {number} step{'s' * (number != 1)}"
+        said += "" if found.by_proof else f", among {states}"
+    elif found.unreachable and found.by_proof:
+        lemmas = len(result.proof.lemmas) if result.proof else 0
+        said = f"never true in this configuration: proved, with {lemmas} lemma{'s' * (lemmas != 1)}"
     elif found.unreachable:
         said = f"never true in this configuration: {states}, all that are reachable"
     elif found.exit is Exit.MODEL:
         what = "expression" if found.reasons else "model"
-        said = f"unknown: the {what} raises first, in a search of {states}"
+        said = f"unknown: the {what} raises first" + ("" if found.by_proof else f", in a search of {states}")
+    elif found.by_proof:
+        said = f"unknown: neither found nor proved; stopped because {result.stopped_because}"
     else:
         clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
         said = f"unknown: not found among {states}{clipped}; stopped because {result.stopped_because}"
     console.print(Text(said, style="bold"), soft_wrap=True)
-    if found.unreachable:
+    if found.unreachable and not found.by_proof:
         _report_guards(found, console)
     style = "green" if found.exit is Exit.OK else "bold red"
     console.print(Text(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style))

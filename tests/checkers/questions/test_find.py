@@ -129,3 +129,18 @@ def test_why_a_declared_cover_is_never_reached(tmp_path: Path, capsys: pytest.Ca
     code, out, _ = said(capsys, *words[1:])
     assert code == 16
     assert "forbidden by s.n < 2 in grow" in out
+
+
+def test_by_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For runs of any length: proved, found, or unknown where a bound is open."""
+    path = written(tmp_path, GROWING)
+    code, out, _ = said(capsys, "find", path, "s.n == 3", "--prove")
+    assert code == 16
+    assert out.startswith("never true in this configuration: proved, with ")
+    code, out, _ = said(capsys, "find", path, "s.n == 2 and s.alive == NOBODY", "--prove")
+    assert (code, "found after 5 steps\n" in out) == (0, True)
+    other = tmp_path / "other"
+    other.mkdir()
+    path = written(other, GROWING.replace(" and s.n < 2", ""))
+    code, out, _ = said(capsys, "find", path, "before.n > after.n", "--prove")
+    assert (code, "unknown: neither found nor proved" in out) == (5, True)
