@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import cast
 
 from reassure.spec.language.vocabulary import Model
 
@@ -113,7 +114,10 @@ def source(name: str) -> str | None:
     if name.split(".")[0] != OURS and (path.startswith(STANDARD_LIBRARY) or "site-packages" in path):
         return None
     read = getattr(loader, "get_source", None)
-    return read(name) if read is not None else None
+    if read is not None:
+        return cast(str | None, read(name))
+    # pytest imports the modules of a plugin's package by a loader of its own, which gives no text
+    return Path(path).read_text(encoding="utf-8") if path.endswith(".py") and Path(path).is_file() else None
 
 
 def _spec(name: str) -> ModuleSpec | None:

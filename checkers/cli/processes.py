@@ -29,8 +29,10 @@ def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]
         for future in running:
             yield future.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if len(running) < len(arguments) or not all(future.done() for future in running):
+        finished = len(running) == len(arguments) and all(future.done() for future in running)
+        # Not waited for, the pool's thread may close its pipe while the interpreter's end writes to it.
+        pool.shutdown(wait=finished, cancel_futures=True)
+        if not finished:
             for process in multiprocessing.active_children():
                 process.terminate()
 

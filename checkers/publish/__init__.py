@@ -1,20 +1,16 @@
 """Generated evidence: counterexamples with their stories, the pages of models and claims, sessions in the pages.
 
-`python -m reassure.checkers.publish` runs every check of gate.toml and writes; `--check` only says what is stale.
+`python -m reassure.checkers.publish` runs every check of gate.toml and writes; `--check` only says what is stale;
+`--pages` leaves out what needs the gate.
 What the claims need is not run here: it comes from the ledger, with the traces that `reassure claims --refresh` wrote.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import shlex
-import sys
 from pathlib import Path
 
-from reassure.checkers.cli.main import main as command
 from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, verdicts
-from reassure.checkers.publish import commands_page, protocol_pages
+from reassure.checkers.publish import commands_page, protocol_pages, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
@@ -33,11 +29,18 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     rows += traces_of_claims(found, made)
     made |= protocol_pages.trace_pages(rows, folder)
     made |= protocol_pages.model_pages(ran, found, ROOT / "models")
-    made[ROOT / "docs" / "reference" / "commands.md"] = commands_page.page()
     made[folder / "mutants.md"] = mutant_page.page(*mutant_record.of_the_project())
-    made[FINDINGS] = findings.markdown(found, FINDINGS.parent)
+    return made | pages(found)
+
+
+def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
+    """The generated pages that need no check of the gate, by path."""
+    made = {
+        ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
+        FINDINGS: findings.markdown(found, FINDINGS.parent),
+    }
     for page in pages_with_sessions():
-        made[page] = sessions(page.read_text(encoding="utf-8")).replace("\r", "")
+        made[page] = sessions.renewed(page.read_text(encoding="utf-8"), ROOT)
     return made
 
 
@@ -86,36 +89,12 @@ def traces_of_claims(found: list[verdicts.Entry], made: dict[Path, str]) -> list
     return rows
 
 
-def sessions(text: str) -> str:
-    """The text with the output after each `$ reassure ...` line of its console blocks as it is now."""
-
-    def rerun(block: re.Match[str]) -> str:
-        made = []
-        for line in block[1].splitlines():
-            if line.startswith("$ reassure "):
-                made += [line, output(shlex.split(line[2:])[1:]).rstrip(), ""]
-        return "```console\n" + "\n".join(made).rstrip() + "\n```"
-
-    return re.sub(r"```console\n(.*?)```", rerun, text, flags=re.DOTALL)
-
-
-def output(words: list[str]) -> str:
-    """What a command prints on stdout, with what changes from run to run left out."""
-    kept, sys.stdout = sys.stdout, io.StringIO()
-    try:
-        command(words)
-        text = sys.stdout.getvalue()
-    finally:
-        sys.stdout = kept
-    text = re.sub(r"^\d+\.\d+ s.*$", "...", text, flags=re.MULTILINE)
-    # Which lemmas a proof takes is the solver's choice.
-    lemmas = r"^an inductive invariant of \d+ lemmas\n(  .*\n)+"
-    text = re.sub(lemmas, "an inductive invariant of ... lemmas\n  ...\n", text, flags=re.MULTILINE)
-    return "\n".join(line.rstrip() for line in text.splitlines())
+def differing(made: dict[Path, str]) -> list[Path]:
+    """Files that are not what would be generated."""
+    return [p for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
 
 
 def stale(made: dict[Path, str]) -> list[Path]:
     """Files that are not what would be generated, and traces that nothing generates."""
-    wrong = [p for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
     folder = ROOT / "counterexamples"
-    return wrong + [p for p in folder.glob("*--*") if p not in made]
+    return differing(made) + [p for p in folder.glob("*--*") if p not in made]

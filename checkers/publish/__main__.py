@@ -1,4 +1,4 @@
-"""`python -m reassure.checkers.publish [--check]`."""
+"""`python -m reassure.checkers.publish [--check] [--pages]`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import sys
 
 from rich.console import Console
 
-from reassure.checkers.publish import ROOT, files, stale
+from reassure.checkers.publish import ROOT, differing, entries, files, pages, stale
 from reassure.checkers.publish.gate_run import gate_runs
 
 
 def main() -> int:
     """Writes everything, or with `--check` names what is stale."""
-    made = files(gate_runs(ROOT / "gate.toml"))
-    wrong = stale(made)
+    only_pages = "--pages" in sys.argv
+    made = pages(entries()) if only_pages else files(gate_runs(ROOT / "gate.toml"))
+    wrong = differing(made) if only_pages else stale(made)
     console = Console(highlight=False)
     for path in wrong:
         console.print(f"{'stale' if '--check' in sys.argv else 'written'}: {path.relative_to(ROOT)}", markup=False)

@@ -1,4 +1,4 @@
-"""R1 to R5: what KIP-36 promises about placement, gone through case by case (document 004).
+"""R1 to R5: what KIP-36 promises about placement, gone through case by case.
 
 The algorithm knows brokers by their place in the rack-alternated list and racks by their names' order, so layouts with
 the same rack sizes in the same order differ in ids only (`tests/test_placement.py` shows it); beyond 6 brokers one
@@ -139,7 +139,7 @@ def list_alternates_racks() -> Outcome:
 
 
 def follower_is_next_to_the_leader() -> Outcome:
-    """R1 to the letter: the first follower is the next broker of the list. True of the first round only (KAFKA H2)."""
+    """R1 to the letter: the first follower is the next broker of the list. True of the first round only."""
     cases = 0
     bounds = "2 x brokers partitions, replication factor 2, one broker in each of 2 to 9 racks"
     for count in range(2, SIZES + 1):
@@ -243,7 +243,7 @@ def equal_replicas_in_equal_racks() -> Outcome:
 
 
 def equal_replicas_when_partitions_are_added() -> Outcome:
-    """R2 to the letter, which says nothing of where partition ids begin: not if the first is no multiple (KAFKA H3)."""
+    """R2 to the letter, which says nothing of where partition ids begin: not if the first is no multiple."""
     return equal_counts(equal_racks, added=True)
 
 
@@ -432,7 +432,7 @@ def tools_refuse() -> Outcome:
 
 
 def tools_refuse_as_in_the_code() -> Outcome:
-    """R5 to the letter, asked of Kafka's rule: where no broker at all has a rack, the code accepts (KAFKA H5)."""
+    """R5 to the letter, asked of Kafka's rule: where no broker at all has a rack, the code accepts."""
     cases = 0
     for layout in partly_racked():
         cases += 1

@@ -131,7 +131,7 @@ class Elected:
 
 
 def planned(current: Replicas, target: Replicas) -> Plan:
-    """The merged list: the target in its order, then what is to be removed, ascending (KAFKA 1.1, 1.2)."""
+    """The merged list: the target in its order, then what is to be removed, ascending."""
     adding = frozenset(target) - frozenset(current)
     removing = frozenset(current) - frozenset(target)
     return Plan(target + tuple(sorted(removing)), adding, removing)
@@ -143,7 +143,7 @@ def unchanged(p: Partition, election: Election) -> Change:
 
 
 def asked(p: Partition, target: Replicas) -> Change:
-    """`changePartitionReassignment`: new sets that are empty leave the old ones in place (KAFKA 1.3)."""
+    """`changePartitionReassignment`: new sets that are empty leave the old ones in place."""
     plan = planned(p.replicas, target)
     return replace(
         unchanged(p, Election.ONLINE),
@@ -154,7 +154,7 @@ def asked(p: Partition, target: Replicas) -> Change:
 
 
 def completion(replicas: Replicas, adding: Brokers, removing: Brokers, isr: Brokers, w: Switches) -> Completion:
-    """`maybeCompleteReassignment`: MinISR plays no part (KAFKA 2.2).
+    """`maybeCompleteReassignment`: MinISR plays no part.
 
     3.8 to 4.2: every target replica is in the ISR. 4.3 on: every added one is; the others too only where more is
     removed than added.
@@ -170,7 +170,7 @@ def completion(replicas: Replicas, adding: Brokers, removing: Brokers, isr: Brok
 
 
 def reverted(p: Partition) -> Reverted:
-    """Without what was being added; an empty ISR gets the first replica that is left (KAFKA 6.5, 6.6)."""
+    """Without what was being added; an empty ISR gets the first replica that is left."""
     replicas = tuple(b for b in p.replicas if b not in p.adding)
     isr = p.isr - p.adding
     if isr == NOBODY:
@@ -179,18 +179,18 @@ def reverted(p: Partition) -> Reverted:
 
 
 def cancelled(p: Partition, election: Election) -> Change:
-    """The change of a cancellation: replicas and ISR go back, both sets are cleared (KAFKA 6.5 to 6.8)."""
+    """The change of a cancellation: replicas and ISR go back, both sets are cleared."""
     back = reverted(p)
     return Change(back.replicas, back.isr, NOBODY, NOBODY, p.recovering, election)
 
 
 def valid_assignment(target: Replicas, registered: Brokers) -> bool:
-    """`validateManualPartitionAssignment`: not empty, nobody twice, everybody registered; fenced or not (KAFKA 1.4)."""
+    """`validateManualPartitionAssignment`: not empty, nobody twice, everybody registered; fenced or not."""
     return target != () and len(frozenset(target)) == len(target) and frozenset(target) <= registered
 
 
 def valid_leader(b: Broker, isr: Brokers, elr: Brokers, alive: Brokers) -> bool:
-    """`isValidNewLeader`: alive, and in the ISR; or, only if that is empty, in the ELR (KAFKA 4.1)."""
+    """`isValidNewLeader`: alive, and in the ISR; or, only if that is empty, in the ELR."""
     return b in alive and (b in isr or (isr == NOBODY and b in elr))
 
 
@@ -202,7 +202,7 @@ def chosen(p: Partition, broker: Broker, unclean: bool) -> Elected:
 def elected(
     p: Partition, replicas: Replicas, isr: Brokers, elr: Brokers, alive: Brokers, election: Election, w: Switches
 ) -> Elected:
-    """`electLeader` (KAFKA 4.2 to 4.6) among `replicas`, of the partition as registered."""
+    """`electLeader` among `replicas`, of the partition as registered."""
     first = next((b for b in replicas if valid_leader(b, isr, elr, alive)), None)
     if election == Election.PREFERRED and first is not None and first == replicas[0]:
         return chosen(p, first, False)
@@ -234,7 +234,7 @@ class Built:
 
 
 def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: int, w: Switches) -> Built:
-    """`PartitionChangeBuilder.build`: completion, then ELR, then election, then the epochs (KAFKA 2.5).
+    """`PartitionChangeBuilder.build`: completion, then ELR, then election, then the epochs.
 
     alive: who may be elected. lost: who came back from an unclean shutdown. min_isr: the effective one.
     """
@@ -251,7 +251,7 @@ def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: 
         elr = NOBODY if vote.unclean else elr - {leader}
         recovering = change.recovering or (vote.unclean and w.recovery)
     if isr == NOBODY and not w.elr:
-        isr = p.isr  # without ELR the last member of the ISR stays in it (KAFKA 4.9)
+        isr = p.isr  # without ELR the last member of the ISR stays in it
     names_leader = (
         leader != p.leader or not members(p) <= frozenset(end.replicas) or (w.bump_on_shrink and not p.isr <= isr)
     )
@@ -283,7 +283,7 @@ class LastKnown:
 
 
 def remembered(p: Partition, leader: Broker | None, isr: Brokers, names_leader: bool, w: Switches) -> LastKnown:
-    """`maybeUpdateLastKnownLeader`, with the balanced switch on as in production (KAFKA 5.4).
+    """`maybeUpdateLastKnownLeader`, with the balanced switch on as in production.
 
     names_leader: the record has a leader, the same or another or -1.
     """
@@ -299,7 +299,7 @@ def remembered(p: Partition, leader: Broker | None, isr: Brokers, names_leader: 
 
 
 def effective_min_isr(configured: int, replicas: int) -> int:
-    """`getTopicEffectiveMinIsr`: no more than the registered replicas of the topic's partition 0 (KAFKA 5.1)."""
+    """`getTopicEffectiveMinIsr`: no more than the registered replicas of the topic's partition 0."""
     return min(configured, replicas)
 
 
@@ -314,7 +314,7 @@ def validated(
     eligible: Brokers,
     newest: bool,
 ) -> Error:
-    """`validateAlterPartitionData`, its tests in their order (KAFKA 6.1).
+    """`validateAlterPartitionData`, its tests in their order.
 
     known_sender: the sender's broker epoch is the registered one. eligible: brokers that are registered, active, and of
     the epoch that the request says. newest: version 2 or newer.
@@ -339,7 +339,7 @@ def validated(
 
 
 def answer(source: Broker, after: Partition, newest: bool) -> Error:
-    """The answer to a change that was written: an error if leadership moved away from the sender (KAFKA 6.2)."""
+    """The answer to a change that was written: an error if leadership moved away from the sender."""
     if after.leader == source:
         return Error.NONE
     return Error.NEW_LEADER_ELECTED if newest else Error.FENCED_LEADER_EPOCH

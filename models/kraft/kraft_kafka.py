@@ -90,7 +90,7 @@ def active(s: Kafka) -> Brokers:
 
 
 def mode(s: Cluster) -> Election:
-    """What a change elects with, where the topic's configuration counts (KAFKA 4.7)."""
+    """What a change elects with, where the topic's configuration counts."""
     return Election.UNCLEAN if s.unclean else Election.ONLINE
 
 
@@ -125,7 +125,7 @@ def told(s: Kafka, wish: Replicas, original: Replicas, outcome: Built, cause: Ca
 
 
 def reassigned(s: Kafka, c: Config, target: Replicas) -> Kafka:
-    """AlterPartitionReassignments with a target (KAFKA 1): the list is the target, then what is to be removed."""
+    """AlterPartitionReassignments with a target: the list is the target, then what is to be removed."""
     p = s.partition
     original = s.original if reassigning(p) else p.replicas
     return told(s, target, original, changed(s, c, asked(p, target), NOBODY), Cause.COMPLETION)
@@ -141,7 +141,7 @@ def start(s: Kafka, c: Config, target: Brokers) -> Kafka:
 
 @action(who="admin", tags=["retarget"])
 def retarget(s: Kafka, c: Config, target: Brokers) -> Kafka:
-    """The same while a reassignment goes on: intermediate replicas stay, as brokers to be removed (KAFKA 1.7)."""
+    """The same while a reassignment goes on: intermediate replicas stay, as brokers to be removed."""
     require(reassigning(s.partition) and s.asked < c.admin_requests)
     require(target != NOBODY and target != target_of(s.partition))
     return reassigned(s, c, tuple(sorted(target)))
@@ -149,7 +149,7 @@ def retarget(s: Kafka, c: Config, target: Brokers) -> Kafka:
 
 @action(who="admin", tags=["cancel"])
 def cancel(s: Kafka, c: Config) -> Kafka:
-    """Goes back to what is left without `adding`; refused only if nobody of that is in sync (KAFKA 6.5 to 6.8, D3)."""
+    """Goes back to what is left without `adding`; refused only if nobody of that is in sync."""
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
     if reverted(p).unclean and not s.unclean:
@@ -159,14 +159,14 @@ def cancel(s: Kafka, c: Config) -> Kafka:
 
 @action(who="leader")
 def commit(s: Kafka) -> Kafka:
-    """As the original, but a partition of fewer replicas than MinISR commits with all of them (KAFKA 6.12)."""
+    """As the original, but a partition of fewer replicas than MinISR commits with all of them."""
     require(len(s.leader_isr) >= min(s.min_isr, len(s.partition.replicas)))
     return committed(s, s.leader_isr | s.proposed)  # type: ignore[return-value]
 
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Kafka, c: Config, request: AlterPartition) -> Kafka:
-    """AlterPartition (KAFKA 6.1): validated, then the ISR as proposed, and whatever else a change brings."""
+    """AlterPartition: validated, then the ISR as proposed, and whatever else a change brings."""
     p = s.partition
     handled = replace(s, requests=s.requests - {request})
     living = frozenset(b for b in active(s) if request.broker_epochs[b] == s.broker_epochs[b])
@@ -216,7 +216,7 @@ def unfence(s: Kafka, c: Config, broker: Broker) -> Kafka:
 
 @action(who="controller")
 def shut_down_uncleanly(s: Kafka, c: Config, broker: Broker) -> Kafka:
-    """`handleBrokerShutdown`, unclean: a new incarnation, without its log, leaves ISR and ELR (KAFKA 6.4)."""
+    """`handleBrokerShutdown`, unclean: a new incarnation, without its log, leaves ISR and ELR."""
     require(s.disturbed < c.disturbances and sum(s.broker_epochs[b] for b in every(Broker, c)) < c.shutdowns)
     return registered_without_log(s, c, broker)
 
@@ -240,7 +240,7 @@ def registered_without_log(s: Kafka, c: Config, broker: Broker) -> Kafka:
 
 @action(who="controller", fair="weak")
 def elect_unclean(s: Kafka, c: Config, broker: Broker) -> Kafka:
-    """`maybeElectUncleanLeaders`: where it is configured, the first replica that is alive (KAFKA 4.5)."""
+    """`maybeElectUncleanLeaders`: where it is configured, the first replica that is alive."""
     require(s.unclean and s.partition.leader is None)
     after = changed(s, c, unchanged(s.partition, Election.UNCLEAN), NOBODY).partition
     require(after.leader == broker)
@@ -249,7 +249,7 @@ def elect_unclean(s: Kafka, c: Config, broker: Broker) -> Kafka:
 
 @action(who="controller")
 def elect_preferred(s: Kafka, c: Config) -> Kafka:
-    """`maybeBalancePartitionLeaders`, and ElectLeaders: the first of the list leads if it can (KAFKA 4.3)."""
+    """`maybeBalancePartitionLeaders`, and ElectLeaders: the first of the list leads if it can."""
     p = s.partition
     require(c.balancing and p.leader is not None and p.leader != p.replicas[0])
     after = changed(s, c, unchanged(p, Election.PREFERRED), NOBODY).partition
@@ -337,7 +337,7 @@ def target_changed(before: Kafka, after: Kafka) -> bool:
 
 @cover(when=lambda c: c.min_isr > 1 and c.admin_requests > 0)
 def target_below_min_isr_completes(before: Kafka, after: Kafka, c: Config) -> bool:
-    """K11's counter-question has another answer here: without K2 a target below MinISR does complete (D1)."""
+    """K11's counter-question has another answer here: without K2 a target below MinISR completes."""
     return ended(before.partition, after.partition) and len(members(after.partition)) < before.min_isr
 
 

@@ -8,7 +8,7 @@ from reassure.spec.kafka.partition import Replicas, ended, members, reassigning
 
 
 def valid(target: Replicas) -> bool:
-    """Somebody, and nobody twice (KAFKA 1.4)."""
+    """Somebody, and nobody twice."""
     return target != () and len(frozenset(target)) == len(target)
 
 

@@ -1,4 +1,4 @@
-"""R2 to R4 asked of the placer that Kafka has in KRaft, which is not KIP-36's (KAFKA H6), case by case."""
+"""R2 to R4 asked of the placer that Kafka has in KRaft, which is not KIP-36's, case by case."""
 
 from __future__ import annotations
 

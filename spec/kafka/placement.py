@@ -1,8 +1,8 @@
 """Where the replicas of new partitions go: KIP-36's rack-aware assignment, and the placer that KRaft has instead.
 
 Pure functions over plain values, not part of the model language: `reassure plan` proposes targets with them and the
-claims R1 to R5 are enumerated over them. Document 004 says what is promised; where it leaves something open (the shift
-of a first partition other than 0, the order without racks), Kafka's `AdminUtils` is followed (KAFKA 7E).
+claims R1 to R5 are enumerated over them. KIP-36 says what is promised; where it leaves something open (the shift
+of a first partition other than 0, the order without racks), Kafka's `AdminUtils` is followed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RackMode(Enum):
     REFUSE = "refuse"
     """The command-line tools: fail if a broker has none. The document says if one or more have none, so also if all."""
     REFUSE_SOME = "refuse-some"
-    """The tools as Kafka's code has it (KAFKA H5): fail only if some brokers have a rack and others do not."""
+    """The tools as Kafka's code has it: fail only if some brokers have a rack and others do not."""
     IGNORE = "ignore"
     """The tools with --ignore-racks: no rack counts, whoever has one."""
     FALL_BACK = "fall-back"
@@ -180,7 +180,7 @@ class _Ring:
 
 
 class StripedPlacer:
-    """Kafka's `StripedReplicaPlacer` (KAFKA H6): round the racks, each partition beginning one rack further on.
+    """Kafka's `StripedReplicaPlacer`: round the racks, each partition beginning one rack further on.
 
     Having no rack is one more rack. Unfenced brokers come first, and a fenced one never comes first in a partition.
     Kafka sets the racks up in the order of a hash map; here in the order of their names, which matters for what the

@@ -53,8 +53,7 @@ def _number(size: Size, config: object) -> int:
 def resolve(annotation: Any, config: object) -> Type:
     """The finite type that `annotation` means under `config`.
 
-    Raises `DomainError` with what to write instead when it is not one (DESIGN section 1, "Types are
-    finite and declared").
+    Raises `DomainError` with what to write instead when it is not one: types are finite, and their bounds declared.
     """
     notes: tuple[Any, ...] = ()
     if typing.get_origin(annotation) is Annotated:

@@ -1,7 +1,7 @@
 """The vocabulary a protocol is written in: actions, properties, models and their variants.
 
 A model is frozen dataclasses over finite types (`spec.language.types`) and plain functions over them. CPython
-running those functions is the meaning of the model; every engine is a translation of it (DESIGN 1).
+running those functions is the meaning of the model; every engine is a translation of it.
 """
 
 from __future__ import annotations

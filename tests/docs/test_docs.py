@@ -162,6 +162,35 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def anchors(page: Path) -> set[str]:
+    """Where a link can lead to within a page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = [head.lower() for head in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+    return {"".join(c for c in head if c.isalnum() or c in " -_").replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_anchor_is_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert anchor in anchors(page.parent / target if target else page), f"{target}#{anchor}"
+
+
+def test_the_map_has_every_page() -> None:
+    folder = ROOT / "docs"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    linked = {(folder / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", text)}
+    assert [str(p.relative_to(folder)) for p in sorted(folder.rglob("*.md")) if p.resolve() not in linked][1:] == []
+
+
+def test_no_page_of_elsewhere_is_named() -> None:
+    """What a reader cannot open explains nothing."""
+    pattern = re.compile(r"\b(?:DESIGN|ANCHORS|AUDIT|KAFKA|HOUSE|STYLE|CLAIMS)(?:\.md|,? section|,? \d|,? [A-Z]\.?\d)")
+    for path in (p for folder in ("spec", "models", "checkers", "tests", "docs") for p in (ROOT / folder).rglob("*")):
+        if path.suffix in (".py", ".md", ".toml") and path.name != "test_docs.py":
+            assert not pattern.search(path.read_text(encoding="utf-8")), path
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     """A path from the top, or from where the page says that its modules are."""

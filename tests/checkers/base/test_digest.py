@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.digest import digest
+from reassure.checkers.base.digest import digest, source
 from reassure.checkers.base.model_loader import load
 
 MODEL = '''"""A counter."""
@@ -133,3 +133,12 @@ def test_an_import_inside_a_function_counts_whether_loaded_or_not(taken) -> None
     late = RULES.replace("    return 1", "    import graphlib, later_on\n    return 1")
     assert taken(rules=late) != taken()
     assert taken(rules=late) == taken(rules=late)
+
+
+def test_a_loader_without_text_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of pytest, for the modules of a package with a plugin."""
+    model = load("two_phase_commit")
+    before = digest(model)
+    monkeypatch.setattr(sys.modules[model.module], "__loader__", object())
+    assert source(model.module) is not None
+    assert digest(model) == before
