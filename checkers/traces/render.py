@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -213,25 +212,3 @@ def _marked(change: Change) -> str:
     if change.old and change.new:
         return f"{change.field}: {change.old} → **{change.new}**"
     return f"{change.field}: - {change.old}" if change.old else f"{change.field}: + **{change.new}**"
-
-
-def mermaid(trace: Trace) -> str:
-    """The story as a Mermaid sequence diagram: one lane an actor, the state beside it."""
-    actors = list(dict.fromkeys(s.actor for s, _, _ in moves(trace)))
-    lines = ["sequenceDiagram"]
-    lines += [f"  participant {_lane(a)} as {a.replace(';', ',') or 'nobody'}" for a in actors]
-    lines.append("  participant state")
-    for i, (step, before, after) in enumerate(moves(trace), 1):
-        if trace.closing is not None and trace.loop == i - 1:
-            lines.append("  loop for ever")
-        lines.append(f"  {_lane(step.actor)}->>state: {call(step).replace(';', ',')}")
-        note = "<br/>".join(c.line.replace("->", "to") for c in changes(before, after)) or "nothing changes"
-        lines.append(f"  Note right of state: {note.replace(';', ',')}")
-    lines += ["  end"] if trace.closing is not None else []
-    return "\n".join(lines) + "\n"
-
-
-def _lane(actor: str) -> str:
-    lane = re.sub(r"\W", "_", actor) or "nobody"
-    # Taken by the lane beside, and by Mermaid.
-    return f"{lane}_" if lane in ("state", "end") else lane

@@ -1,19 +1,34 @@
-"""`reassure show`: a trace as text, Markdown, a diagram, ITF or plain steps."""
+"""`reassure show`: a trace as text, Markdown, a page with a picture, a diagram, ITF or plain steps."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.cli.files import read_trace
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.cli.files import STANDARD_OUTPUT, must_be_writable, read_trace
 from reassure.checkers.cli.parser import note
+from reassure.checkers.pictures.html_page import html_page
+from reassure.checkers.pictures.lifelines import picture
+from reassure.checkers.pictures.mermaid import mermaid
 from reassure.checkers.traces import render
 from reassure.checkers.traces.steps_format import to_steps
-from reassure.spec.semantics.trace import to_itf
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, to_itf
+
+FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
+    "md": render.markdown,
+    "html": html_page,
+    "mermaid": lambda trace, bound: mermaid(picture(trace, bound)),
+    "json": to_itf,
+    "steps": to_steps,
+}
+"""What is written as it is; `text` is printed with colours."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,27 +36,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help="another model than the trace names")
     parser.add_argument(
         "--format",
-        choices=["text", "md", "mermaid", "json", "steps"],
+        choices=["text", *FORMATS],
         default="text",
-        help="json: ITF; steps: plain JSON for tests in other languages (default: text)",
+        help="html: one page with a picture; mermaid: a sequence diagram; json: ITF; steps: plain JSON for tests in "
+        "other languages (default: text)",
     )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to this file (default: standard output)")
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
-    """Prints the trace."""
+    """Prints or writes the trace."""
+    if args.out is not None and args.format == "text":
+        raise Failure(Exit.USAGE, f"--out is for a format other than text: add --format {_format_of(args.out)}")
+    must_be_writable(args.out, "--out")
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
     if args.format == "text":
         render.tell(trace, bound, console)
         return Exit.OK
-    if args.format == "md":
-        text = render.markdown(trace, bound)
-    elif args.format == "mermaid":
-        text = render.mermaid(trace)
-    elif args.format == "steps":
-        text = to_steps(trace, bound)
-    else:
-        text = to_itf(trace, bound)
+    text = FORMATS[args.format](trace, bound)
     args.found = Exit.OK
-    sys.stdout.write(text)
+    if args.out is None or args.out == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    else:
+        write_atomically(args.out, text)
+        console.print(f"{args.format}: {args.out}", style="dim", markup=False, soft_wrap=True)
     return Exit.OK
+
+
+def _format_of(file: Path) -> str:
+    """The format that the name of a file suggests."""
+    return {".mmd": "mermaid", ".json": "json"}.get(
+        file.suffix, file.suffix[1:] if file.suffix[1:] in FORMATS else "html"
+    )

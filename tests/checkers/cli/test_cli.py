@@ -446,7 +446,7 @@ def test_bad_traces(change: object, message: str, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("form", "piece"),
     [("text", "6. hero: big_to_small()"), ("md", "6. **hero**: `big_to_small()`"),
-     ("mermaid", "hero->>state: fill_big()"), ("json", '"#bigint": "4"')],
+     ("mermaid", "hero->>hero: 1. fill_big()"), ("json", '"#bigint": "4"')],
 )  # fmt: skip
 def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, _ = trace_of(tmp_path, capsys)

@@ -73,7 +73,7 @@ def test_a_run_that_stops_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("form", "piece"),
     [
         ("md", "3. **graph**: `turn(to=1)`"),
-        ("mermaid", "  loop for ever\n  graph->>state: turn(to=2)"),
+        ("mermaid", "  loop for ever\n  graph->>graph: 2. turn(to=2)\n"),
         ("json", '"loop": 1'),
     ],
 )

@@ -179,38 +179,6 @@ def test_markdown(told: tuple[Trace, BoundModel]) -> None:
     ]
 
 
-def test_mermaid(told: tuple[Trace, BoundModel]) -> None:
-    assert story.mermaid(told[0]).splitlines() == [
-        "sequenceDiagram",
-        "  participant chief_of_all as chief of all",
-        "  participant chief as chief",
-        "  participant counter as counter",
-        "  participant state",
-        "  chief_of_all->>state: rest()",
-        "  Note right of state: nothing changes",
-        "  chief->>state: elect(node=1)",
-        "  Note right of state: leader: none to 1",
-        "  counter->>state: add()",
-        "  Note right of state: n: 0 to 1",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("actor", "lane"),
-    [
-        ("state", "participant state_ as state"),
-        ("end", "participant end_ as end"),
-        ("its; admin", "participant its__admin as its, admin"),
-        ("", "participant nobody as nobody"),
-    ],
-)
-def test_a_lane_of_its_own(actor: str, lane: str) -> None:
-    steps = [TraceStep("start", {}, ""), TraceStep("go", {}, actor)]
-    lines = story.mermaid(Trace([0, 1], steps)).splitlines()
-    assert lines[1:3] == [f"  {lane}", "  participant state"]
-    assert lines[3] == f"  {lane.split()[1]}->>state: go()"
-
-
 # -- messages, and what stories have in common -----------------------------------------------------------------------
 
 MESSAGES = """

@@ -1,0 +1,171 @@
+"""Who takes part in a trace: roles such as the controller, and members of sorts such as broker 2."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from reassure.spec.language.types import BagType, IdType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.values import Id, Map
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import TraceStep
+
+ENVIRONMENT = "environment"
+MOST_MEMBERS = 8
+"""Of a sort: with more of them, only those that take part have a lifeline."""
+
+
+@dataclass(frozen=True)
+class Lifeline:
+    """One column of a picture. sort: the class of a member; empty for a role."""
+
+    id: str
+    label: str
+    sort: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A scalar, set or sequence of a state. keys: the identifiers by which maps lead to it, outermost first."""
+
+    path: str
+    leaf: str
+    keys: tuple[Id, ...]
+    value: Any
+
+
+def places(value: Any, path: str = "", leaf: str = "", keys: tuple[Id, ...] = ()) -> Iterator[Place]:
+    """Everything in a state that is no record and no map."""
+    if hasattr(value, "__dataclass_fields__"):
+        for name in value.__dataclass_fields__:
+            yield from places(getattr(value, name), f"{path}.{name}" if path else name, name, keys)
+    elif isinstance(value, Map):
+        for key, inner in value.pairs():
+            more = (*keys, key) if isinstance(key, Id) else keys
+            shown = int(key) if isinstance(key, Id) else key
+            yield from places(inner, f"{path}[{shown}]", leaf, more)
+    else:
+        yield Place(path, leaf, keys, value)
+
+
+def words(sort: type) -> str:
+    """The name of a class as words: `ResourceManager` is a resource manager."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", sort.__name__).lower()
+
+
+def _called(sort: type[Id], actor: str) -> bool:
+    """Whether an actor is a member of the sort, by the sort's name or the first words of its docstring."""
+    found = re.match(r"(?:an?|one|the) ([\w -]+)", inspect.getdoc(sort) or "", re.IGNORECASE)
+    return actor.lower() in {words(sort), found.group(1).lower() if found else ""}
+
+
+def members_in(value: Any) -> frozenset[Id]:
+    """The identifiers that a value is or has as members; of records nothing."""
+    if isinstance(value, Id):
+        return frozenset({value})
+    if isinstance(value, frozenset | tuple):
+        return frozenset(member for member in value if isinstance(member, Id))
+    return frozenset()
+
+
+class Cast:
+    """The possible lifelines of a model under its configuration."""
+
+    def __init__(self, bound: BoundModel) -> None:
+        self._bound = bound
+        self._types = list(dict.fromkeys(t for kind in self._parameter_types() for t in _id_types(kind)))
+
+    def _parameter_types(self) -> Iterator[Type]:
+        for action in self._bound.model.actions:
+            yield from (kind for _, kind in self._bound.parameters(action.name))
+
+    @cached_property
+    def sorts(self) -> frozenset[str]:
+        """The sorts whose members have lifelines: they occur in parameters of actions, and have two members or more."""
+        return frozenset(t.sort.__name__ for t in self._types if t.count > 1)
+
+    @cached_property
+    def roles(self) -> list[str]:
+        """Every actor that the model names, in the order of its actions."""
+        return list(dict.fromkeys(a.who or ENVIRONMENT for a in self._bound.model.actions))
+
+    def of(self, member: Any) -> Lifeline | None:
+        """The lifeline of a member of a sort, if it has one."""
+        sort = type(member)
+        if not isinstance(member, Id) or sort.__name__ not in self.sorts:
+            return None
+        return Lifeline(f"{sort.__name__}:{int(member)}", f"{words(sort)} {int(member)}", sort.__name__)
+
+    def actor(self, step: TraceStep, before: Any) -> Lifeline:
+        """Who takes a step: the member that the actor's name stands for, else the role itself."""
+        member = self._acting_member(step, before)
+        found = self.of(member) if member is not None else None
+        return found or Lifeline(f"role:{step.actor or ENVIRONMENT}", step.actor or ENVIRONMENT)
+
+    def _acting_member(self, step: TraceStep, before: Any) -> Id | None:
+        """By a parameter of the actor's name or sort; else by the state, as in `partition.leader` for a leader."""
+        named = step.params.get(step.actor)
+        if isinstance(named, Id):
+            return named
+        given = [v for v in step.params.values() if isinstance(v, Id)]
+        of_sort = [v for v in given if _called(type(v), step.actor)]
+        if len(of_sort) == 1:
+            return of_sort[0]
+        known = {(type(v), int(v)) for v in given}
+        held = [p for p in places(before) if p.leaf == step.actor and isinstance(p.value, Id)]
+        fitting = [p for p in held if all((type(k), int(k)) in known for k in p.keys)]
+        holders = {(type(p.value), int(p.value)): p.value for p in fitting or held}
+        return next(iter(holders.values())) if len(holders) == 1 else None
+
+    def lifelines(self, used: Mapping[str, Lifeline], every: bool) -> list[Lifeline]:
+        """Roles in the order of the model's actions, then the members of each sort.
+
+        used: those that take part, by id. every: also roles that take no part, unless a member can stand for them.
+        """
+        roles = [Lifeline(f"role:{name}", name) for name in self.roles]
+        shown = [r for r in roles if r.id in used or (every and not self._held(r.label))]
+        shown += [line for line in used.values() if not line.sort and line not in shown]
+        for kind in self._types:
+            lines = [line for line in map(self.of, kind.values()) if line is not None]
+            shown += [line for line in lines if len(lines) <= MOST_MEMBERS or line.id in used]
+        return shown or roles
+
+    def _held(self, role: str) -> bool:
+        """Whether a role is one that members have: a parameter, a sort or a field of the state is named so."""
+        parameters = {n for a in self._bound.model.actions for n, _ in self._bound.parameters(a.name)}
+        named = role in parameters or any(_called(t.sort, role) for t in self._types)
+        return named or role in _fields_of_members(self._bound.type)
+
+
+def _id_types(kind: Type) -> Iterator[IdType]:
+    """The sorts of identifiers that values of a type have in them."""
+    match kind:
+        case IdType():
+            yield kind
+        case OptionType(inner=inner):
+            yield from _id_types(inner)
+        case SetType(item=item) | SeqType(item=item) | BagType(item=item):
+            yield from _id_types(item)
+        case RecordType(fields=fields):
+            for _, inner in fields:
+                yield from _id_types(inner)
+
+
+def _fields_of_members(kind: Type) -> set[str]:
+    """The names of the fields, however deep, that hold an identifier or none."""
+    found: set[str] = set()
+    match kind:
+        case RecordType(fields=fields):
+            for name, inner in fields:
+                bare = inner.inner if isinstance(inner, OptionType) else inner
+                found |= {name} if isinstance(bare, IdType) else _fields_of_members(inner)
+        case OptionType(inner=inner):
+            found |= _fields_of_members(inner)
+        case _:
+            value = getattr(kind, "value", None)
+            found |= _fields_of_members(value) if isinstance(value, Type) else set()
+    return found

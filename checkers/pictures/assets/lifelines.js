@@ -1,0 +1,311 @@
+/* Draws a picture of lifelines: drawLifelines(container, picture, options).
+ *
+ * picture: the JSON of pictures/lifelines.py. options, all of them optional:
+ *   selected: the number of the step chosen at first (default: the last one)
+ *   onSelect: called with the number of a step when another one is chosen
+ *   details: false leaves out the panel with the state
+ * Returns {selected, select(number), update(picture, selected), destroy()}.
+ */
+"use strict";
+
+globalThis.drawLifelines = (() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const GUTTER = 30; // left of the first lifeline: the loop
+  const LEAST_LANE = 66, MOST_LANE = 150;
+  const CHARACTER = 6.3, WIDE_CHARACTER = 7.3; // widths of a character, of text and of code
+  const MARK_HEIGHT = 13;
+  let drawn = 0;
+
+  function svg(parent, name, attributes, text) {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes || {})) element.setAttribute(key, value);
+    if (text !== undefined) element.textContent = text;
+    parent.append(element);
+    return element;
+  }
+
+  function html(parent, name, className, text) {
+    const element = document.createElement(name);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    parent.append(element);
+    return element;
+  }
+
+  function cut(text, room, character) {
+    const most = Math.max(3, Math.floor(room / character));
+    return text.length <= most ? text : text.slice(0, most - 1) + "…";
+  }
+
+  /* Text that is cut to a room; the whole of it is its title. */
+  function line(parent, attributes, text, room, character = CHARACTER) {
+    const short = cut(text, room, character);
+    const element = svg(parent, "text", attributes, short);
+    if (short !== text) svg(element, "title", {}, text);
+    return element;
+  }
+
+  function headLines(label, room) {
+    const words = label.split(" "), most = Math.floor(room / 7);
+    const lines = [words[0]];
+    for (const word of words.slice(1)) {
+      const longer = lines[lines.length - 1] + " " + word;
+      if (longer.length <= most) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  }
+
+  /* Where everything stands: x of lifelines by id, and of each step its rows. */
+  function layOut(picture, width) {
+    const count = Math.max(1, picture.lifelines.length);
+    const lane = Math.min(MOST_LANE, Math.max(LEAST_LANE, (width - GUTTER - 8) / count));
+    const x = new Map(picture.lifelines.map((one, i) => [one.id, GUTTER + lane * (i + 0.5)]));
+    const sending = new Set(picture.messages.map((message) => message.sent));
+    const rows = [];
+    let top = 4;
+    for (const step of picture.steps) {
+      const marks = new Map();
+      for (const mark of step.marks) marks.set(mark.lifeline, [...(marks.get(mark.lifeline) || []), mark]);
+      const deepest = Math.max(0, ...[...marks.values()].map((list) => list.length));
+      const band = top + 20 + (step.other.length ? 15 : 0);
+      const dot = band + (sending.has(step.number) ? 16 : 9); // room for the message's name above the line
+      const bottom = step.lifeline === null ? band + 6 : dot + 12 + deepest * MARK_HEIGHT + 3;
+      rows.push({ step, marks, top, other: top + 31, dot, bottom });
+      top = bottom;
+    }
+    return { lane, x, rows, width: Math.max(width, GUTTER + lane * count + 8), height: top + 6 };
+  }
+
+  function drawHeads(parent, picture, plan) {
+    const texts = picture.lifelines.map((one) => headLines(one.label, plan.lane));
+    const height = 12 + 14 * Math.max(1, ...texts.map((lines) => lines.length));
+    const canvas = svg(parent, "svg", { width: plan.width, height, "aria-hidden": "true" });
+    picture.lifelines.forEach((one, i) => {
+      const shift = (height - 14 * texts[i].length) / 2 + 11;
+      texts[i].forEach((text, n) => {
+        const attributes = { class: "head", x: plan.x.get(one.id), y: shift + 14 * n, "text-anchor": "middle" };
+        line(canvas, attributes, text, plan.lane - 1, 6.4);
+      });
+    });
+  }
+
+  function drawStep(canvas, row, plan, prefix) {
+    const { step, top, bottom } = row;
+    const group = svg(canvas, "g", {
+      class: "step", role: "option", id: `${prefix}-${step.number}`, "aria-selected": "false",
+      "aria-label": `${step.number}. ${step.actor ? step.actor + ": " : ""}${step.call}`,
+    });
+    svg(group, "rect", { x: 0, y: top, width: plan.width, height: bottom - top });
+    return group;
+  }
+
+  function drawTexts(group, row, plan) {
+    const { step, top, dot } = row, room = plan.width - GUTTER - 8;
+    svg(group, "text", { class: "number halo", x: GUTTER - 6, y: top + 15, "text-anchor": "end" }, String(step.number));
+    const again = step.closing ? " (and again)" : "";
+    line(group, { class: "call halo", x: GUTTER, y: top + 15 }, step.label + again, room, WIDE_CHARACTER);
+    if (step.other.length) {
+      line(group, { class: "other halo", x: GUTTER, y: row.other }, step.other.join(", "), room, 5.7);
+    }
+    if (step.lifeline === null) return;
+    const from = plan.x.get(step.lifeline);
+    const named = [...new Set(step.names.map((one) => one.lifeline))], ends = named.map((id) => plan.x.get(id));
+    const [left, right] = [Math.min(from, ...ends), Math.max(from, ...ends)];
+    if (left < right) svg(group, "line", { class: "names", x1: left, y1: dot, x2: right, y2: dot });
+    for (const id of named) {
+      const parameters = step.names.filter((one) => one.lifeline === id).map((one) => one.parameter);
+      const circle = svg(group, "circle", { class: "named", cx: plan.x.get(id), cy: dot, r: 4 });
+      svg(circle, "title", {}, parameters.join(", "));
+    }
+    svg(group, "circle", { class: "actor", cx: from, cy: dot, r: 5.5 });
+    for (const [id, marks] of row.marks) {
+      marks.forEach((mark, i) => {
+        const kind = { "+": "come", "-": "gone" }[mark.sign] || "";
+        const text = (mark.sign ? mark.sign.replace("-", "−") + " " : "") + mark.text;
+        const attributes = { class: `mark halo ${kind}`, x: plan.x.get(id), y: dot + 17 + i * MARK_HEIGHT };
+        line(group, attributes, text, plan.lane - 4, 6.1);
+      });
+    }
+  }
+
+  /* From where a message is sent to where it is taken; dashed to the end if it is not. */
+  function drawMessage(canvas, message, plan) {
+    const taken = message.taken !== null;
+    const start = plan.rows[message.sent], end = taken ? plan.rows[message.taken] : null;
+    const y1 = message.sent === 0 ? start.bottom - 4 : start.dot, y2 = taken ? end.dot : plan.height - 6;
+    const known = [message.from, message.to].map((id) => (id === null ? null : plan.x.get(id)));
+    const x1 = known[0] ?? known[1] ?? GUTTER, x2 = known[1] ?? x1;
+    const side = Math.min(24, plan.lane / 3);
+    const path = x1 === x2
+      ? `M ${x1} ${y1} C ${x1 + side} ${y1 + 12}, ${x1 + side} ${y2 - 12}, ${x2 + 6} ${y2}`
+      : `M ${x1} ${y1} L ${x2 - Math.sign(x2 - x1) * 7} ${y2 - 2}`;
+    const group = svg(canvas, "g");
+    svg(group, "title", {}, message.text + (taken ? "" : " (not taken)"));
+    svg(group, "path", { class: taken ? "message" : "message waiting", d: path });
+    if (taken) {
+      const tip = x1 === x2 ? x2 + 6 : x2 - Math.sign(x2 - x1) * 6;
+      const angle = x1 === x2 ? 150 : (Math.atan2(y2 - 2 - y1, x2 - x1) * 180) / Math.PI;
+      svg(group, "path", { class: "arrow", d: "M 0 0 L -9 -4 L -9 4 Z", transform: `translate(${tip} ${y2 - 1}) rotate(${angle})` });
+    }
+    const right = x2 >= x1 && x1 + 130 < plan.width;
+    const attributes = { class: "what halo", x: x1 + (right ? 9 : -9), y: y1 - 5, "text-anchor": right ? "start" : "end" };
+    svg(group, "text", attributes, message.type + (taken ? "" : " (not taken)"));
+  }
+
+  function drawLoop(canvas, picture, plan) {
+    if (picture.loop === null || picture.loop + 1 >= plan.rows.length) return;
+    const first = plan.rows[picture.loop + 1].top + 4, last = plan.rows[plan.rows.length - 1].bottom - 6;
+    svg(canvas, "path", { class: "loop", d: `M 12 ${last} H 6 V ${first} H 9` });
+    svg(canvas, "path", { class: "loop-head", d: "M 15 0 L 7 -4.5 L 7 4.5 Z", transform: `translate(0 ${first})` });
+  }
+
+  function drawNotes(parent, picture) {
+    for (const note of picture.notes) {
+      const box = html(parent, "div", `picture-note ${note.kind}`);
+      html(box, "strong", "", note.text);
+      if (note.lines.length) html(box, "pre", "", note.lines.join("\n"));
+    }
+  }
+
+  function fillTable(table, step) {
+    const changed = new Map();
+    for (const one of step.changes) changed.set(one.field, [...(changed.get(one.field) || []), one]);
+    const values = new Map(step.state);
+    for (const [field, list] of changed) {
+      const row = html(table, "tr", "changed");
+      html(row, "td", "", field);
+      const cell = html(row, "td");
+      list.forEach((one, i) => {
+        if (i) html(cell, "br");
+        if (one.old) html(cell, "del", "", one.new ? one.old : "− " + one.old);
+        if (one.old && one.new) cell.append(" → ");
+        if (one.new) html(cell, "ins", "", one.old ? one.new : "+ " + one.new);
+      });
+    }
+    for (const [field, value] of values) {
+      if (changed.has(field)) continue;
+      const row = html(table, "tr");
+      html(row, "td", "", field);
+      html(row, "td", "", value);
+    }
+  }
+
+  function fillDetails(panel, picture, number, select) {
+    panel.replaceChildren();
+    const step = picture.steps[number], last = picture.steps.length - 1;
+    const keys = html(panel, "div", "picture-keys");
+    for (const [label, name, to] of [["←", "previous step", number - 1], ["→", "next step", number + 1]]) {
+      const button = html(keys, "button", "", label);
+      button.type = "button";
+      button.title = name;
+      button.setAttribute("aria-label", name);
+      button.disabled = to < 0 || to > last;
+      button.addEventListener("click", () => select(to));
+    }
+    html(panel, "h2", "", number === 0 ? "Initial state" : `Step ${number} of ${last}`);
+    const who = html(panel, "p");
+    if (step.actor) html(who, "strong", "", step.actor + ": ");
+    html(who, "code", "", step.call);
+    if (step.about) html(panel, "p", "quiet", step.about);
+    for (const message of picture.messages) {
+      for (const [at, word] of [[message.sent, "sent"], [message.taken, "taken"]]) {
+        if (at !== number || (at === 0 && word === "sent")) continue;
+        const told = html(panel, "p");
+        told.append(`${word}: ${message.type}`);
+        html(told, "code", "", message.text);
+      }
+    }
+    if (number > 0 && !step.changes.length) html(panel, "p", "quiet", "Nothing changes.");
+    fillTable(html(panel, "table"), step);
+  }
+
+  return function drawLifelines(container, picture, options = {}) {
+    const prefix = `lifelines-${++drawn}`;
+    const root = html(container, "div", options.details === false ? "picture no-details" : "picture");
+    const board = html(root, "div", "picture-board");
+    const panel = options.details === false ? null : html(root, "section", "picture-details");
+    if (panel) panel.setAttribute("aria-live", "polite");
+    board.tabIndex = 0;
+    board.setAttribute("role", "listbox");
+    board.setAttribute("aria-label", "Steps of the trace; arrow keys choose one");
+    let chosen = options.selected ?? picture.steps.length - 1, groups = [], width = 0;
+
+    function draw() {
+      width = board.clientWidth || 640;
+      const plan = layOut(picture, width);
+      board.replaceChildren();
+      drawHeads(html(board, "div", "picture-heads"), picture, plan);
+      const canvas = svg(board, "svg", { width: plan.width, height: plan.height, role: "presentation" });
+      groups = plan.rows.map((row) => drawStep(canvas, row, plan, prefix));
+      const lines = svg(canvas, "g", { "pointer-events": "none" });
+      for (const x of plan.x.values()) svg(lines, "line", { class: "lane", x1: x, y1: 0, x2: x, y2: plan.height });
+      for (const message of picture.messages) drawMessage(canvas, message, plan);
+      drawLoop(canvas, picture, plan);
+      plan.rows.forEach((row, i) => {
+        const texts = svg(canvas, "g", { class: "texts" });
+        drawTexts(texts, row, plan);
+        for (const group of [groups[i], texts]) group.addEventListener("click", () => select(row.step.number));
+        groups[i].texts = texts;
+      });
+      drawNotes(board, picture);
+      show();
+    }
+
+    function show() {
+      groups.forEach((group, i) => {
+        group.classList.toggle("chosen", i === chosen);
+        group.texts.classList.toggle("chosen", i === chosen);
+        group.setAttribute("aria-selected", String(i === chosen));
+      });
+      board.setAttribute("aria-activedescendant", `${prefix}-${chosen}`);
+      if (panel) fillDetails(panel, picture, chosen, select);
+    }
+
+    /* Scrolls the board, and not the page, so that the step is seen. */
+    function reveal() {
+      const row = groups[chosen].getBoundingClientRect(), frame = board.getBoundingClientRect();
+      const head = board.firstChild.offsetHeight;
+      if (row.top < frame.top + head) board.scrollTop -= frame.top + head - row.top;
+      else if (row.bottom > frame.bottom) board.scrollTop += row.bottom - frame.bottom;
+    }
+
+    function select(number) {
+      const wanted = Math.min(picture.steps.length - 1, Math.max(0, number));
+      if (wanted === chosen) return;
+      chosen = wanted;
+      show();
+      reveal();
+      if (options.onSelect) options.onSelect(chosen);
+    }
+
+    board.addEventListener("keydown", (event) => {
+      const to = {
+        ArrowDown: chosen + 1, ArrowRight: chosen + 1, ArrowUp: chosen - 1, ArrowLeft: chosen - 1,
+        Home: 0, End: picture.steps.length - 1,
+      }[event.key];
+      if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      select(to);
+    });
+    const observer = new ResizeObserver(() => {
+      if (board.clientWidth && board.clientWidth !== width) draw();
+    });
+    draw();
+    observer.observe(board);
+    return {
+      get selected() { return chosen; },
+      select,
+      update(next, selected) {
+        picture = next;
+        chosen = Math.min(picture.steps.length - 1, selected ?? picture.steps.length - 1);
+        draw();
+        reveal();
+      },
+      destroy() {
+        observer.disconnect();
+        root.remove();
+      },
+    };
+  };
+})();

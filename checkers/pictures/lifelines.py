@@ -1,0 +1,203 @@
+"""A trace as a picture of lifelines, in plain JSON: who acts, who is named, which messages go, what changes.
+
+`docs/how-to/pictures.md` describes the JSON; `assets/lifelines.js` draws it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from typing import Any
+
+from reassure.checkers.base.result import RAISES
+from reassure.checkers.pictures.actors import Cast, Lifeline, Place, members_in, places
+from reassure.checkers.pictures.messages import Post
+from reassure.checkers.traces.explain import claim_of, reasons
+from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.render import call, changes, flat, heading, moves
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, TraceStep
+
+FORMAT = "reassure-picture"
+VERSION = 1
+Json = dict[str, Any]
+
+
+def picture(trace: Trace, bound: BoundModel, every: bool = False) -> Json:
+    """The picture of a trace, ready for `json.dumps`.
+
+    every: also the lifelines of roles that take no part, so that columns stay where they are when steps are added.
+    """
+    cast = Cast(bound)
+    post = Post(cast)
+    post.start(trace.states[0])
+    used: dict[str, Lifeline] = {}
+    steps = [_first(trace)]
+    for number, (step, before, after) in enumerate(moves(trace), 1):
+        actor = cast.actor(step, before)
+        post.step(number, actor, before, after)
+        drawn, lines = _step(number, step, before, after, cast, actor)
+        drawn["about"] = _about(bound, step.action)
+        drawn["closing"] = number == len(trace.states)
+        steps.append(drawn)
+        used |= {line.id: line for line in lines}
+    for message in post.messages:
+        used |= {line.id: line for line in (message.sender, message.receiver) if line is not None}
+    claim = claim_of(trace, bound)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": heading(trace),
+        "model": str(trace.meta.get("model", bound.model.name)),
+        "config": [[name, plain(value)] for name, value in flat(bound.config).items()],
+        "property": _property(trace, claim.doc if claim is not None else ""),
+        "lifelines": [
+            {"id": line.id, "label": line.label, "sort": line.sort or None} for line in cast.lifelines(used, every)
+        ],
+        "steps": steps,
+        "messages": [message.as_json() for message in post.messages],
+        "loop": trace.loop,
+        "notes": _notes(trace, bound),
+        "repro": trace.meta.get("repro"),
+    }
+
+
+def _property(trace: Trace, text: str) -> Json | None:
+    name = trace.meta.get("property")
+    return {"name": name, "kind": trace.meta.get("property_kind"), "text": text} if name else None
+
+
+def _first(trace: Trace) -> Json:
+    """The initial state as step 0, which nobody takes."""
+    step = trace.steps[0]
+    return {
+        "number": 0,
+        "action": step.action,
+        "call": call(step),
+        "label": _label(step),
+        "actor": step.actor,
+        "lifeline": None,
+        "names": [],
+        "marks": [],
+        "other": [],
+        "changes": [],
+        "state": _state(trace.states[0]),
+        "about": "",
+        "closing": False,
+    }
+
+
+def _step(
+    number: int, step: TraceStep, before: Any, after: Any, cast: Cast, actor: Lifeline
+) -> tuple[Json, list[Lifeline]]:
+    """A step, and the lifelines that it concerns."""
+    named = [
+        (line, parameter)
+        for parameter, value in step.params.items()
+        for member in sorted(members_in(value), key=int)
+        if (line := cast.of(member)) is not None and line != actor
+    ]
+    marks, other = _marks(before, after, cast)
+    drawn = {
+        "number": number,
+        "action": step.action,
+        "call": call(step),
+        "label": _label(step),
+        "actor": step.actor,
+        "lifeline": actor.id,
+        "names": [{"lifeline": line.id, "parameter": parameter} for line, parameter in named],
+        "marks": [{"lifeline": line.id, "sign": sign, "text": text} for line, sign, text in marks],
+        "other": other,
+        "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in changes(before, after)],
+        "state": _state(after),
+    }
+    return drawn, [actor, *(line for line, _ in named), *(line for line, _, _ in marks)]
+
+
+def _label(step: TraceStep) -> str:
+    """The action with its parameters, records by the name of their class."""
+    short = [
+        f"{name}={type(value).__name__ if hasattr(value, '__dataclass_fields__') else plain(value)}"
+        for name, value in step.params.items()
+    ]
+    return f"{step.action}({', '.join(short)})"
+
+
+def _state(state: Any) -> list[list[str]]:
+    return [[path, plain(value)] for path, value in flat(state).items()]
+
+
+Mark = tuple[Lifeline, str, str]
+"""On a lifeline: `+` it joins, `-` it leaves, or nothing; what is so."""
+
+
+def _marks(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]]:
+    """What changes at lifelines; and what changes at none of them, a short text each."""
+    old = {place.path: place for place in places(before)}
+    new = {place.path: place for place in places(after)}
+    leaves = Counter(place.leaf for place in new.values())
+    marks: list[Mark] = []
+    other: list[str] = []
+    for path in list(dict.fromkeys([*new, *old])):
+        was, now = old.get(path), new.get(path)
+        if was is not None and now is not None and was.value == now.value:
+            continue
+        place = now or was
+        assert place is not None
+        if _has_records(was) or _has_records(now):
+            continue  # messages, which are drawn as arrows
+        found = _at_members(place, was, now, cast, place.path if leaves[place.leaf] != 1 else place.leaf)
+        shown = f"{_told(was)} → {_told(now)}"
+        if not found:
+            owner = next((line for key in reversed(place.keys) if (line := cast.of(key)) is not None), None)
+            if owner is None:
+                other.append(f"{path} {shown}")
+            else:
+                found = [(owner, "", f"{place.leaf} {shown}")]
+        marks += found
+    return marks, other
+
+
+def _at_members(place: Place, was: Place | None, now: Place | None, cast: Cast, name: str) -> list[Mark]:
+    """The members that come into a field and leave it, if that is what changed in it."""
+    values = [p.value for p in (was, now) if p is not None]
+    if not all(v is None or members_in(v) or v in (frozenset(), ()) for v in values):
+        return []
+    gone, come = (members_in(p.value) if p is not None else frozenset() for p in (was, now))
+    signs = [("-", m) for m in sorted(gone - come, key=int)] + [("+", m) for m in sorted(come - gone, key=int)]
+    return [(line, sign, name) for sign, member in signs if (line := cast.of(member)) is not None]
+
+
+def _has_records(place: Place | None) -> bool:
+    value = None if place is None else place.value
+    return isinstance(value, frozenset) and any(hasattr(member, "__dataclass_fields__") for member in value)
+
+
+def _told(place: Place | None) -> str:
+    return "-" if place is None else plain(place.value)
+
+
+def _about(bound: BoundModel, action: str) -> str:
+    """The first paragraph of an action's docstring."""
+    function = next((a.function for a in bound.model.actions if a.name == action), None)
+    text = (inspect.getdoc(function) or "") if function is not None else ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _notes(trace: Trace, bound: BoundModel) -> list[Json]:
+    """What is to be said of a state: what it shows, with the reasons; from where on the run repeats."""
+    last = len(trace.states) - 1
+    name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
+    notes: list[Json] = []
+    if trace.loop is not None:
+        text = "this state stays for ever" if trace.closing is None else f"repeats for ever from state {trace.loop}"
+        notes.append({"step": last + (trace.closing is not None), "kind": "loop", "text": text, "lines": []})
+    if name or kind:
+        said = {
+            "cover": ("reached", f"reached: {name}"),
+            "deadlock": ("violated", "deadlock: nothing is enabled"),
+            RAISES: ("violated", "the model raises"),
+        }.get(str(kind), ("violated", f"violated: {name}"))
+        at = last + (trace.closing is not None)
+        notes.append({"step": at, "kind": said[0], "text": said[1], "lines": reasons(trace, bound)})
+    return notes

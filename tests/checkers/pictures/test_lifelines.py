@@ -1,0 +1,190 @@
+"""The picture of a trace: who acts, which messages go, what changes where, what is noted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.cli.files import read_trace
+from reassure.checkers.pictures.lifelines import picture
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, TraceStep
+from tests.helpers.posting_model import posting, story, taken
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return posting(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def drawn(made: Any) -> dict[str, Any]:
+    return picture(*story(made))
+
+
+def test_it_is_plain_json(drawn: dict[str, Any]) -> None:
+    assert json.loads(json.dumps(drawn)) == drawn
+    assert (drawn["format"], drawn["version"]) == ("reassure-picture", 1)
+    assert drawn["title"] == "posting: few is violated after 4 steps"
+    assert drawn["property"] == {"name": "few", "kind": "invariant", "text": "Otherwise nobody counts."}
+    assert drawn["config"] == [["nodes", "3"]]
+    assert drawn["repro"] == "reassure check posting.py"
+
+
+def test_lifelines_are_roles_and_members(drawn: dict[str, Any]) -> None:
+    """The leader and the worker are nodes: by the state, and by the words of the sort."""
+    assert drawn["lifelines"] == [
+        {"id": "role:clerk", "label": "clerk", "sort": None},
+        {"id": "Node:1", "label": "node 1", "sort": "Node"},
+        {"id": "Node:2", "label": "node 2", "sort": "Node"},
+        {"id": "Node:3", "label": "node 3", "sort": "Node"},
+    ]
+    assert [step["lifeline"] for step in drawn["steps"]] == [None, "role:clerk", "role:clerk", "Node:1", "Node:2"]
+    assert [step["actor"] for step in drawn["steps"]] == ["", "clerk", "clerk", "leader", "worker"]
+
+
+def test_members_named_in_parameters(drawn: dict[str, Any]) -> None:
+    assert [step["names"] for step in drawn["steps"]] == [
+        [],
+        [{"lifeline": "Node:2", "parameter": "to"}],
+        [{"lifeline": "Node:3", "parameter": "to"}],
+        [{"lifeline": "Node:3", "parameter": "heir"}],
+        [],
+    ]
+
+
+def test_messages_go_from_where_they_are_sent_to_where_they_are_taken(drawn: dict[str, Any]) -> None:
+    assert drawn["messages"] == [
+        {"field": "sent", "type": "Letter", "text": "(to 2, body 1)", "from": "role:clerk", "to": "Node:2",
+         "sent": 1, "taken": 4},
+        {"field": "sent", "type": "Letter", "text": "(to 3, body 2)", "from": "role:clerk", "to": "Node:3",
+         "sent": 2, "taken": None},
+    ]  # fmt: skip
+
+
+def test_what_changes_is_marked_where_it_changes(drawn: dict[str, Any]) -> None:
+    """Members come and go; a value by a member is that member's; the rest stands beside the step."""
+    steps = drawn["steps"]
+    assert steps[3]["marks"] == [
+        {"lifeline": "Node:1", "sign": "-", "text": "up"},
+        {"lifeline": "Node:1", "sign": "-", "text": "leader"},
+        {"lifeline": "Node:3", "sign": "+", "text": "leader"},
+    ]
+    assert steps[3]["other"] == []
+    assert steps[4]["marks"] == [{"lifeline": "Node:2", "sign": "", "text": "score 0 → 1"}]
+    assert steps[4]["other"] == ["count 0 → 1"]
+    assert steps[4]["changes"] == [
+        {"field": "sent", "old": "(to 2, body 1)", "new": ""},
+        {"field": "score[2]", "old": "0", "new": "1"},
+        {"field": "count", "old": "0", "new": "1"},
+    ]
+    assert steps[1]["marks"] == steps[1]["other"] == []
+
+
+def test_steps_say_what_is_called(drawn: dict[str, Any]) -> None:
+    last = drawn["steps"][4]
+    assert last["call"] == "read(letter=(to 2, body 1), reader=2)"
+    assert last["label"] == "read(letter=Letter, reader=2)"
+    assert drawn["steps"][1]["about"] == "The clerk writes a letter."
+    assert last["state"] == [
+        ["sent", "{(to 3, body 2)}"],
+        ["up", "{2, 3}"],
+        ["leader", "3"],
+        ["score[1]", "0"],
+        ["score[2]", "1"],
+        ["score[3]", "0"],
+        ["count", "1"],
+    ]
+
+
+def test_the_violation_is_noted_with_its_reasons(drawn: dict[str, Any]) -> None:
+    assert drawn["notes"] == [
+        {"step": 4, "kind": "violated", "text": "violated: few", "lines": ["false: s.count < 1", "  s.count = 1"]}
+    ]
+    assert drawn["loop"] is None
+
+
+def test_a_path_without_a_property_has_no_notes(made: Any) -> None:
+    drawn = picture(*taken(made, ("rest", {})))
+    assert (drawn["notes"], drawn["property"], drawn["title"]) == ([], None, "posting: 1 step")
+    assert drawn["steps"][1]["changes"] == []
+
+
+def test_an_initial_state_alone_has_lifelines(made: Any) -> None:
+    labels = [line["label"] for line in picture(*taken(made))["lifelines"]]
+    assert labels == ["node 1", "node 2", "node 3"]
+
+
+def test_every_role_if_asked_for(made: Any) -> None:
+    """Not those that a node stands for."""
+    labels = [line["label"] for line in picture(*taken(made), every=True)["lifelines"]]
+    assert labels == ["clerk", "node 1", "node 2", "node 3"]
+
+
+def test_of_many_members_those_that_take_part(tmp_path: Path) -> None:
+    made = posting(tmp_path, nodes=12)
+    drawn = picture(*taken(made, ("write", {"to": made.Node(7), "body": 0})))
+    assert [line["label"] for line in drawn["lifelines"]] == ["clerk", "node 7"]
+
+
+def test_a_sort_of_one_member_has_no_lifeline(tmp_path: Path) -> None:
+    made = posting(tmp_path, nodes=1)
+    drawn = picture(*taken(made, ("write", {"to": made.Node(1), "body": 0}), ("resign", {"heir": made.Node(1)})))
+    assert [line["label"] for line in drawn["lifelines"]] == ["clerk", "leader"]
+    assert drawn["steps"][2]["other"] == ["up {1} → {}"]
+
+
+def test_a_leader_that_nobody_is(made: Any) -> None:
+    """Then the role acts itself."""
+    trace, bound = taken(made)
+    trace.states.append(made.replace(trace.states[0], leader=None))
+    trace.steps.append(TraceStep("resign", {"heir": made.Node(1)}, "leader"))
+    nobody = Trace([trace.states[1], trace.states[1]], [trace.steps[0], trace.steps[1]], {"model": "posting"})
+    assert picture(nobody, bound)["steps"][1]["lifeline"] == "role:leader"
+
+
+def test_an_order_that_changes_is_told_beside_the_step() -> None:
+    """Nobody joins or leaves a list that is only reordered."""
+    drawn = picture(*_committed("reassignment_classic--crashes-2-deaths-0--another_controller_goes_on"))
+    assert drawn["steps"][2]["other"] == ["logs[0].wanted [1, 2] → [2, 1]", "asked 0 → 1"]
+
+
+def _committed(name: str) -> tuple[Trace, BoundModel]:
+    trace, bound, _ = read_trace(ROOT / "counterexamples" / f"{name}.itf.json", None)
+    return trace, bound
+
+
+def test_a_lasso() -> None:
+    drawn = picture(*_committed("core_liveness--a_pending_reassignment_ends"))
+    assert drawn["loop"] == 2
+    assert [step["closing"] for step in drawn["steps"]] == [False, False, False, False, True]
+    assert [(n["step"], n["kind"], n["text"]) for n in drawn["notes"]] == [
+        (4, "loop", "repeats for ever from state 2"),
+        (4, "violated", "violated: a_pending_reassignment_ends"),
+    ]
+    assert drawn["steps"][4]["state"] == drawn["steps"][2]["state"]
+
+
+def test_a_run_that_stops() -> None:
+    drawn = picture(*_committed("kraft--disturbances-2--reassignment_ends"))
+    assert [n["text"] for n in drawn["notes"]] == ["this state stays for ever", "violated: reassignment_ends"]
+    assert not any(step["closing"] for step in drawn["steps"])
+
+
+@pytest.mark.parametrize(
+    ("name", "actors"),
+    [
+        ("kraft--admin-requests-1-in-flight-2-unclean-off--stale_request_refused",
+         ["broker 2", "broker 1", "controller", "controller"]),
+        ("reassignment_classic--crashes-2-deaths-0--another_controller_goes_on", ["controller", "admin", "controller"]),
+    ],
+)  # fmt: skip
+def test_who_acts_in_protocols(name: str, actors: list[str]) -> None:
+    drawn = picture(*_committed(name))
+    labels = {line["id"]: line["label"] for line in drawn["lifelines"]}
+    assert [labels[step["lifeline"]] for step in drawn["steps"][1:]] == actors
