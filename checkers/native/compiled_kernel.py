@@ -6,6 +6,7 @@ from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.kernels.kernel_shape import Kernel, KernelShape
 from reassure.checkers.native.kernels.state_table import MAX_TAG
 from reassure.checkers.native.model.model_kernel import ModelKernel, model_kernel
+from reassure.checkers.native.translator.statements import UNROLLED
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
@@ -37,8 +38,13 @@ def compiled(lowered: LoweredModel, layout: Layout, parameters: bool = False, pa
     """The kernel of a model, its machine code taken from disk if it is there.
 
     parameters: successors come with the parameters of their step. passing: as of `Kernel`. Raises `LanguageError` for a
-    model with more actions or claims than a kernel has room for.
+    model with more actions or claims than a kernel has room for, or of a larger state.
     """
+    if layout.words > UNROLLED:
+        raise LanguageError(
+            f"a state takes {layout.words} words of 64 bits: the compiled engines take at most {UNROLLED}; "
+            "give its fields smaller types (`reassure models NAME` shows them), or use `--engine reference`"
+        )
     if len(lowered.actions) > MAX_TAG:
         raise LanguageError(f"{len(lowered.actions)} actions: the compiled engines take at most {MAX_TAG}")
     return CompiledKernel(model_kernel(lowered, layout, parameters), passing)

@@ -367,3 +367,20 @@ def test_as_many_actions_as_tags(tmp_path: Path) -> None:
     assert refused.value.code is Exit.MODEL
     reference, _ = checked(many_actions(tmp_path, 127), [], "reference")
     assert reference.stats.distinct == 128
+
+
+def test_a_state_of_more_words_than_kernels_take_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wide.py"
+    path.write_text(
+        "from dataclasses import dataclass\nfrom typing import Annotated\nfrom reassure import *\n"
+        "@dataclass(frozen=True)\nclass Config: pass\nclass N(Id, size=5): ...\nclass M(Id, size=13): ...\n"
+        "@dataclass(frozen=True)\nclass State:\n    x: Map[N, Map[M, Annotated[int, Range(0, 1 << 60)]]]\n"
+        "@initial\ndef start(c: Config) -> State:\n    return State(fill(N, c, fill(M, c, 1 << 60)))\n"
+        '@action(who="nobody")\ndef stay(s: State) -> State:\n    return s\n'
+        "MODEL = Model.of(__name__, state=State, config=Config)\n"
+    )
+    with pytest.raises(Failure, match="a state takes 65 words of 64 bits: the compiled engines take at most 64") as no:
+        checked(str(path), [], "native")
+    assert no.value.code is Exit.MODEL
+    reference, _ = checked(str(path), [], "reference")
+    assert reference.stats.distinct == 1

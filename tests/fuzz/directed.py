@@ -190,6 +190,10 @@ MODEL = BASE.adding(more, state=Wide)
         refused="it is at least 1",
     ),
     "9 division by a length": Directed("k: Annotated[int, Range(0, 5)]", "5", step("return replace(s, k=s.k // len((N(0), N(1))))")),
+    "9 a state of 62 words": Directed(
+        "x: Map[N, Annotated[int, Range(0, 1152921504606846976)]]", "fill(N, c, 1152921504606846975)",
+        step("require(n > N(59))\nreturn replace(s, x=s.x.put(n, s.x[n] + 1))", ", n: N") + NEVER.format("s.x[N(61)] + s.x[N(60)] < 2305843009213693952"), ("native",), 62,
+    ),
     "9 more than 126 actions": Directed(
         "k: Annotated[int, Range(0, 200)]", "0",
         "".join(f'@action(who="w")\ndef a{i}(s: State) -> State:\n    require(s.k == 0)\n    return replace(s, k={i})\n' for i in range(1, 130)), ("native",),

@@ -59,4 +59,5 @@ class Blocks:
 
     def jumps_to(self, label: str, since: int = 0) -> bool:
         """Whether some block, from a line on, ends with a jump to a label."""
-        return any(f"label %{label}" in line for line in self.lines[since:])
+        target = f"label %{label}"
+        return any(line.endswith(target) or f"{target}," in line for line in self.lines[since:])

@@ -12,8 +12,8 @@ from reassure.checkers.native.translator.blocks import Blocks
 from reassure.checkers.native.translator.expressions import Expressions
 from reassure.checkers.native.translator.types import INT, NONE, Type, Value, static_value
 
-UNROLLED = 16
-"""A static `range` of at most this many numbers is unrolled."""
+UNROLLED = 64
+"""A static `range` of at most this many numbers is unrolled; a state's words are reached in no other way."""
 
 
 @dataclass

@@ -33,6 +33,7 @@ from reassure.checkers.native.translator.language import (
     wrap,
 )
 from reassure.checkers.native.translator.native_function import ModelFunction, native
+from reassure.checkers.native.translator.statements import UNROLLED
 from reassure.checkers.native.translator.translator import Translator
 from reassure.checkers.native.translator.types import Refusal
 from tests.helpers.model_text import module as imported
@@ -373,3 +374,11 @@ def test_every_kernel_is_compiled(module: ModuleType, words: int) -> None:
         for name in native_function.exported(module, size):
             assert f"@{name}(" in text
         native_function.prepare(module, size)
+
+
+@pytest.mark.parametrize("module", shared_modules(), ids=lambda m: m.__name__.rpartition(".")[2])
+def test_every_kernel_is_translated_for_large_states(module: ModuleType) -> None:
+    """Of these sizes some have loops whose labels begin alike (`b1`, `b12`); the last is the largest that is taken."""
+    for words in (14, 15, 17, UNROLLED):
+        text = native_function.text_of(module, words)
+        assert all(f"@{name}(" in text for name in native_function.exported(module, words))
