@@ -157,9 +157,7 @@ class CheckResult:
             if p.temporal and (self.simulation or self.ended(StopReason.COMPLETE)):
                 p.status, p.note = PropertyStatus.NOT_CHECKED, p.note or LIVENESS_NOTE
             elif p.temporal:
-                p.note = p.note or (
-                    "its graph is not complete" if self.complete else "this takes every reachable state"
-                )
+                p.note = p.note or self._why_not_decided()
             elif not self.complete:
                 to_depth = self.ended(StopReason.DEPTH)
                 p.status = PropertyStatus.HOLDS_TO_DEPTH if to_depth else PropertyStatus.UNKNOWN
@@ -167,6 +165,12 @@ class CheckResult:
                 p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS
             else:
                 p.status = PropertyStatus.HOLDS
+
+    def _why_not_decided(self) -> str:
+        """Why a property about whole runs has no answer."""
+        if not self.complete:
+            return "this takes every reachable state"
+        return "one about whole runs raises" if self.ended(StopReason.RAISED) else "its graph is not complete"
 
     def decide_temporal(self, name: str, trace: Trace | None, concerned: bool, fairness: str) -> None:
         """Gives a property about whole runs its status, every reachable state being known.

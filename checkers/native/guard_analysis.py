@@ -9,7 +9,7 @@ against it although it does forbid something may be the sign of a property that 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +27,6 @@ from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED, SWITC
 from reassure.checkers.native.search import OutOfMemory, Search
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowered_model import Check, LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 from reassure.spec.semantics.trace import Trace
@@ -83,16 +81,13 @@ class Starts:
 class Guards:
     """The searches of one model."""
 
-    def __init__(
-        self, bound: BoundModel, lowered: LoweredModel, digest: str, options: SearchOptions, say: Callable[[str], None]
-    ):
+    def __init__(self, bound: BoundModel, digest: str, options: SearchOptions, say: Callable[[str], None]) -> None:
         self.bound, self.options, self.say = bound, options, say
         self.digest = digest
         self.layout = state_layout(bound)
         switched = lower_model(bound, switches=True).only(options.wants)
         self.kernel = compiled(switched, self.layout)
         self.guards = switched.guards
-        self.sure = {(c.file, c.line, c.column, c.part) for c in _checks(lowered) if makes_sure(c.condition)}
         self.starts = self.starts_of(bound)
         self.claims = {p.name for p in bound.properties if not p.temporal and options.wants(p.name)}
         if bound.model.deadlock and options.wants("deadlock"):
@@ -180,7 +175,7 @@ class Guards:
         if g.kind == "refuse":
             guard.note = "not analysed: without it Python would run what follows it, which is not lowered"
             return
-        if g.kind == "some" or (g.file, g.line, g.column, g.part) in self.sure:
+        if g.kind == "some" or g.narrows:
             guard.verdict, guard.note = "raises", "without it there may be no value to act on"
             return
         starts = self.starts
@@ -239,31 +234,12 @@ class Guards:
         }
 
 
-def _checks(lowered: LoweredModel) -> Iterator[Check]:
-    """The guards of every action and initial function."""
-    for declared in (*lowered.initials, *lowered.actions):
-        yield from (c for c in declared.checks if c.kind == "require")
-
-
-def makes_sure(condition: Node) -> set[Node]:
-    """The optional fields that are there if the condition holds: what follows may read them."""
-    if condition.op in ("var", "param") and str(condition.data[-1]).endswith("?"):
-        return {condition}
-    if condition.op == "and":
-        return set().union(*(makes_sure(a) for a in condition.args))
-    if condition.op == "or":
-        return set.intersection(*(makes_sure(a) for a in condition.args))
-    return set()
-
-
-def guards(
-    bound: BoundModel, lowered: LoweredModel, digest: str, options: SearchOptions, progress: Progress
-) -> tuple[list[Guard], Ran, str]:
+def guards(bound: BoundModel, digest: str, options: SearchOptions, progress: Progress) -> tuple[list[Guard], Ran, str]:
     """Every guard with its verdict; the search with all of them; and why it ended early, if it did.
 
     Nothing is left out if the model raises with all its guards: the search then has `raised`.
     """
-    them = Guards(bound, lowered, digest, options, progress.proof)
+    them = Guards(bound, digest, options, progress.proof)
     listed = them.listed()
     base = Ran(0, 0, {}, 0, "")
     try:

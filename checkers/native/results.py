@@ -11,7 +11,7 @@ import numpy as np
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import open_results
 from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
-from reassure.checkers.base.stop import BY_USER, MODEL_RAISES, NO_MEMORY, Interrupted, Stop, StopReason
+from reassure.checkers.base.stop import BY_USER, NO_MEMORY, RUNS_RAISE, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel
 from reassure.checkers.native.counterexample import Paths
@@ -123,4 +123,4 @@ def raised_noted(
         state = paths.kernel.layout.decode(raised.row.view(np.uint64))
         trace, found = paths.raising_in(level, state, options.wants)
         verdict.add_raised(trace, found.text)
-        verdict.stopped = MODEL_RAISES
+        verdict.stopped = RUNS_RAISE

@@ -127,7 +127,7 @@ def _answer(found: Answer, model: Model, options: SearchOptions, progress: Progr
     elif result.complete and not result.stats.clipped:
         found.exit = Exit.VACUOUS
         if weigh_guards:
-            weighed, _, early = guards(bound, lowered, result.model_sha256, options, progress)
+            weighed, _, early = guards(bound, result.model_sha256, options, progress)
             found.guards = [g for g in weighed if g.falls]
             if not early:
                 found.guards_left = sum(g.verdict in ("undecided", "raises") for g in weighed)

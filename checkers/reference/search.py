@@ -23,6 +23,7 @@ from reassure.checkers.base.stop import (
     BY_USER,
     FAILED_FAST,
     MODEL_RAISES,
+    RUNS_RAISE,
     Interrupted,
     budget_ended,
     depth_reached,
@@ -206,11 +207,10 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
         else:
             verdict.complete = True
             verdict.stopped = ALL_VISITED
-            try:
+            if note_temporal_error(search, options):
+                verdict.stopped = RUNS_RAISE
+            else:
                 decide_liveness(verdict, search, began, options, progress)
-            except ModelError:
-                note_temporal_error(search, options)
-                verdict.stopped = MODEL_RAISES
     except KeyboardInterrupt:
         verdict.stopped = BY_USER
     except Interrupted as end:
@@ -252,14 +252,15 @@ def decide_liveness(
         verdict.decide_temporal(claim.name, trace, concerned, in_words(assumptions))
 
 
-def note_temporal_error(search: Search, options: SearchOptions) -> None:
-    """Notes the first state in which a property about whole runs raises."""
+def note_temporal_error(search: Search, options: SearchOptions) -> bool:
+    """Notes the first state in which a property about whole runs raises, or its goal; whether there is one."""
     for number, level in enumerate(search.levels, 1):
         raising = [s for s in level if next(temporal_errors(search.bound, s, options.wants), None) is not None]
         if raising:
             state = min(raising, key=search.layout.encode)
             search.found[RAISES] = Violation(state, (), number)
-            return
+            return True
+    return False
 
 
 def conclude(verdict: CheckResult, search: Search, options: SearchOptions) -> None:

@@ -23,7 +23,7 @@ def bounded_search(
 
     say: is told what it is at, and may raise to end it. left: the seconds left, None for no limit.
     """
-    solver = finite_domain_solver()
+    solver, asked = finite_domain_solver(), claims
     solver.add(machine.initial())
 
     def run_with(condition: z3.BoolRef, states: int) -> ProofResult | None:
@@ -41,7 +41,7 @@ def bounded_search(
 
     for k in range(depth):
         say(f"bounded search, {k + 1} states")
-        raised = run_raises(raising_states(machine, claims, k), k + 1)
+        raised = run_raises(raising_states(machine, asked, k), k + 1)
         for name, f in claims.states.items():
             if found := run_with(z3.And(machine.defined(f, k), z3.Not(machine.holds(f, k))), k + 1):
                 claims = claims.without([name])
@@ -57,7 +57,7 @@ def bounded_search(
                 obligations = (run_ends(machine, k + 1), *unviolated(machine, claims, name, k + 1))
                 yield name, ProofResult(PropertyStatus.PROVED, f"no run has more than {k + 1} states", (), obligations)
             return
-        raised = run_raises(raising_steps(machine, claims, k), k + 1)
+        raised = run_raises(raising_steps(machine, asked, k), k + 1)
         for name, where in claims.steps.items():
             if found := run_with(violates(machine, where, k), k + 2):
                 claims = claims.without([name])

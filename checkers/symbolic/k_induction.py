@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import z3
 
-from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.symbolic.bmc import bounded_search, keeps, unviolated
 from reassure.checkers.symbolic.proof_result import Claims, Invariant, Obligation, ProofResult
 from reassure.checkers.symbolic.solver import finite_domain_solver, satisfiable
@@ -17,10 +17,15 @@ from reassure.checkers.symbolic.transition_system import Machine
 def k_induction(
     machine: Machine, claims: Claims, depth: int, say: Callable[[str], None], left: Callable[[], float | None]
 ) -> Iterator[tuple[str, ProofResult]]:
-    """An answer for each claim, with k up to `depth`. What is proved of states serves the claims after it."""
+    """An answer for each claim, with k up to `depth`. What is proved of states serves the claims after it.
+
+    Where the first states of a run raise there is none, as of `bounded_search`.
+    """
     for name, result in bounded_search(machine, claims, depth + 1, say, left):
         claims = claims.without([name])
         yield name, result
+        if name == RAISES:
+            return
     known: list[Invariant] = []
     for name in claims.names():
         result = _inductive(machine, claims, name, depth, known, say, left)

@@ -69,6 +69,8 @@ class ModelScope:
         """Id sorts whose order is read somewhere: they are not symmetric."""
         self.guards: dict[Guard, list[str]] | None = {} if switches else None
         """With switches: the guards of the text, by number, each with the declarations that evaluate it."""
+        self.narrowing: set[Guard] = set()
+        """Of the guards, those that let an optional be read as a value that is there."""
         self.changed: Mapping[FunctionType, Definition] = {}
         """What actions and initial functions run in place of the text of a function."""
 

@@ -6,7 +6,7 @@ import ast
 
 from reassure.spec.frontend.arguments import keyword, positional
 from reassure.spec.frontend.context import Context
-from reassure.spec.frontend.evaluation import lower, lower_condition
+from reassure.spec.frontend.evaluation import lower, lower_condition, peek
 from reassure.spec.frontend.ir import BOOL, Node
 from reassure.spec.frontend.lowered_model import Guard
 from reassure.spec.frontend.narrowing import not_none_if
@@ -36,7 +36,10 @@ def require_call(context: Context, node: ast.Call) -> Sym:
         with context.under(g.not_(left_out)):
             condition = lower_condition(context, part)
         context.check("require", node, g.or_(left_out, condition), place, ast.unparse(part))
-        context.frame.not_none |= not_none_if(context, part, True)
+        paths = not_none_if(context, part, True)
+        if context.scope.guards is not None and any(_is_optional(context, path) for path in paths):
+            context.scope.narrowing.add(_guard(context, node, "require", place, part))
+        context.frame.not_none |= paths
     return Static(None)
 
 
@@ -85,6 +88,15 @@ def _switch(context: Context, node: ast.Call, kind: str, part: tuple[int, int], 
     return context.graph.op("switch", BOOL, (), _listed(context, guards, node, kind, part, text))
 
 
+def _is_optional(context: Context, path: str) -> bool:
+    """Whether the value at an access path may be None as far as is known."""
+    return isinstance(peek(context, ast.parse(path, mode="eval").body), Option)
+
+
+def _guard(context: Context, node: ast.Call, kind: str, part: tuple[int, int], text: ast.expr) -> Guard:
+    return Guard(kind, context.frame.file, node.lineno, node.col_offset, part, ast.unparse(text))
+
+
 def _listed(
     context: Context,
     guards: dict[Guard, list[str]],
@@ -94,7 +106,7 @@ def _listed(
     text: ast.expr,
 ) -> int:
     """The number of a guard of the text, which is listed with the declaration that evaluates it."""
-    guard = Guard(kind, context.frame.file, node.lineno, node.col_offset, part, ast.unparse(text))
+    guard = _guard(context, node, kind, part, text)
     reached_by = guards.setdefault(guard, [])
     if context.declaration not in reached_by:
         reached_by.append(context.declaration)

@@ -44,6 +44,8 @@ class Guard:
     text: str
     reached_by: tuple[str, ...] = field(default=(), compare=False)
     """Names of the actions and initial functions that evaluate it."""
+    narrows: bool = field(default=False, compare=False)
+    """Whether an optional that it tests is read behind it as a value that is there."""
 
 
 @dataclass(frozen=True)

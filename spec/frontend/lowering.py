@@ -61,7 +61,10 @@ def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
         step_formulas=step_formulas,
         terminal_formulas=terminal_formulas,
         ordered_sorts=frozenset(scope.ordered_sorts),
-        guards=tuple(dataclasses.replace(g, reached_by=tuple(by)) for g, by in (scope.guards or {}).items()),
+        guards=tuple(
+            dataclasses.replace(g, reached_by=tuple(by), narrows=g in scope.narrowing)
+            for g, by in (scope.guards or {}).items()
+        ),
     )
 
 

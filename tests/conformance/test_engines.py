@@ -373,9 +373,11 @@ def test_a_state_of_more_words_than_kernels_take_is_refused(tmp_path: Path) -> N
     path = tmp_path / "wide.py"
     path.write_text(
         "from dataclasses import dataclass\nfrom typing import Annotated\nfrom reassure import *\n"
-        "@dataclass(frozen=True)\nclass Config: pass\nclass N(Id, size=5): ...\nclass M(Id, size=13): ...\n"
-        "@dataclass(frozen=True)\nclass State:\n    x: Map[N, Map[M, Annotated[int, Range(0, 1 << 60)]]]\n"
-        "@initial\ndef start(c: Config) -> State:\n    return State(fill(N, c, fill(M, c, 1 << 60)))\n"
+        'class N(Id, size="n"): ...\nclass M(Id, size="m"): ...\n'
+        "@dataclass(frozen=True)\nclass Config:\n    n: Annotated[int, Range(1, 9)] = 5\n"
+        "    m: Annotated[int, Range(1, 13)] = 13\n"
+        "@dataclass(frozen=True)\nclass State:\n    x: Map[N, Map[M, Annotated[int, Range(0, 1152921504606846976)]]]\n"
+        "@initial\ndef start(c: Config) -> State:\n    return State(fill(N, c, fill(M, c, 7)))\n"
         '@action(who="nobody")\ndef stay(s: State) -> State:\n    return s\n'
         "MODEL = Model.of(__name__, state=State, config=Config)\n"
     )

@@ -123,6 +123,33 @@ def test_a_property_about_whole_runs_that_raises(premise: str, goal: str, engine
     assert result.exit() is Exit.MODEL
 
 
+@pytest.mark.parametrize(
+    ("goal", "premise", "first"),
+    [
+        ("lambda s: s.n == 3", "min(s.alive) == Node(0)", 4),
+        ("lambda s: min(s.alive) == Node(0)", "s.n == 9", 4),
+        ("lambda s: s.n == 3", "tuple(sorted(s.alive))[2] == Node(2)", 2),
+    ],
+)
+def test_the_first_state_in_which_a_property_about_whole_runs_raises(
+    goal: str, premise: str, first: int, tmp_path: Path
+) -> None:
+    """Each is asked in every reachable state, and its goal too; where one raises none of them is decided."""
+    decided = "\n@leads_to(lambda s: True)\ndef always(s: State) -> bool:\n    return True\n"
+    text = (
+        ACTION.replace("min(s.alive)", "min(s.alive, default=k)") + decided + LATER.format(premise=premise, goal=goal)
+    )
+    path = written(tmp_path, text, ", deadlock=False")
+    want, _ = checked(path, [], "reference")
+    found = {p.name: (p.status, p.depth, p.note) for p in want.properties}
+    open_ = ("unknown", None, "one about whole runs raises")
+    assert (found["always"], found["emptied"], found["raises"][:2]) == (open_, open_, ("raised", first))
+    assert want.stopped_because == "a property about whole runs raises in a reachable state"
+    for workers in (1, 3):
+        got, _ = checked(path, [], "native", workers=workers)
+        assert repr(everything(got)) == repr(everything(want))
+
+
 def test_random_walks(tmp_path: Path) -> None:
     """The same walks, and the same trace, with any number of threads."""
     path = written(tmp_path, ACTION)
@@ -161,3 +188,44 @@ def test_bounded_search_that_ends_before_it_raises(tmp_path: Path) -> None:
     )
     result, _ = run(asked, Progress(quiet=True))
     assert [(p.name, p.status) for p in result.properties] == [("never", "holds_to_depth")]
+
+
+EARLY = """
+@invariant
+def always(s: State) -> bool:
+    return len(s.alive) <= 3
+
+@invariant
+def raising(s: State) -> bool:
+    return next(n for n in sorted(s.alive) if {wanted}) >= Node(0)
+"""
+
+
+@pytest.mark.parametrize("method", ["bmc", "induction", "k-induction", "pdr", "auto"])
+@pytest.mark.parametrize(("wanted", "depth"), [("n > Node(2)", 1), ("n == Node(2)", 2)])
+def test_proofs_beside_a_claim_that_raises(method: str, wanted: str, depth: int, tmp_path: Path) -> None:
+    """In an initial state, or after one step: nothing is said of it; the other holds in every state all the same."""
+    path = written(tmp_path, EARLY.format(wanted=wanted))
+    asked = CheckRequest(path, [], f"prove:{method}", SearchOptions(), proof=ProofOptions(method))
+    result, _ = run(asked, Progress(quiet=True))
+    found = {p.name: (p.status, p.depth) for p in result.properties}
+    assert found["raising"] == ("unknown", None)
+    if method in ("induction", "pdr"):
+        assert found["always"] == ("proved", None)
+    else:
+        assert found["always"] == ("unknown", None)
+        assert found["raises"] == ("raised", depth)
+    assert result.exit() is (Exit.MODEL if "raises" in found else Exit.INCONCLUSIVE)
+
+
+def test_bounded_search_asks_a_violated_claim_on(tmp_path: Path) -> None:
+    """It may raise in a state that lies beyond its violation; nothing holds to a depth beyond that."""
+    violated = "return next(n for n in sorted(s.alive) if n == Node(2)) == Node(0)"
+    text = EARLY.replace("return next(n for n in sorted(s.alive) if {wanted}) >= Node(0)", violated)
+    asked = CheckRequest(written(tmp_path, text), [], "prove:bmc", SearchOptions(), proof=ProofOptions("bmc"))
+    result, _ = run(asked, Progress(quiet=True))
+    assert [(p.name, p.status, p.depth) for p in result.properties if p.name != "deadlock"] == [
+        ("always", "unknown", None),
+        ("raising", "violated", 1),
+        ("raises", "raised", 2),
+    ]

@@ -68,7 +68,7 @@ def guards(subject: Subject) -> Iterator[Difference]:
         return
     options = SearchOptions(workers=1, budget=60)
     try:
-        found, _, _ = guard_analysis.guards(subject.bound, subject.lowered, subject.sha, options, Progress(quiet=True))
+        found, _, _ = guard_analysis.guards(subject.bound, subject.sha, options, Progress(quiet=True))
     except Disagreement as error:
         yield Difference("guards", "plain Python contradicts it", str(error))
         return

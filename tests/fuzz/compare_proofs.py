@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import RAISES, CheckResult, PropertyResult
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.reference import search as reference
 from reassure.checkers.symbolic import certificate as certificates
 from reassure.checkers.symbolic import prover
@@ -20,18 +22,29 @@ from tests.fuzz.tighten import tightened
 METHODS = (("bmc", 4), ("induction", None), ("k-induction", 3), ("pdr", None), ("auto", None))
 
 
+@dataclass(frozen=True)
+class Truth:
+    """What a search by plain Python says of one claim asked for alone. Depths are lengths of traces; None: nowhere."""
+
+    violated: int | None = None
+    raises: int | None = None
+
+
 def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ()) -> Iterator[Difference]:
     """Every method of `prove`: what is proved is not violated, what is violated replays, certificates verify."""
     subject = _with_tight_invariants(subject)
-    verdict = new_verdict(subject, "reference")
-    raised = ""
+    # A proof leaves properties of whole runs to a search.
+    asked = [p.name for p in subject.bound.properties if not p.temporal] or ["deadlock"]
     try:
-        asked = [p.name for p in subject.bound.properties if not p.temporal] or ["deadlock"]
-        options = SearchOptions(asked, subject.depth)  # a proof leaves properties of whole runs to a search
-        reference.check(subject.bound, options, verdict, Progress(quiet=True))
+        verdict = _searched(subject, [*asked, *(p.name for p in subject.bound.covers)])
     except ModelError as error:
-        raised = str(error)
-    truth = {p.name: p for p in verdict.properties}
+        verdict, raised = new_verdict(subject, "reference"), str(error)
+    else:
+        raised = ""
+    truth = {name: _truth(verdict, name) for name in asked}
+    raises = next((p.depth for p in verdict.properties if p.status == "raised"), None)
+    if raises is not None:  # by one claim, perhaps: the others are asked for alone
+        truth = {name: _truth(_searched(subject, [name]), name) for name in asked}
     for method, depth in METHODS:
         if methods and method not in methods:
             continue
@@ -48,20 +61,54 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
         except Disagreement as error:
             yield Difference("prove", f"{method}: plain Python contradicts it", str(error))
             continue
+        if raised:
+            proved = [p.name for p in proof.properties if p.status in PROVED]
+            if proved:
+                yield Difference("prove", f"{method} proves where Python raises", f"{proved}: {raised}")
+            continue
         for p in proof.properties:
-            found = _unproved(subject, method, depth, p, truth, raised)
-            if found is not None:
-                yield found
-        if any(p.status == "proved" for p in proof.properties) and verdict.stats.undeclared and not raised:
-            yield Difference("prove", f"{method}: proved where steps are clipped", f"{verdict.stats.clipped_at}")
-        made = proof.proof.certificate if proof.proof is not None else None
-        if made is not None:
-            wrong = certificates.verify(made, subject.lowered)
+            wrong = _wrong(subject, method, depth, p, truth, raises)
             if wrong:
-                yield Difference("prove", f"{method}: verify refuses the certificate", "; ".join(wrong))
-            wrong = certificates.refuted_by(made, subject.lowered, subject.states[:20])
-            if wrong:
-                yield Difference("prove", f"{method}: a reachable state refutes the certificate", "; ".join(wrong))
+                yield Difference("prove", f"{method} {wrong}", f"{p.name}: {truth.get(p.name)}")
+        yield from _more(subject, method, depth, proof, verdict, [t.raises for t in truth.values() if t.raises])
+
+
+PROVED = ("proved", "holds_within_bounds")
+
+
+def _searched(subject: Subject, asked: list[str]) -> CheckResult:
+    """What plain Python finds of some claims, on the levels that were searched."""
+    options = SearchOptions(asked, subject.depth)
+    return reference.check(subject.bound, options, new_verdict(subject, "reference"), Progress(quiet=True))
+
+
+def _truth(verdict: CheckResult, name: str) -> Truth:
+    depths = {p.name: p.depth for p in verdict.properties if p.status in ("violated", "raised")}
+    return Truth(depths.get(name), depths.get(RAISES))
+
+
+def _more(
+    subject: Subject, method: str, depth: int | None, proof: CheckResult, verdict: CheckResult, raises: list[int]
+) -> Iterator[Difference]:
+    """What is wrong of a run as a whole: what raises, bounds that are left, and its certificate.
+
+    raises: the lengths of the shortest runs into what raises, for each claim. `bmc` asks no covers.
+    """
+    status = {p.name: p.status for p in proof.properties}
+    looked = method == "bmc" and not proof.ended(StopReason.BUDGET, StopReason.SOLVER)
+    if looked and raises and min(raises) <= (depth or 20) and RAISES not in status:
+        if any(s not in ("violated", "not_checked") for s in status.values()):
+            yield Difference("prove", f"{method} misses what raises", f"after {min(raises) - 1} steps")
+    if "proved" in status.values() and verdict.stats.undeclared and not raises:
+        yield Difference("prove", f"{method}: proved where steps are clipped", f"{verdict.stats.clipped_at}")
+    made = proof.proof.certificate if proof.proof is not None else None
+    if made is not None:
+        wrong = certificates.verify(made, subject.lowered)
+        if wrong:
+            yield Difference("prove", f"{method}: verify refuses the certificate", "; ".join(wrong))
+        wrong = certificates.refuted_by(made, subject.lowered, subject.states[:20])
+        if wrong:
+            yield Difference("prove", f"{method}: a reachable state refutes the certificate", "; ".join(wrong))
 
 
 def _with_tight_invariants(subject: Subject) -> Subject:
@@ -77,25 +124,29 @@ def _with_tight_invariants(subject: Subject) -> Subject:
         return subject  # an optional that is never absent in a reached state
 
 
-def _unproved(
-    subject: Subject, method: str, depth: int | None, p: Any, truth: dict[str, Any], raised: str
-) -> Difference | None:
+def _wrong(
+    subject: Subject, method: str, depth: int | None, p: PropertyResult, truth: dict[str, Truth], raises: int | None
+) -> str:
+    """What is wrong of one status; "" if nothing is. raises: where plain Python raises, asked for everything."""
+    seen = subject.complete or p.trace is None or len(p.trace) <= subject.depth
+    if p.status == "raised":
+        return "raises where Python does not" if raises is None and seen else ""
     if p.name not in truth:
-        told = p.status in ("not_checked", "unknown")
-        return None if told else Difference("prove", f"{method} decides a property of whole runs", p.name)
-    known = truth[p.name]
-    if p.status in ("proved", "holds_within_bounds"):
-        if known.status == "violated":
-            return Difference("prove", f"{method} proves what is violated", f"{p.name}, in {known.depth} states")
-        if raised:
-            return Difference("prove", f"{method} proves where Python raises", f"{p.name}: {raised}")
-    if p.status == "holds_to_depth" and known.status == "violated" and known.depth <= (depth or 20):
-        return Difference("prove", f"{method} misses a violation", f"{p.name}, in {known.depth} states")
-    if p.status == "violated" and not raised:
-        if p.trace is None:
-            return Difference("prove", f"{method}: a violation without a trace", p.name)
-        if known.status == "violated" and method == "bmc" and p.depth != known.depth:
-            return Difference("prove", f"{method}: not the shortest", f"{p.name}: {p.depth} for {known.depth}")
-        if known.status != "violated" and (subject.complete or len(p.trace) <= subject.depth):
-            return Difference("prove", f"{method} refutes what holds", p.name)
-    return None
+        return "" if p.status in ("not_checked", "unknown") else "decides a property of whole runs"
+    known, bound = truth[p.name], depth or 20
+    if p.status in PROVED:
+        if known.violated is not None:
+            return "proves what is violated"
+        return "" if known.raises is None else "proves where Python raises"
+    if p.status == "holds_to_depth":
+        if known.violated is not None and known.violated <= bound:
+            return "misses a violation"
+        return "" if known.raises is None or known.raises > bound else "says that it holds where Python raises"
+    if p.status != "violated":
+        return ""
+    if p.trace is None:
+        return "finds a violation without a trace"
+    if known.violated is not None:
+        return "finds not the shortest" if method == "bmc" and p.depth != known.violated else ""
+    beyond = known.raises is not None and len(p.trace) >= known.raises
+    return "refutes what holds" if seen and not beyond else ""

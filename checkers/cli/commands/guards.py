@@ -38,13 +38,13 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.native.guard_analysis import guards
 
     outputs_must_be_writable(args)
-    bound, lowered, sha = prepare(args.model, args.set)
+    bound, _, sha = prepare(args.model, args.set)
     options = SearchOptions(args.property, None, args.budget, args.memory, args.workers)
     weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
     must_match(bound, weighed, options)
     progress = Progress(quiet=args.quiet)
     try:
-        found, base, early = guards(bound, lowered, sha, options, progress)
+        found, base, early = guards(bound, sha, options, progress)
     finally:
         progress.done()
     repro = shlex.join(["reassure", "guards", args.model, *(f"--set={s}" for s in args.set)])

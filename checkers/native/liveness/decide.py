@@ -14,6 +14,8 @@ from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.liveness.fair_loops import RegionSearch
 from reassure.checkers.native.liveness.region import EdgeLister, Region, region_of
 from reassure.checkers.native.liveness.temporal_claims import TemporalClaims
+from reassure.checkers.native.probe import in_order
+from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -49,9 +51,24 @@ class Liveness:
         self.claims = TemporalClaims(lowered, kernel.model.layout)
         self.peak = 0
         """The most bytes that were held at a time."""
+        self._defined = False
+
+    def _none_raises(self) -> None:
+        """Raises `RaisedAt` if a property, or its goal, raises in some state: for the first, in canonical order."""
+        if self.claims.may_raise and not self._defined:
+            for parts in self.level_rows:
+                self.look()
+                raising = np.concatenate([self.claims.raising(part) for part in parts])
+                if len(raising):
+                    raise RaisedAt(in_order(raising)[0].copy())
+        self._defined = True
 
     def region(self, claim: Property, finest: Assumptions) -> tuple[Region, bool]:
-        """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`."""
+        """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`.
+
+        Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
+        """
+        self._none_raises()
         lister = EdgeLister(self.bound, self.lowered, self.kernel, finest)
         return region_of(
             lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self._count, self.look

@@ -1,6 +1,7 @@
 """What properties about whole runs say of single states, as one compiled function.
 
-i64 @judge(ptr %row, ptr %tally, i64 %where)        two bits for each property: what it is of, and its goal
+i64 @judge(ptr %row, ptr %tally, i64 %where)        two bits for each property: what it is of, and its goal; one more:
+                                                    whether plain Python raises in one of them
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ import numpy as np
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.region_edges import JudgeArguments, judge_rows
-from reassure.checkers.native.kernels.tally import ACTIONS_AT, ERROR
-from reassure.checkers.native.model.emit_loops import note_error
+from reassure.checkers.native.kernels.tally import ACTIONS_AT
 from reassure.checkers.native.model.emit_nodes import NodeEmitter
 from reassure.checkers.native.model.ir_text import DECLARATIONS, FunctionText
-from reassure.checkers.native.search import RaisedAt
 from reassure.checkers.native.translator import llvm
 from reassure.checkers.native.translator.native_function import ModelFunction, native
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -24,6 +23,8 @@ from reassure.spec.language.vocabulary import LanguageError
 
 MOST = 31
 """Properties about whole runs that one word holds."""
+RAISES_AT = 2 * MOST
+"""The bit for what raises."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,25 @@ class TemporalClaims:
         address = llvm.compiled_functions(llvm.digest(text), lambda: text, ("judge",))["judge"]
         self.function = ModelFunction(address, "wwi")
 
-    def judge(self, name: str, rows: Rows) -> Judged:
-        """What a property says of these states; raises `RaisedAt` where plain Python raises."""
-        number = next(i for i, f in enumerate(self.formulas) if f.name == name)
+    @property
+    def may_raise(self) -> bool:
+        """Whether a property raises in some state, perhaps an unreachable one."""
+        return any(f.checks for f in self.formulas)
+
+    def _verdicts(self, rows: Rows) -> Rows:
         verdicts, tally = np.empty(len(rows), np.int64), np.zeros(ACTIONS_AT, np.int64)
         native(judge_rows)(self.words, JudgeArguments(self.function, rows, len(rows), verdicts, tally))
-        if tally[ERROR]:
-            raise RaisedAt(rows[tally[ERROR] - 1].copy())
+        return verdicts
+
+    def raising(self, rows: Rows) -> Rows:
+        """Those of the states in which a property raises, or a goal."""
+        found: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
+        return found
+
+    def judge(self, name: str, rows: Rows) -> Judged:
+        """What a property says of these states; none raises in them."""
+        number = next(i for i, f in enumerate(self.formulas) if f.name == name)
+        verdicts = self._verdicts(rows)
         holds = verdicts >> 2 * number & 1 != 0
         claim = self.formulas[number].claim
         assert claim is not None
@@ -78,12 +91,8 @@ def _text(lowered: LoweredModel, layout: Layout, claims: TemporalClaims) -> str:
     result = "0"
     for number, formula in enumerate(claims.formulas):
         for check in formula.checks:
-            passed, raises = f.fresh(), f.fresh()
-            f.branch(values.value(check.condition), passed, raises)
-            f.start(raises)
-            note_error(f)
-            f.jump(passed)
-            f.start(passed)
+            raises = f.op(f"xor i1 {values.value(check.condition)}, true")
+            result = f.either(result, f.left(f.op(f"zext i1 {raises} to i64"), RAISES_AT))
         result = f.either(result, f.left(values.number(formula.condition), 2 * number))
         if formula.goal is not None:
             result = f.either(result, f.left(values.number(formula.goal), 2 * number + 1))

@@ -271,6 +271,34 @@ def flip(s: State) -> State:
     assert guards_of(tmp_path, text) == (0, {("pick", "s.x"): ("raises", ())})
 
 
+OPTIONAL = """
+@dataclass(frozen=True)
+class Reply:
+    value: Annotated[int, Range(0, 3)] | None
+
+def answered(reply: Reply) -> int:
+    require(reply.value is not None)
+    return {value}
+
+@action(who="a")
+def read(s: State) -> State:
+    return replace(s, n=answered(Reply(None)))
+
+@action(who="a")
+def write(s: State) -> State:
+    require(s.x == (s.n == 0))
+    return replace(s, x=not s.x)
+"""
+
+
+@pytest.mark.parametrize("value", ["some(reply.value)", "reply.value"])
+def test_a_guard_before_a_value_that_is_never_there(value: str, tmp_path: Path) -> None:
+    """What the guard tests is None wherever it is called; a test of what is no optional is weighed."""
+    code, found = guards_of(tmp_path, OPTIONAL.format(value=value))
+    assert (code, found["read", "reply.value is not None"]) == (0, ("raises", ()))
+    assert found["write", "s.x == (s.n == 0)"] == ("not needed", ())
+
+
 def test_a_model_that_raises_with_all_its_guards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = """
 @action(who="a")
