@@ -25,6 +25,9 @@ from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest, run
+from reassure.checkers.traces.named_path import NamedStep, follow, named_path
+from reassure.checkers.traces.plain_json import to_plain
+from reassure.checkers.traces.properties_here import violated_here
 from reassure.spec.language.types import IdType, Type
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace
@@ -39,8 +42,10 @@ __all__ = [
     "PropertyStatus",
     "StepTaken",
     "Trace",
+    "Walk",
     "check",
     "load",
+    "walk",
 ]
 
 
@@ -101,6 +106,59 @@ class LoadedModel:
         """Whether an invariant holds, or a cover is reached, in a state. Raises `KeyError` for an unknown name."""
         named = {p.name: p for p in [*self.bound.properties, *self.bound.covers] if not p.over_steps}
         return self.bound.holds(named[name], state)
+
+
+class Walk:
+    """A path of a model that is taken step by step; values are plain JSON, as in `docs/reference/traces.md`."""
+
+    def __init__(self, model: LoadedModel, initial: NamedStep) -> None:
+        self._bound = model.bound
+        self._trace = self._extended([initial])
+        self.changed: dict[str, Any] = self.state
+        """The fields of the state that the last step changed, with their new values."""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The last state."""
+        return self._plain(self._trace.states[-1])
+
+    @property
+    def trace(self) -> Trace:
+        """The path so far."""
+        return self._trace
+
+    def take(self, action: str, /, **params: Any) -> Walk:
+        """Takes a step; the walk itself. `Failure` names the guard that forbids it, or what is wrong with it."""
+        before = self.state
+        self._trace = self._extended([*named_path(self._trace, self._bound), NamedStep(action, params)])
+        self.changed = {name: value for name, value in self.state.items() if value != before[name]}
+        return self
+
+    def violated(self) -> list[str]:
+        """The properties that the last state, or the last step, violates; those about whole runs are not asked."""
+        return [name for name, _ in violated_here(self._trace, self._bound)]
+
+    def _extended(self, path: list[NamedStep]) -> Trace:
+        followed = follow(path, self._bound)
+        if followed.trace is None or followed.problem is not None:
+            problem = followed.problem
+            what = f"step {problem.step}: {problem.call}: {problem.reason}" if problem is not None else ""
+            raise Failure(Exit.TRACE, f"{self._bound.model.name} does not have this path: {what}")
+        return followed.trace
+
+    def _plain(self, state: Any) -> dict[str, Any]:
+        made = to_plain(state, self._bound.type)
+        assert isinstance(made, dict)
+        return made
+
+
+def walk(model: LoadedModel | str | Path, initial: str, /, **params: Any) -> Walk:
+    """A walk that begins with an initial function of the model and its parameters, given as plain JSON.
+
+    Raises `Failure` if the model has no such initial state.
+    """
+    loaded = model if isinstance(model, LoadedModel) else load(model)
+    return Walk(loaded, NamedStep(initial, params))
 
 
 def load(model: str | Path, **settings: Any) -> LoadedModel:

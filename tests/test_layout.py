@@ -32,7 +32,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "spark": ("base", "audit", "encoding", "traces", "native"),
     "kafka": ("base", "encoding", "traces", "native", "spark"),
     "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
-    "api.py": ("base", "check.py"),
+    "api.py": ("base", "traces", "check.py"),
+    "explorer": ("base", "traces", "questions", "check.py"),
     "evidence": ("base", "traces", "check.py"),
     "cli": (
         "base",
@@ -50,6 +51,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "spark",
         "kafka",
         "check.py",
+        "explorer",
         "evidence",
     ),
     "testing": ("base", "traces", "check.py", "api.py", "cli"),

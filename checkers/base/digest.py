@@ -29,8 +29,22 @@ STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 
 def digest(model: Model) -> str:
     """SHA-256, in hexadecimal, of a model's text: its own modules and what they import, but for libraries."""
+    return digest_of_modules(_modules(model))
+
+
+def module_files(model: Model) -> list[Path]:
+    """The files of a model's own modules and of those that they import, but for the language and libraries."""
+    digests = _ModuleDigests()
+    for name in sorted(_modules(model)):
+        digests.of(name)
+    own = [name for name in digests.known if not name.startswith(LANGUAGE) and source(name) is not None]
+    return sorted(Path(file) for name in own if (file := getattr(sys.modules.get(name), "__file__", None)))
+
+
+def _modules(model: Model) -> set[str]:
+    """Modules that declare a model."""
     start = {model.module, model.state.__module__, model.config.__module__}
-    return digest_of_modules(start | {d.function.__module__ for d in model.declarations()})
+    return start | {d.function.__module__ for d in model.declarations()}
 
 
 def digest_of_modules(names: Iterable[str]) -> str:

@@ -105,7 +105,11 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
         return []
     expression, names = decided
     told = (bound.model.state, bound.model.config, *bound.views)
-    scene = Scene(names, frozenset(claim.function.__code__.co_varnames), told)
+    return false_because(expression, Scene(names, frozenset(claim.function.__code__.co_varnames), told))
+
+
+def false_because(expression: ast.expr, scene: Scene) -> list[str]:
+    """A false expression, what in it is false, and the values that it read."""
     lines = [f"false: {_short(expression)}{_for_which(expression, scene)}"]
     for part in _false_parts(expression, scene):
         # Of a disjunction everything is false; of a conjunction it is news which part is.
@@ -113,6 +117,11 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
             lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
         lines += [f"  {line}" for line in _values_of(part, scene) if f"  {line}" not in lines]
     return lines
+
+
+def values_read(expressions: Iterable[ast.expr], scene: Scene) -> list[str]:
+    """What a reader does not know already of these expressions, with its value."""
+    return [f"{text} = {value}" for text, value in _read(expressions, scene)]
 
 
 def _values_of(part: ast.expr, scene: Scene) -> list[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reassure.checkers.api import PropertyStatus as PropertyStatus
     from reassure.checkers.api import check as check
     from reassure.checkers.api import load as load
+    from reassure.checkers.api import walk as walk
     from reassure.checkers.testing.state_machine import state_machine as state_machine
     from reassure.spec import (
         Action,
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
         terminal,
     )
 
-API = frozenset({"CheckResult", "Exit", "Failure", "LoadedModel", "PropertyStatus", "check", "load", "state_machine"})
+API = frozenset(
+    {"CheckResult", "Exit", "Failure", "LoadedModel", "PropertyStatus", "check", "load", "state_machine", "walk"}
+)
 """Names of the Python API; `from reassure import *` in a model leaves them out."""
 
 __version__ = "0.1.0"

@@ -31,6 +31,7 @@ COMMANDS = {
     "traces": "write a small set of traces that takes every action, pair, state, ...",
     "replay": "execute a trace, or a folder of them, in plain Python",
     "validate": "find a behaviour of a model that explains a log",
+    "explore": "walk through a model in the browser, step by step",
     "show": "print a trace as text, Markdown, a page with a picture, a diagram, ITF or plain steps",
     "audit": "judge every change of a partition in a KRaft metadata log",
     "plan": "check a reassignment of a real cluster, or propose one",

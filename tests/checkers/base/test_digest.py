@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.digest import digest, source
+from reassure.checkers.base.digest import digest, module_files, source
 from reassure.checkers.base.model_loader import load
 
 MODEL = '''"""A counter."""
@@ -127,6 +127,10 @@ def test_what_else_is_loaded_does_not_count(name: str) -> None:
     )
     assert alone == among
     assert len(alone.strip()) == 64
+
+
+def test_the_files_of_a_model_are_its_own_and_those_it_imports() -> None:
+    assert [path.name for path in module_files(load("core_liveness"))] == ["core.py", "core_liveness.py"]
 
 
 def test_an_import_inside_a_function_counts_whether_loaded_or_not(taken) -> None:  # type: ignore[no-untyped-def]

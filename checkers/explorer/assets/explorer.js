@@ -1,0 +1,213 @@
+// The explorer's page: the path is what follows the # of the address.
+
+import { byId, el, fill } from "./dom.js";
+import { drawGraph } from "./graph.js";
+import { guardDetails, showStarts, showView } from "./sections.js";
+import { beginSearch } from "./searches.js";
+
+const LAST = {};
+let about = null;
+let view = null;
+let undone = [];
+
+async function ask(name, query = {}) {
+  const answer = await fetch(`api/${name}?${new URLSearchParams(query)}`);
+  return answered(answer);
+}
+
+async function command(name, body) {
+  return answered(await fetch(`api/${name}`, { method: "POST", body: JSON.stringify(body) }));
+}
+
+async function answered(answer) {
+  const data = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(data.error), { model: Boolean(data.model) });
+  return data;
+}
+
+function path() {
+  return location.hash.slice(1);
+}
+
+function go(to) {
+  location.hash = to;
+}
+
+function showProblem(...lines) {
+  byId("problem").hidden = lines.length === 0;
+  fill("problem", ...lines);
+}
+
+export function showFailure(error) {
+  if (error.message === "Failed to fetch" || error instanceof TypeError) {
+    const words = ["reassure", "explore", about?.source ?? "MODEL", ...(about?.settings ?? []).map((pair) => `--set ${pair}`)];
+    showProblem(`The explorer has ended. To go on here: ${words.join(" ")} --at '${path()}'`);
+  } else {
+    showProblem(error.message);
+  }
+}
+
+async function load() {
+  try {
+    about = await ask("about");
+    showAbout();
+    if (!path() && about.count === 1) {
+      history.replaceState(null, "", `#${about.starts[0].path}`);
+    }
+    await show();
+  } catch (error) {
+    showFailure(error);
+  }
+}
+
+function showAbout() {
+  document.title = `${about.model}: reassure explore`;
+  fill("model", about.model);
+  fill("config", Object.entries(about.config).map(([key, value]) => `${key}=${value}`).join(", "));
+}
+
+async function show() {
+  const wanted = path();
+  LAST.wanted = wanted;
+  byId("starts").hidden = true;
+  if (!wanted) {
+    byId("walk").hidden = true;
+    showProblem();
+    showStarts(about);
+    return;
+  }
+  try {
+    const found = await ask("view", { path: wanted });
+    if (LAST.wanted !== wanted) return;
+    if (about.digest !== found.digest) {
+      about = await ask("about");
+      showAbout();
+    }
+    showFound(found);
+  } catch (error) {
+    byId("walk").hidden = true;
+    showFailure(error);
+    if (!error.model && about.count > 0) showStarts(about);
+  }
+}
+
+function showFound(found) {
+  view = found;
+  const problem = found.problem;
+  showProblem(...(problem ? problemLines(problem) : []));
+  byId("walk").hidden = found.path === "";
+  if (found.path === "") {
+    showStarts(about);
+    return;
+  }
+  const inActions = byId("enabled").contains(document.activeElement);
+  showView(found);
+  showExport(found);
+  showNavigation(found);
+  showGraph();
+  const last = found.steps[found.steps.length - 1];
+  fill("said", `After ${found.steps.length - 1} steps, the last one ${last.call}`);
+  if (inActions) stepLinks()[0]?.focus();
+}
+
+function problemLines(problem) {
+  const where = problem.step === 0 ? "The path does not begin" : `Step ${problem.step} of the path is not possible`;
+  const line = el("p", {}, `${where}: ${problem.call}: ${problem.reason}. Shown is what comes before it.`);
+  return problem.guard ? [line, guardDetails(problem.guard)] : [line];
+}
+
+const FORM_NAMES = { itf: "ITF trace", steps: "Plain steps", test: "pytest test", story: "Story" };
+
+function showExport(found) {
+  fill("export", ...about.forms.map((form) =>
+    el("a", { href: `api/export?${new URLSearchParams({ form, path: found.path })}`, download: "", "data-form": form }, FORM_NAMES[form])));
+}
+
+function showNavigation(found) {
+  byId("undo").disabled = found.parent === null && about.count === 1;
+  undone = undone.filter((one) => one.startsWith(`${found.path}/`));
+  byId("redo").disabled = undone.length === 0;
+}
+
+async function showGraph() {
+  const radius = byId("radius").value;
+  const shown = view.path;
+  if (radius === "0") {
+    fill("graph");
+    return;
+  }
+  try {
+    const graph = await ask("neighbourhood", { path: shown, radius });
+    if (view.path === shown) drawGraph(byId("graph"), graph);
+  } catch (error) {
+    fill("graph", el("p", { class: "bad" }, error.message));
+  }
+}
+
+function undo() {
+  if (!view || byId("undo").disabled) return;
+  undone.push(view.path);
+  go(view.parent ?? "");
+}
+
+function redo() {
+  const next = undone[undone.length - 1];
+  if (!next) return;
+  const steps = next.split("/");
+  go(steps.slice(0, view.path.split("/").length + 1).join("/"));
+}
+
+function stepLinks() {
+  return [...document.querySelectorAll("#enabled a.step")];
+}
+
+function moveFocus(by) {
+  const links = stepLinks();
+  const at = links.indexOf(document.activeElement);
+  const next = at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by;
+  links[Math.max(0, Math.min(links.length - 1, next))]?.focus();
+}
+
+const KEYS = {
+  j: () => moveFocus(1),
+  k: () => moveFocus(-1),
+  ArrowDown: () => moveFocus(1),
+  ArrowUp: () => moveFocus(-1),
+  ArrowLeft: undo,
+  ArrowRight: redo,
+  Backspace: undo,
+  Home: () => go(view ? view.steps[0].path : ""),
+  "/": () => byId("expression").focus(),
+  "?": () => byId("keys").showModal(),
+};
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
+  if (event.target.matches("input, select, textarea")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const number = /^[1-9]$/.test(event.key) ? document.querySelector(`#enabled [data-step="${event.key}"]`) : null;
+  if (number) {
+    go(number.getAttribute("href").slice(1));
+  } else if (KEYS[event.key]) {
+    KEYS[event.key]();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+window.addEventListener("hashchange", show);
+document.addEventListener("keydown", onKey);
+byId("undo").addEventListener("click", undo);
+byId("redo").addEventListener("click", redo);
+byId("start").addEventListener("click", () => go(about.count === 1 ? about.starts[0].path : ""));
+byId("help").addEventListener("click", () => byId("keys").showModal());
+byId("radius").addEventListener("change", showGraph);
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  stepLinks()[0]?.focus();
+});
+beginSearch({ ask, command, go, showFailure, changed: load, digest: () => about?.digest });
+load();

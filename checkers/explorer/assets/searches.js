@@ -1,0 +1,101 @@
+// The search behind the page, and the search for an expression.
+
+import { byId, el, fill } from "./dom.js";
+
+const OFTEN = 400;
+const SELDOM = 2000;
+const GOOD = ["holds", "proved", "reached"];
+const BAD = ["violated", "raised", "unreachable"];
+
+export function beginSearch(page) {
+  let asked = "";
+  let broken = false;
+
+  async function look() {
+    let wait = SELDOM;
+    try {
+      const [search, found] = await Promise.all([page.ask("search"), page.ask("find")]);
+      showSearch(search);
+      showFind(found, asked, page.go);
+      if (found.state !== "running") asked = "";
+      if (search.state === "running" || found.state === "running") wait = OFTEN;
+      if (broken || (page.digest() && search.model !== page.digest())) await page.changed();
+      broken = false;
+    } catch (error) {
+      broken = true;
+      page.showFailure(error);
+    }
+    setTimeout(look, wait);
+  }
+
+  byId("search-button").addEventListener("click", async () => {
+    const act = byId("search-button").dataset.act;
+    try {
+      showSearch(await page.command("search", { do: act }));
+    } catch (error) {
+      page.showFailure(error);
+    }
+  });
+  byId("find").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    asked = byId("expression").value.trim();
+    try {
+      showFind(await page.command("find", { expression: asked }), asked, page.go);
+    } catch (error) {
+      fill("found", error.message);
+    }
+  });
+  look();
+}
+
+function showSearch(search) {
+  const number = (value) => value.toLocaleString("en");
+  const size = search.states === undefined ? "" : `${number(search.states)} states, ${search.levels} levels`;
+  const words = {
+    idle: "not started",
+    running: size ? `searching: ${size}, ${search.seconds} s` : search.text,
+    complete: `every reachable state was visited: ${size}`,
+    incomplete: `incomplete: ${size}; stopped because ${search.text}`,
+    interrupted: search.text,
+    refused: `refused: ${search.text}`,
+  };
+  const clipped = search.clipped ? `; ${number(search.clipped)} steps leave a bound` : "";
+  const stale = search.stale ? " This is of the model as it was before its last change." : "";
+  setText("search", `${words[search.state]}${clipped}.${stale}`);
+  const button = byId("search-button");
+  button.dataset.act = search.state === "running" ? "stop" : "start";
+  setText("search-button", search.state === "running" ? "Stop" : search.state === "idle" ? "Search" : "Search again");
+  const results = [...(search.properties ?? []), ...(search.covers ?? [])];
+  const key = JSON.stringify(results);
+  if (byId("results").dataset.key === key) return;
+  byId("results").dataset.key = key;
+  fill("results", ...results.map(resultLine));
+}
+
+function setText(id, text) {
+  if (byId(id).textContent !== text) fill(id, text);
+}
+
+function resultLine(result) {
+  const status = result.status.replaceAll("_", " ");
+  const kind = BAD.includes(result.status) ? "bad" : GOOD.some((word) => result.status.startsWith(word)) ? "good" : "soft";
+  const steps = result.path === null ? 0 : result.path.split("/").length - 1;
+  return el("li", { "data-result": result.name },
+    el("span", { class: `badge ${kind}` }, status), " ",
+    el("strong", {}, result.name), " ",
+    result.path === null ? null : el("a", { href: `#${result.path}` }, `${steps} step${steps === 1 ? "" : "s"}`),
+    result.note ? el("div", { class: "soft" }, result.note) : null,
+    result.loop ? el("div", { class: "soft" }, result.loop) : null);
+}
+
+function showFind(found, asked, go) {
+  if (found.state === "idle") return;
+  const text = found.state === "running" ? `looking for ${found.expression}: ${found.states ? `${found.states} states` : found.text}` : found.text;
+  const key = JSON.stringify([text, found.path]);
+  if (byId("found").dataset.key === key) return;
+  byId("found").dataset.key = key;
+  fill("found", text, " ",
+    found.path ? el("a", { href: `#${found.path}` }, "go there") : null,
+    ...(found.reasons ?? []).map((line) => el("div", { class: "because" }, line)));
+  if (asked && found.state === "found") go(found.path);
+}

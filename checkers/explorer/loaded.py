@@ -1,0 +1,93 @@
+"""The model that is explored: loaded once, and again when one of its files has changed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.digest import module_files, source
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.model_loader import config_values, own_file
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.traces.refusals import ExplainingModel
+from reassure.spec.semantics.interpreter import BoundModel
+
+Stamp = dict[Path, tuple[int, int]]
+"""Time of the last change and size of files."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model under its configuration."""
+
+    bound: BoundModel
+    explaining: ExplainingModel
+    digest: str
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration as plain JSON."""
+        return config_values(self.bound.config)
+
+
+class ModelSource:
+    """Where the model comes from: its name or path, and its settings."""
+
+    def __init__(self, model: str, settings: list[str]) -> None:
+        """settings: KEY=VALUE."""
+        self.model, self.settings = model, settings
+        self._loaded: Loaded | None = None
+        self._files: Stamp = {}
+
+    def loaded(self) -> Loaded:
+        """The model as its files are now; `Failure` if they hold none."""
+        if self._loaded is not None and _stamp(self._files) == self._files:
+            return self._loaded
+        self._forget()
+        before = set(sys.modules)
+        try:
+            bound, digest = plain(self.model, self.settings)
+        except Failure:
+            for name in set(sys.modules) - before:  # what the file has imported may be edited before the file is
+                if not name.startswith("reassure.checkers") and source(name) is not None:
+                    _remove(name)
+            raise
+        self._files = _stamp(module_files(bound.model))
+        self._loaded = Loaded(bound, ExplainingModel(bound), digest)
+        return self._loaded
+
+    def meta(self, loaded: Loaded) -> dict[str, Any]:
+        """What a trace says of where it comes from."""
+        found = {"model": loaded.bound.model.name, "model_sha256": loaded.digest, "config": loaded.config}
+        return found | ({"model_file": self.model} if own_file(self.model) else {})
+
+    def _forget(self) -> None:
+        """Makes the next import read the modules of the model anew."""
+        self._loaded = None
+        for name, module in list(sys.modules.items()):
+            if getattr(module, "__file__", None) and Path(str(module.__file__)) in self._files:
+                _remove(name)
+        importlib.invalidate_caches()
+
+
+def _remove(name: str) -> None:
+    """Makes the next import of a module read it anew, also where it is imported from its package."""
+    del sys.modules[name]
+    package, _, last = name.rpartition(".")
+    if hasattr(sys.modules.get(package), last):
+        delattr(sys.modules[package], last)
+
+
+def _stamp(files: Iterable[Path]) -> Stamp:
+    found: Stamp = {}
+    for path in files:
+        try:
+            status = path.stat()
+            found[path] = (status.st_mtime_ns, status.st_size)
+        except OSError:  # an editor may remove a file before it writes it anew
+            found[path] = (0, 0)
+    return found

@@ -1,0 +1,151 @@
+"""What the page asks, answered as plain JSON; it knows nothing of HTTP."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.explorer.export import FORMS, Exported, export
+from reassure.checkers.explorer.jobs import Job
+from reassure.checkers.explorer.loaded import Loaded, ModelSource
+from reassure.checkers.explorer.neighbourhood import neighbourhood
+from reassure.checkers.explorer.view import starts, view
+from reassure.checkers.traces.named_path import NamedStep, follow, from_text
+from reassure.spec.semantics.interpreter import ModelError
+from reassure.spec.semantics.trace import Trace, TraceError
+
+Query = Mapping[str, str]
+LONGEST_EXPRESSION = 10_000
+
+
+class BadRequest(Exception):
+    """What was asked cannot be answered; the message says what to ask instead."""
+
+
+class Session:
+    """A model, the search behind the page, and the last question by an expression."""
+
+    def __init__(self, source: ModelSource, options: SearchOptions) -> None:
+        self.source = source
+        self.search = Job(source.model, source.settings, options)
+        self.find = Job(source.model, source.settings, options)
+        self._lock = threading.Lock()
+        self.questions: dict[str, Callable[[Query], dict[str, Any]]] = {
+            "about": self._about,
+            "view": self._view,
+            "neighbourhood": self._neighbourhood,
+            "search": lambda query: self._search_status(),
+            "find": lambda query: self.find.status(),
+        }
+        """By name, what a page may ask."""
+        self.commands: dict[str, Callable[[Query], dict[str, Any]]] = {
+            "search": self._command_search,
+            "find": self._command_find,
+        }
+        """By name, what changes something."""
+
+    def ask(self, name: str, query: Query) -> dict[str, Any]:
+        """The answer to a question. Raises `BadRequest`, or `Failure` where the model cannot be loaded or raises."""
+        with self._lock:
+            return self.questions[name](query)
+
+    def command(self, name: str, query: Query) -> dict[str, Any]:
+        """Starts or stops a search; its status. Raises `BadRequest`."""
+        with self._lock:
+            return self.commands[name](query)
+
+    def exported(self, query: Query) -> Exported:
+        """The path as a file. Raises as `ask`."""
+        with self._lock:
+            form = query.get("form", "")
+            if form not in FORMS:
+                raise BadRequest(f"a path is written as {', '.join(FORMS)}, not as {form!r}")
+            loaded = self.source.loaded()
+            trace, _ = self._trace(loaded, query)
+            return export(form, trace, loaded, self.source)
+
+    def close(self) -> None:
+        """Ends what runs."""
+        self.search.stop(wait=True)
+        self.find.stop(wait=True)
+
+    def _about(self, query: Query) -> dict[str, Any]:
+        loaded = self.source.loaded()
+        model = loaded.bound.model
+        told: dict[str, Any] = {"model": model.name, "source": self.source.model, "settings": self.source.settings}
+        told |= {"config": loaded.config, "digest": loaded.digest, "forms": list(FORMS)}
+        return told | _raising(lambda: starts(loaded))
+
+    def _view(self, query: Query) -> dict[str, Any]:
+        loaded = self.source.loaded()
+        path = _path(query)
+        return {"digest": loaded.digest} | _raising(lambda: view(loaded, path))
+
+    def _neighbourhood(self, query: Query) -> dict[str, Any]:
+        loaded = self.source.loaded()
+        radius = query.get("radius", "1")
+        if radius not in ("1", "2"):
+            raise BadRequest(f"a radius is 1 or 2, not {radius[:20]!r}")
+        trace, path = self._trace(loaded, query)
+        return _raising(lambda: neighbourhood(loaded, path, trace.states[-1], int(radius)))
+
+    def _trace(self, loaded: Loaded, query: Query) -> tuple[Trace, list[NamedStep]]:
+        """The whole of a path; `BadRequest` if the model has only a part of it."""
+        path = _path(query)
+        followed = follow(path, loaded.bound)
+        if followed.problem is not None or followed.trace is None:
+            why = followed.problem.reason if followed.problem is not None else ""
+            raise BadRequest(f"the model does not have this path: {why}")
+        return followed.trace, path
+
+    def _search_status(self) -> dict[str, Any]:
+        """How far the search is, and whether it is of the model as it is now."""
+        status = self.search.status()
+        searched, now = status.get("digest"), self.source.loaded().digest
+        return status | {"model": now, "stale": searched is not None and searched != now}
+
+    def _command_search(self, query: Query) -> dict[str, Any]:
+        match query.get("do"):
+            case "start":
+                self.search.start()
+            case "stop":
+                self.search.stop()
+            case other:
+                raise BadRequest(f"a search is told to start or to stop, not to {other!r}")
+        return self._search_status()
+
+    def _command_find(self, query: Query) -> dict[str, Any]:
+        expression = query.get("expression", "").strip()
+        if query.get("do") == "stop":
+            self.find.stop()
+        elif not expression:
+            raise BadRequest("an expression is missing: for example s.isr == s.replicas")
+        elif len(expression) > LONGEST_EXPRESSION:
+            raise BadRequest(f"an expression has at most {LONGEST_EXPRESSION:,} characters")
+        else:
+            self.find.start(expression)
+        return self.find.status()
+
+
+def _path(query: Query) -> list[NamedStep]:
+    try:
+        path = from_text(query.get("path", ""))
+    except TraceError as error:
+        raise BadRequest(str(error)) from None
+    if not path:
+        raise BadRequest("a path begins with an initial state")
+    return path
+
+
+def _raising(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a call gives; `BadRequest` where the model raises outside of an action and a property."""
+    try:
+        return call()
+    except ModelError as error:
+        raise BadRequest(f"the model raises: {error}") from None
+
+
+__all__ = ["BadRequest", "Failure", "Session"]

@@ -1,0 +1,140 @@
+"""The end of a path as plain JSON: the state, what each action comes to there, and what the properties say."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from reassure.checkers.explorer.loaded import Loaded
+from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
+from reassure.checkers.traces.properties_here import beyond, properties_here
+from reassure.checkers.traces.refusals import Attempts, Guard
+from reassure.checkers.traces.render import changes, flat
+from reassure.spec.language.vocabulary import Action
+from reassure.spec.semantics.interpreter import Clipped, Params, Step
+from reassure.spec.semantics.trace import Trace
+
+MOST_STARTS = 200
+"""Initial states that are listed."""
+
+
+def starts(loaded: Loaded) -> dict[str, Any]:
+    """The initial states, of which a path takes one."""
+    bound = loaded.bound
+    listed: list[dict[str, Any]] = []
+    count = clipped = 0
+    for declared, params, state in bound.initial_states():
+        if isinstance(state, Clipped):
+            clipped += 1
+            continue
+        count += 1
+        if len(listed) < MOST_STARTS:
+            fields = [{"field": name, "value": plain(value)} for name, value in flat(state).items()]
+            path = to_text([named(declared.name, params, bound)])
+            listed.append({"call": call_text(declared.name, params), "path": path, "state": fields})
+    return {"starts": listed, "count": count, "clipped": clipped}
+
+
+def view(loaded: Loaded, path: list[NamedStep]) -> dict[str, Any]:
+    """All that the page shows of a path. path: at least an initial function."""
+    followed = follow(path, loaded.bound)
+    problem = _problem(loaded, followed)
+    if followed.trace is None:
+        return {"problem": problem, "path": ""}
+    trace = followed.trace
+    walked = path[: len(trace)]
+    attempts = loaded.explaining.attempts_by_action(trace.states[-1])
+    actions = [
+        _action(loaded, action, attempts[action.name], walked, trace.states[-1])
+        for action in loaded.bound.model.actions
+    ]
+    enabled = sum(len(found.enabled) + len(found.failed) for found in attempts.values())
+    return {
+        "problem": problem,
+        "path": to_text(walked),
+        "parent": to_text(walked[:-1]) if len(walked) > 1 else None,
+        "steps": _steps(trace, walked),
+        "state": _state(trace),
+        "actions": actions,
+        "properties": properties_here(trace, loaded.bound, enabled),
+    }
+
+
+def call_text(name: str, params: Params) -> str:
+    """An action with its parameters, for people."""
+    return f"{name}({', '.join(f'{key}={plain(value)}' for key, value in params.items())})"
+
+
+def _problem(loaded: Loaded, followed: Followed) -> dict[str, Any] | None:
+    """Why the path ends early, with the guard that forbids the next step."""
+    problem = followed.problem
+    if problem is None:
+        return None
+    told: dict[str, Any] = {"step": problem.step, "call": unquote(problem.call), "reason": problem.reason}
+    if problem.refused is None or followed.trace is None:
+        return told
+    refused = problem.refused
+    guard = loaded.explaining.refusal(followed.trace.states[-1], refused.action, refused.params)
+    return told if guard is None else told | {"guard": _guard(guard, refused.action)}
+
+
+def _steps(trace: Trace, path: list[NamedStep]) -> list[dict[str, Any]]:
+    """The steps so far, each with the path that ends with it."""
+    found = []
+    for i, step in enumerate(trace.steps):
+        told = changes(trace.states[i - 1], trace.states[i]) if i else []
+        call = call_text(step.action, step.params)
+        row = {"call": call, "actor": step.actor, "path": to_text(path[: i + 1])}
+        found.append(row | {"changes": [change._asdict() for change in told]})
+    return found
+
+
+def _state(trace: Trace) -> list[dict[str, Any]]:
+    """The last state field by field, with what the last step changed; fields that are gone come last."""
+    state = trace.states[-1]
+    before = flat(trace.states[-2]) if len(trace) > 1 else {}
+    now = flat(state)
+    rows: list[dict[str, Any]] = []
+    for name, value in now.items():
+        changed = len(trace) > 1 and (name not in before or before[name] != value)
+        old = plain(before[name]) if changed and name in before else None
+        rows.append({"field": name, "value": plain(value), "changed": changed, "old": old})
+    gone = [name for name in before if name not in now]
+    return rows + [{"field": name, "value": "-", "changed": True, "old": plain(before[name])} for name in gone]
+
+
+def _action(loaded: Loaded, action: Action, found: Attempts, path: list[NamedStep], state: Any) -> dict[str, Any]:
+    """What an action comes to in the last state."""
+    doc = inspect.getdoc(action.function) or ""
+    return {
+        "name": action.name,
+        "who": action.who,
+        "doc": doc.split("\n\n")[0],
+        "enabled": [_step(loaded, step, path, state) for step in found.enabled],
+        "raises": [
+            {"call": call_text(action.name, failed.params), "error": str(failed.error)} for failed in found.failed
+        ],
+        "guards": [_guard(guard, action.name) for guard in found.guards],
+        "undrawn": found.undrawn,
+    }
+
+
+def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> dict[str, Any]:
+    """A step that can be taken, what it changes, and what it violates."""
+    name = step.action.name
+    told: dict[str, Any] = {"call": call_text(name, step.params), "who": step.action.who}
+    if isinstance(step.after, Clipped):
+        return told | {"path": None, "leaves": f"{step.after.path}: {step.after.message}"}
+    following = to_text([*path, named(name, step.params, loaded.bound)])
+    changed = [change._asdict() for change in changes(before, step.after)]
+    return told | {"path": following, "changes": changed, **beyond(loaded.bound, before, step)}
+
+
+def _guard(guard: Guard, action: str) -> dict[str, Any]:
+    """A guard, with the choices of parameters that it refuses."""
+    refused = [{"call": call_text(action, one.params), "values": list(one.values)} for one in guard.examples]
+    place = f"{Path(guard.file).name}:{guard.line}" if guard.file else ""
+    return {"text": guard.text, "note": guard.note, "place": place, "count": guard.count, "refused": refused}

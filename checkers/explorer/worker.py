@@ -1,0 +1,143 @@
+"""What the processes beside the explorer do: the native engine searches every state, or for an expression."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyResult
+from reassure.checkers.base.trace_files import results
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.named_path import named_path, to_text
+from reassure.spec.semantics.interpreter import BoundModel
+
+BEAT = 0.2
+"""Seconds between two messages about how far a search is."""
+
+Message = dict[str, Any]
+Work = Callable[[Progress], Message]
+
+
+class SentProgress(Progress):
+    """Progress as messages to the process that waits for them."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(quiet=True)
+        self.connection = connection
+        self.sent = 0.0
+
+    def report(self, depth: int, generated: int, distinct: int, frontier: int, memory: int, more: str = "") -> None:
+        """See `Progress`."""
+        if time.monotonic() >= self.sent + BEAT:
+            self.sent = time.monotonic()
+            far = {
+                "levels": depth,
+                "states": distinct,
+                "frontier": frontier,
+                "seconds": round(self.sent - self.began, 1),
+            }
+            self.connection.send({"progress": far})
+
+
+def serve(connection: Connection, model: str, settings: list[str], options: SearchOptions, expression: str) -> None:
+    """The whole of a process: searches, or finds a state if there is an expression, and sends what comes out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal; the explorer ends this process itself
+    signal.signal(signal.SIGTERM, _interrupt)
+    progress = SentProgress(connection)
+    try:
+        answer = (
+            _found(model, settings, options, expression, progress)
+            if expression
+            else _searched(model, settings, options, progress)
+        )
+    except KeyboardInterrupt:
+        answer = {"state": "interrupted", "text": "interrupted before there was anything to tell"}
+    except Failure as failure:
+        answer = {"state": "refused", "text": str(failure)}
+    except BrokenPipeError:
+        return  # the explorer has gone
+    except Exception as error:
+        answer = {"state": "refused", "text": f"{type(error).__name__}: {error} (a bug of this program)"}
+    connection.send({"answer": answer})
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> Message:
+    """A search of every reachable state."""
+    result, bound = run(CheckRequest(model, settings, "native", options), progress)
+    record = result.record({})
+    return {
+        "state": "complete" if result.complete else "incomplete",
+        "text": result.stopped_because,
+        "verdict": record["verdict"],
+        "exit_code": record["exit_code"],
+        "digest": result.model_sha256,
+        "states": result.stats.distinct,
+        "levels": result.stats.depth,
+        "clipped": result.stats.clipped,
+        "properties": [_property(p, bound) for p in result.properties],
+        "covers": [
+            {"name": c.name, "status": _cover_status(c.reached, result), "depth": c.depth, "path": _path(c, bound)}
+            for c in result.covers
+        ],
+        "traced": sum(found.trace is not None for found in results(result)),
+        "repro": result.repro,
+    }
+
+
+def _property(found: PropertyResult, bound: BoundModel) -> Message:
+    told = {"name": found.name, "kind": found.kind, "status": found.status, "note": found.note, "depth": found.depth}
+    return told | {"path": _path(found, bound), "loop": _loop(found, bound)}
+
+
+def _cover_status(reached: bool, result: CheckResult) -> str:
+    if reached:
+        return "reached"
+    return "unreachable" if result.complete and not result.stats.clipped else "not reached so far"
+
+
+def _path(found: Any, bound: BoundModel) -> str | None:
+    return None if found.trace is None else to_text(named_path(found.trace, bound))
+
+
+def _loop(found: PropertyResult, bound: BoundModel) -> str:
+    """Of a run that never ends: where it goes on, in words."""
+    trace = found.trace
+    if trace is None or trace.loop is None:
+        return ""
+    if trace.closing is None:
+        return "the run stays in its last state for ever"
+    inner = ", ".join(f"{name}={plain(value)}" for name, value in trace.closing.params.items())
+    return f"{trace.closing.action}({inner}) leads back to state {trace.loop}, and so on for ever"
+
+
+def _found(model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress) -> Message:
+    """The shortest path to a state, or over a step, of which an expression is true."""
+    from reassure.checkers.questions.find import find
+
+    answer = find(model, settings, expression, options, progress, weigh_guards=False)
+    states = f"{answer.result.stats.distinct:,} states"
+    told: Message = {"expression": expression, "path": None, "reasons": answer.reasons}
+    if answer.trace is not None:
+        told["path"] = to_text(named_path(answer.trace, answer.bound))
+        steps = len(answer.trace) - 1
+    if answer.exit is Exit.OK:
+        return told | {"state": "found", "text": f"found after {steps} step{'s' * (steps != 1)}, among {states}"}
+    if answer.unreachable:
+        return told | {"state": "unreachable", "text": f"never true in this configuration: all {states} were visited"}
+    if answer.exit is Exit.MODEL:
+        return told | {"state": "unknown", "text": f"unknown: something raises first, in a search of {states}"}
+    clipped = answer.result.stats.clipped
+    more = f"; {clipped:,} steps leave a bound" if clipped else ""
+    why = answer.result.stopped_because
+    return told | {"state": "unknown", "text": f"unknown: not found among {states}{more}; stopped because {why}"}

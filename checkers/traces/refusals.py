@@ -1,0 +1,197 @@
+"""Why actions are not enabled in a state: the guard that refuses each choice of parameters, and the values it read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from reassure.checkers.traces.explain import Scene, false_because, values_read
+from reassure.spec.language.vocabulary import GuardRefused
+from reassure.spec.semantics.interpreter import BoundModel, FailedCall, Params, Step
+
+EXAMPLES = 20
+"""Choices of parameters that are explained for each guard; the others are counted."""
+GUARDS = ("require", "some", "refuse")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A choice of parameters that a guard refuses. values: what made the guard false."""
+
+    params: Params
+    values: tuple[str, ...]
+
+
+@dataclass
+class Guard:
+    """A guard that refuses an action in a state. count: choices of parameters that it refuses."""
+
+    file: str
+    line: int
+    text: str
+    note: str
+    count: int = 0
+    examples: list[Refusal] = field(default_factory=list)
+
+
+@dataclass
+class Attempts:
+    """What an action comes to in a state, over all choices of its parameters."""
+
+    enabled: list[Step] = field(default_factory=list)
+    """Steps; one that leaves a bound is among them."""
+    failed: list[FailedCall] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    undrawn: list[str] = field(default_factory=list)
+    """Parameters that have no value here: what they are drawn from is empty."""
+
+
+class ExplainingModel(BoundModel):
+    """A bound model that notes which guard refuses what."""
+
+    def __init__(self, bound: BoundModel) -> None:
+        super().__init__(bound.model, bound.config)
+        self._told = (bound.model.state, bound.model.config, *bound.views)
+        self._guards: dict[tuple[str, str, int], Guard] = {}
+        """By action, file and line."""
+
+    def attempts_by_action(self, state: Any) -> dict[str, Attempts]:
+        """What each action comes to in a state, in the order of declaration."""
+        self._guards = {}
+        found = {action.name: Attempts() for action in self.model.actions}
+        for outcome in self.attempts(state):
+            if isinstance(outcome, FailedCall):
+                found[outcome.action.name].failed.append(outcome)
+            else:
+                found[outcome.action.name].enabled.append(outcome)
+        for (name, _, _), guard in self._guards.items():
+            found[name].guards.append(guard)
+        for declared, callee in self._actions:
+            attempts = found[declared.name]
+            if not attempts.failed:
+                attempts.undrawn = [name for name, draw in callee.drawn.items() if not tuple(draw(state))]
+        return found
+
+    def refusal(self, state: Any, name: str, params: Params) -> Guard | None:
+        """The guard that refuses a step; None if none does."""
+        self._guards = {}
+        try:
+            self.take(state, name, params)
+        except GuardRefused as refused:
+            return next(iter(self._guards.values()), None) or Guard("", 0, str(refused), "", 1)
+        return None
+
+    def _run(self, name: str, callee: Any, positional: tuple[Any, ...], params: Params) -> Any:
+        try:
+            return super()._run(name, callee, positional, params)
+        except GuardRefused as refused:
+            self._note(name, params, refused)
+            raise
+
+    def _note(self, name: str, params: Params, refused: GuardRefused) -> None:
+        """Counts a refusal, and explains the first ones of each guard."""
+        place = _place_of(refused)
+        if place is None:
+            return
+        frame, line = place
+        file = frame.f_code.co_filename
+        guard = self._guards.get((name, file, line))
+        called = None if guard is not None and guard.count >= EXAMPLES else _guard_call(file, line)
+        if guard is None:
+            text = ast.unparse(called.call) if called is not None else _source_line(file, line)
+            guard = self._guards[name, file, line] = Guard(file, line, text, str(refused))
+        guard.count += 1
+        if called is not None:
+            scene = Scene({**frame.f_globals, **frame.f_locals}, frozenset(frame.f_code.co_varnames), self._told)
+            guard.examples.append(Refusal(params, tuple(_values(called, scene))))
+
+
+@dataclass(frozen=True)
+class _GuardCall:
+    """A guard in the text of a model. condition: of the `if` around it, where it is `refuse()`."""
+
+    call: ast.Call
+    condition: ast.expr | None
+
+
+def _place_of(refused: GuardRefused) -> tuple[FrameType, int] | None:
+    """The frame and line that called the guard."""
+    places: list[tuple[FrameType, int]] = []
+    trace: TracebackType | None = refused.__traceback__
+    while trace is not None:
+        places.append((trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    return places[-2] if len(places) > 1 else None
+
+
+def _guard_call(file: str, line: int) -> _GuardCall | None:
+    """The guard that is called on a line of a file; None if it cannot be read there."""
+    tree = _tree(file, _modified(file))
+    if tree is None:
+        return None
+    calls = [call for call in _guards_in(tree) if call.lineno <= line <= (call.end_lineno or line)]
+    if not calls:
+        return None
+    call = min(calls, key=lambda node: (node.end_lineno or node.lineno) - node.lineno)
+    around = (node for node in ast.walk(tree) if isinstance(node, ast.If) and call in _statements(node.body))
+    inner = max(around, key=lambda node: node.lineno, default=None)
+    return _GuardCall(call, inner.test if inner is not None else None)
+
+
+def _guards_in(tree: ast.Module) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in GUARDS:
+            yield node
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in body:
+        yield from ast.walk(statement)
+
+
+def _values(called: _GuardCall, scene: Scene) -> list[str]:
+    """What made a guard refuse."""
+    call = called.call
+    if not call.args:
+        return values_read(_compared(called.condition), scene) if called.condition is not None else []
+    if isinstance(call.func, ast.Name) and call.func.id == "some":
+        return values_read(call.args[:1], scene)
+    told = false_because(call.args[0], scene)
+    return [line.strip() for line in (told[1:] if told[0] == f"false: {ast.unparse(call.args[0])}" else told)]
+
+
+def _compared(condition: ast.expr) -> list[ast.expr]:
+    """What a condition compares."""
+    found: list[ast.expr] = []
+    for node in ast.walk(condition):
+        if isinstance(node, ast.Compare):
+            found += [node.left, *node.comparators]
+    return [side for side in found if not isinstance(side, ast.Constant)]
+
+
+def _modified(file: str) -> int:
+    try:
+        return Path(file).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _tree(file: str, modified: int) -> ast.Module | None:
+    """The syntax tree of a file, as it was modified last."""
+    try:
+        return ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return None
+
+
+def _source_line(file: str, line: int) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
+    except (OSError, IndexError, UnicodeDecodeError):
+        return "a guard"

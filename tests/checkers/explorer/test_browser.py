@@ -1,0 +1,137 @@
+"""A person's session in a browser, from the start to a test that is exported and passes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reassure.checkers.explorer.server import ExplorerServer
+from tests.helpers.explorer_pages import ended, served, told
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.is_file():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExplorerServer]:
+    with served("die_hard") as serving:
+        told(serving, "search", do="start")
+        assert ended(serving, "search")["state"] == "complete"
+        yield serving
+
+
+@pytest.fixture
+def page(browser: Browser, server: ExplorerServer) -> Iterator[Page]:
+    """The page at its start; an error in its scripts fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+    opened.goto(server.address)
+    opened.wait_for_selector("#enabled a.step")
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def state_of(page: Page) -> dict[str, str]:
+    """The fields of the state that the page shows, with their values."""
+    rows = page.locator("#state tr")
+    return {row.locator("th").inner_text(): row.locator("td").inner_text().split()[0] for row in rows.all()}
+
+
+def at(page: Page, path: str) -> None:
+    """Waits until the page shows a path."""
+    page.wait_for_function("path => location.hash === '#' + path", arg=path)
+    last = path.rsplit("/", 1)[-1]
+    page.wait_for_selector(f"#path li[aria-current=step] a[href='#{path}']:has-text('{last}')")
+
+
+def test_a_session_from_the_start_to_an_exported_test(page: Page, tmp_path: Path) -> None:
+    assert page.title() == "die_hard: reassure explore"
+    assert state_of(page) == {"small": "0", "big": "0"}
+    page.click("#enabled a.step:has-text('fill_big')")
+    at(page, "empty/fill_big")
+    assert state_of(page) == {"small": "0", "big": "5"}
+    page.keyboard.press("6")  # big_to_small
+    at(page, "empty/fill_big/big_to_small")
+    page.keyboard.press("Backspace")
+    at(page, "empty/fill_big")
+    page.keyboard.press("ArrowRight")
+    at(page, "empty/fill_big/big_to_small")
+    page.go_back()
+    at(page, "empty/fill_big")
+    page.click("#results li[data-result=goal_not_reached] a")
+    at(page, SOLUTION)
+    violated = page.locator("#properties li[data-property=goal_not_reached]")
+    assert violated.inner_text().splitlines()[0].split() == ["✗", "violated", "goal_not_reached"]
+    assert "s.big = 4" in violated.inner_text()
+    with page.expect_download() as download:
+        page.click("#export a[data-form=test]")
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "test_path_of_die_hard.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert "1 passed" in ran.stdout
+
+
+def test_the_keyboard_alone_finds_a_state(page: Page) -> None:
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.querySelector('.call').textContent") == "fill_big()"
+    page.keyboard.press("Enter")
+    at(page, "empty/fill_big")
+    page.keyboard.press("/")
+    page.keyboard.type("s.small == 2")
+    page.keyboard.press("Enter")
+    at(page, "empty/fill_big/big_to_small/empty_small/big_to_small")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    at(page, "empty")
+
+
+def test_a_path_that_does_not_replay_shows_what_comes_before(page: Page) -> None:
+    page.evaluate("location.hash = 'empty/fill_big/pour/fill_small'")
+    page.wait_for_selector("#problem:not([hidden])")
+    expected = "Step 2 of the path is not possible: pour: die_hard has no action pour. Shown is what comes before it."
+    assert page.locator("#problem").inner_text() == expected
+    assert state_of(page) == {"small": "0", "big": "5"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_small_screen_needs_no_sideways_scrolling(browser: Browser, server: ExplorerServer, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": 400, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+    opened = context.new_page()
+    opened.goto(f"{server.address}#{SOLUTION}")
+    opened.wait_for_selector("#enabled a.step")
+    opened.select_option("#radius", "2")
+    opened.wait_for_selector("#graph svg")
+    assert opened.evaluate("document.documentElement.scrollWidth") == 400
+    ground = opened.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert ground == {"light": "rgb(251, 251, 250)", "dark": "rgb(22, 24, 27)"}[scheme]
+    context.close()

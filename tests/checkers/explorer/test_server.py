@@ -1,0 +1,156 @@
+"""Who is answered over HTTP, and what the answers allow a browser to do."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.explorer.server import ExplorerServer
+from tests.helpers import raising_model
+from tests.helpers.command import said
+from tests.helpers.explorer_pages import TOKEN, answer, asked, ended, served, told
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExplorerServer]:
+    with served("die_hard") as serving:
+        yield serving
+
+
+def test_the_page_and_its_files_are_served(server: ExplorerServer) -> None:
+    status, page, headers = answer(server, f"/{TOKEN}/")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert '<script type="module" src="explorer.js"></script>' in page
+    assert "http" not in page
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert "http" not in policy and "unsafe" not in policy
+    assert "Access-Control-Allow-Origin" not in headers
+    assert headers["Referrer-Policy"] == "no-referrer"
+    for name in ("explorer.css", "explorer.js", "dom.js", "graph.js", "searches.js", "sections.js"):
+        assert answer(server, f"/{TOKEN}/{name}")[0] == 200, name
+
+
+def test_only_this_host_is_bound(server: ExplorerServer) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+    assert server.address == f"http://127.0.0.1:{server.server_port}/{TOKEN}/"
+
+
+@pytest.mark.parametrize("target", ["/", "/wrong/", "/wrong/api/about", f"/{TOKEN}x/api/about", "/explorer.js"])
+def test_without_the_token_nothing_is_told(server: ExplorerServer, target: str) -> None:
+    status, text, _ = answer(server, target)
+    assert status == 403
+    assert "die_hard" not in text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", ""])
+def test_another_name_of_this_host_is_refused(server: ExplorerServer, host: str) -> None:
+    assert answer(server, f"/{TOKEN}/api/about", headers={"Host": host})[0] == 403
+    assert answer(server, f"/{TOKEN}/", headers={"Host": host})[0] == 403
+
+
+def test_a_page_of_another_origin_commands_nothing(server: ExplorerServer) -> None:
+    body = json.dumps({"do": "start"})
+    target = f"/{TOKEN}/api/search"
+    assert answer(server, target, "POST", body, {"Origin": "http://evil.example"})[0] == 403
+    assert asked(server, "search")["state"] == "idle"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "there is nothing at api/nothing"),
+        ("../view.py", "there is nothing at"),
+        ("export", "a path is written as itf, steps, test, story, not as ''"),
+        ("export?form=itf&path=empty/x", "the model does not have this path: die_hard has no action x"),
+        ("view?path=a%20b", "is no step"),
+    ],
+)
+def test_what_cannot_be_answered_is_told_in_a_line(server: ExplorerServer, name: str, words: str) -> None:
+    status, text, _ = answer(server, f"/{TOKEN}/api/{name}")
+    assert status in (400, 404)
+    assert words in json.loads(text)["error"]
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"do": 1}', '{"do": "jump"}', "{", "[" * 10_000])
+def test_a_wrong_command_is_told(server: ExplorerServer, body: str) -> None:
+    status, text, _ = answer(server, f"/{TOKEN}/api/search", "POST", body)
+    assert status == 400
+    assert json.loads(text)["error"].startswith(("a command is a JSON object", "a search is told to start or to stop"))
+
+
+def test_a_broken_model_is_told_and_no_crash(tmp_path: Path) -> None:
+    path = Path(raising_model.written(tmp_path, ""))
+    with served(str(path)) as serving:
+        assert asked(serving, "about")["model"] == "raising"
+        path.write_text("def (:\n")
+        status, text, _ = answer(serving, f"/{TOKEN}/api/view?path=start")
+        assert status == 409
+        assert json.loads(text)["model"] is True
+        assert "SyntaxError" in json.loads(text)["error"]
+
+
+def test_a_search_tells_counterexamples_and_covers_as_paths() -> None:
+    with served("core") as serving:
+        assert asked(serving, "search")["state"] == "idle"
+        assert told(serving, "search", do="start")["state"] == "running"
+        found = ended(serving, "search")
+        assert found["state"] == "complete", found
+        view = asked(serving, "view", path=found["covers"][0]["path"])
+        covers = {p["name"]: p["status"] for p in view["properties"] if p["kind"] == "cover"}
+        assert covers[found["covers"][0]["name"]] == "reached"
+        assert (found["stale"], found["clipped"]) == (False, 0)
+        assert {p["status"] for p in found["properties"]} == {"holds"}
+
+
+def test_find_gives_the_shortest_path_or_says_why_not(server: ExplorerServer) -> None:
+    assert told(server, "find", expression="s.small == 2")["state"] == "running"
+    found = ended(server, "find")
+    assert found["path"] == "empty/fill_big/big_to_small/empty_small/big_to_small"
+    assert found["reasons"] == ["s.small = 2"]
+    told(server, "find", expression="s.small == 1 and s.big == 2")
+    never = ended(server, "find")
+    assert (never["state"], never["path"]) == ("unreachable", None)
+    assert never["text"] == "never true in this configuration: all 16 states were visited"
+    told(server, "find", expression="s.small ==")
+    wrong = ended(server, "find")
+    assert (wrong["state"], "is no Python expression" in wrong["text"]) == ("refused", True)
+    assert "an expression is missing" in told(server, "find", expression=" ")["error"]
+
+
+def test_a_search_that_is_stopped_is_incomplete() -> None:
+    with served("kraft") as serving:
+        told(serving, "search", do="start")
+        told(serving, "search", do="stop")
+        found = ended(serving, "search")
+        assert found["state"] in ("interrupted", "incomplete")
+        assert all(p["status"] not in ("holds", "proved") for p in found.get("properties", []))
+
+
+def test_a_model_outside_the_language_is_explored_and_its_search_refused(tmp_path: Path) -> None:
+    text = '@action(who="x")\ndef odd(s: State) -> State:\n    while True:\n        return s\n'
+    with served(raising_model.written(tmp_path, text)) as serving:
+        view = asked(serving, "view", path="start/odd")
+        assert view["problem"] is None
+        told(serving, "search", do="start")
+        found = ended(serving, "search")
+        assert (found["state"], "outside the language" in found["text"]) == ("refused", True)
+
+
+def test_the_command_says_what_is_wrong_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, _, err = said(capsys, "explore", "die_hard", "--no-browser", "--port", port)
+    assert (code, err) == (153, f"reassure: port {port} of 127.0.0.1: Address already in use; give another --port\n")
+    code, _, err = said(capsys, "explore", "die_hard", "--port", "70000", "--no-browser")
+    assert (code, err) == (64, "reassure: --port 70000: a port is at most 65535\n")
+    code, _, err = said(capsys, "explore", "die_hard", "--at", "a b", "--no-browser")
+    assert (code, err.startswith("reassure: --at: 'a b' is no step")) == (64, True)
+    assert said(capsys, "explore", "nothing_like_it")[0] == 64
+    assert said(capsys, "explore", "die_hard", "--set", "goal=9")[0] == 151
