@@ -47,8 +47,8 @@ HEADLINES = (
         "K23",
         ("as it is",),
         "rolling_back_ends",
-        "A running reassignment is taken back by asking for replicas that the partition had before, such as the "
-        "assignment that the reassignment tool prints for a rollback. Only a cancellation ends it.",
+        "A running reassignment is taken back by asking for replicas that the partition had before and that are in "
+        "sync, such as the assignment that the reassignment tool prints for a rollback. Only a cancellation ends it.",
         "A request that adds nothing leaves the old `adding` in place, which becomes `removing` too; since 4.3 "
         "(KAFKA-19975) completion waits for all of `adding` in the ISR without `removing`.",
     ),
@@ -73,7 +73,7 @@ HEADLINES = (
         "the old ones stay.",
     ),
     Headline(
-        "Changing min.insync.replicas takes a partition offline for good",
+        "Changing min.insync.replicas keeps a partition offline",
         "K18",
         ("somebody may still lead",),
         "changed_min_isr_leaves_who_may_lead",

@@ -29,6 +29,7 @@ STYLES = {
     "refuted": "bold red",
     "violated": "bold red",
     "ambiguous": "yellow",
+    "partly": "yellow",
     "not-checked": "yellow",
     "open": "yellow",
     "missing": "yellow",
@@ -80,7 +81,7 @@ def source(answer: Answer, whole: bool = True) -> str:
 def standing(entry: Entry) -> str:
     """How a claim stands; where readings differ, how many say what."""
     text = entry.standing.words
-    if entry.standing is not Standing.AMBIGUOUS:
+    if entry.standing not in (Standing.AMBIGUOUS, Standing.PARTLY):
         return text
     of_text = [a for a in entry.answers if a.reading.column == "document"] or entry.answers
     good = sum(a.verdict is ReadingVerdict.HOLDS for a in of_text)

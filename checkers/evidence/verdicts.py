@@ -53,6 +53,9 @@ class Standing(StrEnum):
     VERIFIED = "verified"
     REFUTED = "refuted"
     AMBIGUOUS = "ambiguous"
+    """Readings differ because the text has several meanings, or contradicts itself."""
+    PARTLY = "partly"
+    """It holds under some assumptions, bounds or releases, and not under others."""
     NOT_CHECKED = "not-checked"
     UNDECIDED = "open"
     MISSING = "missing"
@@ -62,6 +65,7 @@ class Standing(StrEnum):
         """As a person reads it."""
         return {
             "ambiguous": "ambiguous: readings differ",
+            "partly": "holds in part",
             "not-checked": "not checked: liveness",
             "open": "undecided",
             "missing": "not run",
@@ -187,7 +191,9 @@ class Entry:
         if verdicts == {ReadingVerdict.HOLDS}:
             proved = any(a.run.method == "prove" for a in of_text or self.answers)
             return Standing.PROVED if proved else Standing.VERIFIED
-        return Standing.REFUTED if verdicts == {ReadingVerdict.VIOLATED} else Standing.AMBIGUOUS
+        if verdicts == {ReadingVerdict.VIOLATED}:
+            return Standing.REFUTED
+        return Standing.AMBIGUOUS if self.claim.ambiguous else Standing.PARTLY
 
 
 def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:

@@ -296,6 +296,16 @@ def broker_events_are_carried_out(before: Kafka, after: Kafka, broker: Broker) -
     return after.unfenced != before.unfenced or after.broker_epochs != before.broker_epochs
 
 
+@step_property(on=cancel, when=lambda c: c.unclean != state.Unclean.ON)
+def cancelling_keeps_min_isr(before: Kafka, after: Kafka) -> bool:
+    """K7. Otherwise giving up a reassignment stops acks=all producers, although enough replicas were in sync.
+
+    MinISR is limited to the replicas that are left: that there are fewer is what the administrator asked for.
+    """
+    b, a = before.partition, after.partition
+    return before.unclean or len(b.isr) < before.min_isr or len(a.isr) >= min(before.min_isr, len(a.replicas))
+
+
 @step_property(on=retarget)
 def rolling_back_ends(before: Kafka, after: Kafka) -> bool:
     """K11. Otherwise a reassignment whose target is in sync, with a leader, is pending until somebody cancels it.
@@ -373,6 +383,7 @@ MODEL = (
         nothing_lost_otherwise,
         unclean_only_where_allowed,
         broker_events_are_carried_out,
+        cancelling_keeps_min_isr,
         rolling_back_ends,
         elr_election,
         unclean_election,

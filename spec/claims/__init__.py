@@ -7,6 +7,7 @@
     document = "000_fb6c529609128823.txt"
     lines = "44, 174-185"                   # where it says so
     ours = false                            # true: no document says it
+    ambiguous = false                       # true: the text has several meanings, or contradicts itself
     statement = "In our own words, one or two sentences."
     liveness = false                        # true: an engine for liveness decides it
     [[claim.reading]]
@@ -91,6 +92,8 @@ class Claim:
     """Where in the document it is said."""
     ours: bool = False
     """No document says it: users ask for it, or the model needs an answer where the text has none."""
+    ambiguous: bool = False
+    """The text has several meanings, or contradicts itself: that is why readings differ."""
 
     def digest(self) -> str:
         """Changes when anything in the entry does."""
@@ -172,6 +175,7 @@ CLAIM_KEYS = {
     "statement": (_text, "a sentence"),
     "lines": (_text, 'lines of the document, such as "62"'),
     "ours": (lambda v: isinstance(v, bool), "true or false"),
+    "ambiguous": (lambda v: isinstance(v, bool), "true or false"),
     "liveness": (lambda v: isinstance(v, bool), "true or false"),
     "reading": (_tables, "a list of [[claim.reading]] tables, at least one"),
 }
@@ -227,6 +231,7 @@ def _claim(entry: dict[str, Any], title: str, where: str, letter: str, wrong: li
         title=title,
         lines=entry.get("lines", ""),
         ours=entry.get("ours", False),
+        ambiguous=entry.get("ambiguous", False),
     )
 
 

@@ -43,6 +43,24 @@ def test_a_claim_stands_by_the_readings_of_its_text(tmp_path: Path) -> None:
     assert verdicts.Entry(claim, answers[1:]).standing is verdicts.Standing.REFUTED
 
 
+@pytest.mark.parametrize(
+    ("more", "standing", "words"),
+    [
+        ("ambiguous = true", verdicts.Standing.AMBIGUOUS, "ambiguous: readings differ, 1 of 2 holds"),
+        ("", verdicts.Standing.PARTLY, "holds in part, 1 of 2 holds"),
+    ],
+)
+def test_a_claim_is_ambiguous_only_where_its_text_is(
+    more: str, standing: verdicts.Standing, words: str, tmp_path: Path
+) -> None:
+    (claim,) = of(CLAIM + more + READING + READING.replace("as printed", "with more failures"), tmp_path)
+    decided_by = RunSpec.of(claim.readings[0])
+    both = (verdicts.ReadingVerdict.HOLDS, verdicts.ReadingVerdict.VIOLATED)
+    answers = [verdicts.Answer(r, decided_by, None, v) for r, v in zip(claim.readings, both, strict=True)]
+    entry = verdicts.Entry(claim, answers)
+    assert (entry.standing, ledger_page.standing(entry)) == (standing, words)
+
+
 def test_claims_are_read(tmp_path: Path) -> None:
     (claim,) = of(CLAIM + "liveness = true" + READING + 'set = { brokers = 4, unclean = "off" }' + CASES, tmp_path)
     assert (claim.id, claim.document, claim.statement, claim.liveness) == ("K1", "a.txt", "Something.", True)

@@ -199,10 +199,35 @@ def test_balancing_elects_what_is_being_added() -> None:
     assert kraft_kafka.preferred_leader_is_an_added_one(before=before, after=story.s) is True
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_cancellation_that_stops_producers(release: Release) -> None:
+    """4 is added with 3 and joins: enough are in sync, until both are cancelled away."""
+    story = Story(release, brokers=4)
+    story.take("start", target=b(2, 3, 4))
+    before = story.s
+    assert story.joins(3).isr == b(1, 3)
+    enough = story.s
+    story.take("cancel")
+    assert (story.p.replicas, story.p.isr) == (seq(2, 1), b(1))
+    assert not kraft_kafka.cancelling_keeps_min_isr(before=enough, after=story.s)
+    assert kraft_kafka.cancelling_keeps_min_isr(before=before, after=story.s)  # no fewer than before
+
+
+def test_a_cancellation_to_fewer_replicas_than_min_isr_stops_nobody() -> None:
+    """MinISR is limited to the replicas: with one there were no more to begin with."""
+    story = Story(Release.V4_4, brokers=4, replication_factor=1)
+    story.take("start", target=b(1, 2, 3))
+    story.joins(2)
+    before = story.s
+    assert story.take("cancel").isr == b(1)
+    assert kraft_kafka.cancelling_keeps_min_isr(before=before, after=story.s)
+
+
 KNOWN = {
     "nothing_lost_by_a_cancellation",
     "nothing_lost_by_a_completion",
     "nothing_lost_otherwise",
+    "cancelling_keeps_min_isr",
     "rolling_back_ends",
     "broker_events_are_carried_out",
 }
@@ -212,8 +237,12 @@ KNOWN = {
 @pytest.mark.parametrize(
     ("release", "pairs", "expected"),
     [
-        ("4.2", [], {"nothing_lost_by_a_cancellation": 8, "nothing_lost_by_a_completion": 9}),
-        ("4.4", [], {"nothing_lost_by_a_completion": 7, "rolling_back_ends": 3}),
+        (
+            "4.2",
+            [],
+            {"nothing_lost_by_a_cancellation": 8, "nothing_lost_by_a_completion": 9, "cancelling_keeps_min_isr": 6},
+        ),
+        ("4.4", [], {"nothing_lost_by_a_completion": 7, "cancelling_keeps_min_isr": 7, "rolling_back_ends": 3}),
     ],
 )
 def test_what_search_finds(release: str, pairs: list[str], expected: dict[str, int]) -> None:
