@@ -59,8 +59,11 @@ class CheckRequest:
         words = ["reassure", command, self.model, *(f"--set={s}" for s in self.set)]
         words += [f"--property={p}" for p in self.options.properties]
         words += [f"--depth={self.options.depth}"] if self.options.depth is not None else []
+        words += [f"--budget={self.options.budget:g}s"] if self.options.budget is not None else []
+        words += [f"--memory={self.options.memory}"] if self.options.memory is not None else []
         words += ["--accept-clipping"] if self.accept_clipping else []
         words += ["--fail-fast"] if self.options.fail_fast else []
+        words += ["--witness"] if self.options.witness else []
         how = self.walks or self.proof
         words += how.words() if how else [f"--engine={self.engine}"]
         words += self.cluster.words() if self.engine == "spark" else []
@@ -126,7 +129,8 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     """Checks a model; `Failure` where there is no verdict to be had."""
     began = time.monotonic()
     bound, lowered, sha = prepare(asked.model, asked.set)
-    claimed = [p.name for p in bound.properties + bound.covers] + (["deadlock"] if bound.model.deadlock else [])
+    covers = [p.name for p in bound.covers]
+    claimed = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
     verdict = CheckResult(bound.model.name, sha, config_values(bound.config), asked.engine)
     verdict.accept_clipping = asked.accept_clipping
     verdict.not_applicable = [p.name for p in bound.not_applicable]
@@ -135,7 +139,7 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     verdict.repro = asked.repro()
     if not claimed:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
-    must_match(bound, claimed, asked.options)
+    must_match(bound, [n for n in claimed if not asked.proof or n not in covers], asked.options)
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
         lowered = lowered.only(asked.options.wants)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import sysconfig
 import traceback
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,14 @@ from reassure.spec.language.vocabulary import LanguageError
 
 PROGRAM = Path(next(iter(sys.modules["reassure"].__path__)))
 """The folder of the package `reassure`."""
+STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
+REMEDIES = {
+    "TypeError: action() ": 'write `@action(who="leader")`',
+    "Id.__init_subclass__()": 'write `class Broker(Id, size="brokers")`: the configuration has the field that sizes it',
+    "Model.of()": "write `Model.of(__name__, state=State, config=Config)`",
+    "non-default argument": "fields without a default come first, those of a base class among them",
+}
+"""By what Python says of a declaration that is called wrongly: how it is written."""
 
 
 def import_file(path: Path) -> ModuleType:
@@ -90,6 +99,8 @@ def _told(error: BaseException, path: Path) -> str:
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):  # names its place itself
         return text
+    hint = next((f"; {remedy}" for said, remedy in REMEDIES.items() if said in text), "")
+    text += hint
     if isinstance(error, ImportError) and "relative import" in text:
         return f"{text}; a relative import needs an __init__.py in {path.parent.name}/"
     frame = _frame_of(error)
@@ -115,4 +126,5 @@ def _of_a_model(filename: str) -> bool:
     """Whether a file of a traceback is a model's, not the interpreter's, a library's or this program's."""
     path = Path(filename)
     ours = path.is_relative_to(PROGRAM) and not path.is_relative_to(PROGRAM / "models")
-    return path.is_file() and not ours and not {"site-packages", "importlib"} & set(path.parts)
+    others = "site-packages" in path.parts or path.is_relative_to(STANDARD_LIBRARY)
+    return path.is_file() and not ours and not others

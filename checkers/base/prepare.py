@@ -82,7 +82,6 @@ def must_match(bound: BoundModel, claimed: list[str], options: SearchOptions) ->
             why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
             covers = [p.name for p in bound.covers if fnmatchcase(p.name, pattern)]
             if covers and not idle:
-                why = (
-                    f"{', '.join(covers)} is a cover, which this command does not decide: `reassure check` does; {why}"
-                )
+                decided = "`reassure check` does, and `reassure find --prove` proves that none is reached"
+                why = f"{', '.join(covers)} is a cover, which this command does not decide: {decided}; {why}"
             raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")

@@ -52,7 +52,7 @@ def print_report(report: AuditReport, console: Console) -> None:
     for release, count in audit.not_by.items():
         table.add_row(release, f"{count:,}")
     if audit.changes:
-        console.print(table)
+        console.print(table, soft_wrap=False)
     if not audit.findings:
         console.print("no findings")
         return

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import UnknownModel
+from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import ConfigError
+from reassure.spec.semantics.interpreter import ConfigError, ModelError
+
+SHOWN = "`reassure check` shows how"
 
 
 def as_failure(error: Exception) -> Failure:
@@ -21,6 +24,11 @@ def as_failure(error: Exception) -> Failure:
             return Failure(Exit.CONFIG, str(error))
         case LanguageError():
             return Failure(Exit.MODEL, str(error))
+        case ModelError():
+            text = str(error)
+            return Failure(Exit.MODEL, text if SHOWN in text else f"{text}; {SHOWN}")
+        case Disagreement():
+            return Failure(Exit.DISAGREE, str(error))
         case RecursionError():
             return Failure(Exit.INTERNAL, "a model nests too deeply")
         case MemoryError():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -60,7 +59,8 @@ def read_trace(path: Path, model: str | None, prepared: PreparedModels | None = 
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
     meta = data["#meta"]
-    name = model or _file_of(meta, path) or meta.get("model")
+    file = meta.get("model_file")
+    name = model or (file and file_of_a_model(file, path)) or meta.get("model")
     if not name:
         raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
     pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
@@ -76,12 +76,10 @@ def read_trace(path: Path, model: str | None, prepared: PreparedModels | None = 
     return trace, bound, f"note: the text of {name} has changed since the trace was found" if stale else ""
 
 
-def _file_of(meta: dict[str, Any], trace: Path) -> str | None:
-    """The file of a model of one's own: from here, or from where the trace lies."""
-    named = meta.get("model_file")
-    if not named:
-        return None
-    found = next((p for p in (Path(named), trace.parent / named) if p.is_file()), None)
+def file_of_a_model(named: str, found_by: Path) -> str:
+    """The file of a model of one's own: from here, else from a folder that the trace or certificate lies in."""
+    folders = [Path(), *found_by.resolve().parents]
+    found = next((folder / named for folder in folders if (folder / named).is_file()), None)
     if found is None:
-        raise Failure(Exit.USAGE, f"{trace} is of the model in {named}, which is not there; give --model")
+        raise Failure(Exit.USAGE, f"{found_by} is of the model in {named}, which is not there; give --model")
     return str(found)

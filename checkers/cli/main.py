@@ -21,10 +21,13 @@ from reassure.checkers.cli.parser import parse, record_among
 
 
 class Console(rich.console.Console):
-    """A console that falls silent when the reader of a pipe has gone: that does not change what a run finds.
+    """A console that breaks no line, and falls silent when the reader of a pipe has gone: a run finds the same.
 
-    (rich would end the interpreter, with exit code 1.)
+    (rich would break lines inside of paths and commands, and end the interpreter, with exit code 1.)
     """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(soft_wrap=True, **settings)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

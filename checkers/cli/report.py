@@ -268,7 +268,7 @@ def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str,
     counts = {v: sum(g.verdict == v for g in guards) for v in dict.fromkeys(g.verdict for g in guards)}
     console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in counts.items())), soft_wrap=True)
     if counts.get("not needed"):
-        console.print("not needed: it forbids something that no property minds; a property may be missing")
+        console.print("not needed: without it no property is violated; a property may be missing")
     if temporal := [p.name for p in bound.properties if p.temporal]:
         console.print(Text(f"not weighed, since about whole runs: {', '.join(temporal)}"), soft_wrap=True)
     if early:

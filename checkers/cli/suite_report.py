@@ -49,7 +49,7 @@ def report_suite(
         :MOST_LINES
     ]:
         table.add_row(file, f"{steps:,}", _in_short(adds) or f"{added:,}")
-    console.print(table)
+    console.print(table, soft_wrap=False)
     _say_more(len(written.traces), "traces", say, written)
     if chosen.missing:
         say("not taken:")

@@ -209,7 +209,7 @@ class Guards:
             if ran.clipped != base.clipped:
                 guard.verdict, guard.note = (
                     "bounding",
-                    "without it steps leave a bound; within the bounds nothing falls",
+                    "without it steps leave a bound; within the bounds nothing is violated",
                 )
 
     def _tell(self, guard: Guard, number: int, ran: Ran) -> None:

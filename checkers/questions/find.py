@@ -14,7 +14,7 @@ from reassure.checkers.base.result import RAISES, CheckResult, PropertyStatus
 from reassure.checkers.base.stop import FAILED_FAST, Stop
 from reassure.checkers.native.engine import check
 from reassure.checkers.native.guard_analysis import Guard, guards
-from reassure.checkers.questions.goal import NAME, as_written, never
+from reassure.checkers.questions.goal import NAME, NAMES, as_written, never
 from reassure.checkers.symbolic.prover import prove
 from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -139,4 +139,5 @@ def _lowered(bound: BoundModel) -> LoweredModel:
         return lower_model(bound)
     except SubsetError as error:
         code = Exit.USAGE if all(Path(r.file).stem == NAME for r in error.refusals) else Exit.MODEL
-        raise Failure(code, f"outside the language: {as_written(str(error))}") from None
+        text = f"outside the language: {as_written(str(error))}"
+        raise Failure(code, f"{text}; {NAMES}" if "is not defined" in text and code is Exit.USAGE else text) from None

@@ -17,6 +17,8 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.spec.language.vocabulary import Action, Model, Property
 
 NAME = "expression"
+NAMES = "`s` is a state, or `before` and `after` by `action` a step; `c` is the configuration"
+"""What an expression may speak of, beside the names of the model's module."""
 STEP = ("before", "after", "action")
 
 

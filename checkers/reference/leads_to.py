@@ -246,7 +246,7 @@ class Report:
         console.print(Text(f"{v.model} ({config})", style="bold"), soft_wrap=True)
         for f in self.found:
             console.print(Text(f"\n{f.name}", style="bold"), soft_wrap=True)
-            console.print(f"  {f.claimed:,} states must be followed by the goal", markup=False)
+            console.print(f"  {f.claimed:,} state{'s' * (f.claimed != 1)} must be followed by the goal", markup=False)
             if f.trapped:
                 by = "unless something happens that need not happen" if f.fair_only else "whatever is done"
                 text = f"violated: from {f.trapped:,} of them it is out of reach, {by}"

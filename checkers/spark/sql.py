@@ -112,4 +112,4 @@ def show(names: list[str], rows: list[tuple[Any, ...]], form: str, console: Cons
         table.add_column(name)
     for row in rows:
         table.add_row(*(_cell(v) for v in row))
-    console.print(table)
+    console.print(table, soft_wrap=False)

@@ -33,13 +33,17 @@ class CertificateError(Exception):
 
 @dataclass
 class Certificate:
-    """What was proved of which model, and by which lemmas. smt: a script that asserts the lemma of copy 0."""
+    """What was proved of which model, and by which lemmas. smt: a script that asserts the lemma of copy 0.
+
+    model_file: of a model of one's own, as the command line gave it.
+    """
 
     model: str
     model_sha256: str
     config: dict[str, Any]
     properties: list[str]
     lemmas: list[dict[str, str]]
+    model_file: str | None = None
 
     @classmethod
     def of(
@@ -53,7 +57,8 @@ class Certificate:
         return cls(machine.model.bound.model.name, sha, config, proved, made)
 
     def write(self, path: Path) -> None:
-        data = {"schema": SCHEMA, "kind": "inductive-invariant", "engine_version": ENGINE_VERSION, **vars(self)}
+        data = {"schema": SCHEMA, "kind": "inductive-invariant", "engine_version": ENGINE_VERSION}
+        data |= {key: value for key, value in vars(self).items() if value is not None}
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
@@ -72,6 +77,9 @@ def read(path: Path) -> Certificate:
     try:
         found = Certificate(*(data[k] for k in ("model", "model_sha256", "config", "properties", "lemmas")))
         if not all(isinstance(lemma["smt"], str) and isinstance(lemma["text"], str) for lemma in found.lemmas):
+            raise TypeError
+        found.model_file = data.get("model_file")
+        if not isinstance(found.model_file, str | None):
             raise TypeError
         if not isinstance(found.config, dict) or not all(isinstance(p, str) for p in found.properties):
             raise TypeError

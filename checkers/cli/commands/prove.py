@@ -9,6 +9,7 @@ from rich.console import Console
 
 from reassure.checkers.base.argument_types import positive, seed
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import METHODS, ProofOptions, SearchOptions
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.cli.files import must_be_writable
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if certificate is None:
             missing = "nothing was proved by induction: no certificate"
             raise Failure(code if code is not Exit.OK else Exit.NOTHING, missing)
+        certificate.model_file = args.model if own_file(args.model) else None
         certificate.write(args.certificate)
         console.print(f"certificate: {args.certificate}", style="dim", markup=False, soft_wrap=True)
     return code

@@ -10,6 +10,7 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.cli.files import file_of_a_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +26,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     try:
         found = certificate.read(args.certificate)
         pairs = [f"{k}={v}" for k, v in found.config.items()]
-        if not args.model and found.model not in names():
+        model = args.model or (found.model_file and file_of_a_model(found.model_file, args.certificate)) or found.model
+        if model == found.model and model not in names():
             raise certificate.CertificateError(f"{args.certificate} is of a model of its own file: give --model FILE")
-        bound, lowered, sha = prepare(args.model or found.model, pairs)
+        bound, lowered, sha = prepare(model, pairs)
         if sha != found.model_sha256:
             raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
         wrong = certificate.verify(found, lowered)
