@@ -139,7 +139,10 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     verdict.repro = asked.repro()
     if not claimed:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
-    must_match(bound, [n for n in claimed if not asked.proof or n not in covers], asked.options)
+    of_covers_alone = {n for n in claimed if asked.options.wants(n)} <= set(covers)
+    must_match(
+        bound, [n for n in claimed if n not in covers] if asked.proof and of_covers_alone else claimed, asked.options
+    )
     verdict.stats.seconds["load"] = time.monotonic() - began
     try:
         lowered = lowered.only(asked.options.wants)
