@@ -33,7 +33,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "kafka": ("base", "encoding", "traces", "native", "spark"),
     "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
     "api.py": ("base", "traces", "check.py"),
-    "explorer": ("base", "traces", "questions", "check.py"),
+    "explorer": ("base", "traces", "pictures", "questions", "check.py"),
     "evidence": ("base", "traces", "check.py"),
     "cli": (
         "base",

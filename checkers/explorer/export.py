@@ -18,7 +18,7 @@ from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
 from reassure.checkers.traces.render import tell
 from reassure.checkers.traces.steps_format import to_steps
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
 
 WIDTH = 100
@@ -37,31 +37,43 @@ class Exported:
 def export(form: str, trace: Trace, loaded: Loaded, source: ModelSource) -> Exported:
     """The path in one of `FORMS`."""
     bound = loaded.bound
-    violated = violated_here(trace, bound)
-    trace.meta = {**source.meta(loaded), "engine": "explore"}
-    if violated:  # so that a reader, and a replay, know what the path shows
-        trace.meta |= {"property": violated[0][0], "property_kind": violated[0][1]}
+    violated = describe(trace, loaded, source)
     suffix, kind, write = FORMS[form]
-    text = write(trace, bound, source, [name for name, _ in violated])
+    text = write(trace, bound, source, violated)
     stem = trace_stem(bound.model.name, source.settings, "path", "explore")
     return Exported(f"{_test_name(bound) if form == 'test' else stem}{suffix}", kind, text)
 
 
-def _itf(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str]) -> str:
+def describe(trace: Trace, loaded: Loaded, source: ModelSource) -> list[str] | None:
+    """Writes into a path where it comes from and what it shows; the properties that its end violates.
+
+    None where a property raises there.
+    """
+    trace.meta = {**source.meta(loaded), "engine": "explore"}
+    try:
+        violated = violated_here(trace, loaded.bound)
+    except ModelError:
+        return None
+    if violated:
+        trace.meta |= {"property": violated[0][0], "property_kind": violated[0][1]}
+    return [name for name, _ in violated]
+
+
+def _itf(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
     return to_itf(trace, bound)
 
 
-def _steps(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str]) -> str:
+def _steps(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
     return to_steps(trace, bound)
 
 
-def _story(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str]) -> str:
+def _story(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
     out = io.StringIO()
     tell(trace, bound, Console(file=out, width=WIDTH, highlight=False, no_color=True, force_terminal=False))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _test(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str]) -> str:
+def _test(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
     """A test that walks the path, and expects what each step changes and what is violated at the end."""
     first = trace.steps[0]
     settings = [f"{key}={_literal(_setting(value))}" for key, _, value in (s.partition("=") for s in source.settings)]
@@ -82,7 +94,8 @@ def _test(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[s
         changed = {key: now[key] for key, _ in bound.type.fields if getattr(before, key) != getattr(after, key)}
         lines.append(f"    walk.take({', '.join(_arguments(step, bound))})  # {step.actor}")
         lines += _equals("walk.changed", changed)
-    return "\n".join([*lines, *_equals("walk.violated()", violated)]) + "\n"
+    lines += _equals("walk.violated()", violated) if violated is not None else []
+    return "\n".join(lines) + "\n"
 
 
 def _test_name(bound: BoundModel) -> str:
@@ -126,7 +139,7 @@ def _arguments(step: TraceStep, bound: BoundModel) -> list[str]:
     return [_literal(step.action), *(f"{key}={_literal(value)}" for key, value in given.items())]
 
 
-Writer = Callable[[Trace, BoundModel, ModelSource, list[str]], str]
+Writer = Callable[[Trace, BoundModel, ModelSource, list[str] | None], str]
 
 FORMS: dict[str, tuple[str, str, Writer]] = {
     "itf": (".itf.json", "application/json", _itf),

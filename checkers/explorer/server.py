@@ -13,12 +13,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.explorer.session import BadRequest, Session
+from reassure.checkers.pictures.html_page import asset as picture_asset
 
 HOST = "127.0.0.1"
+SCRIPTS = ("explorer.js", "dom.js", "graph.js", "picture.js", "searches.js", "sections.js")
+PICTURES = {"lifelines.js": "text/javascript", "picture.css": "text/css"}
+"""What draws a path, of `pictures`, with its media type."""
 ASSETS = {
     "": ("explorer.html", "text/html"),
     "explorer.css": ("explorer.css", "text/css"),
-    **{name: (name, "text/javascript") for name in ("explorer.js", "dom.js", "graph.js", "searches.js", "sections.js")},
+    **{name: (name, "text/javascript") for name in SCRIPTS},
 }
 """By address below the token: the file and its media type."""
 HEADERS = {
@@ -116,8 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif kind == "api":
             self._send_json(self.server.session.ask(name, query))
         else:
-            file, media = ASSETS[below]
-            self._send(HTTPStatus.OK, media, asset(file))
+            self._send(HTTPStatus.OK, *_asset(below))
 
     def _post(self, below: str) -> None:
         kind, _, name = below.partition("/")
@@ -151,6 +154,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def asset(name: str) -> str:
-    """A file of the page."""
-    return (files("reassure.checkers.explorer") / "assets" / name).read_text(encoding="utf-8")
+def _asset(below: str) -> tuple[str, str]:
+    """Media type and text of a file of the page; `KeyError` if it has none of this name."""
+    if below in PICTURES:
+        return PICTURES[below], picture_asset(below)
+    name, media = ASSETS[below]
+    return media, (files(__package__) / "assets" / name).read_text(encoding="utf-8")

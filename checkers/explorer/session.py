@@ -8,12 +8,13 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.explorer.export import FORMS, Exported, export
+from reassure.checkers.explorer.export import FORMS, Exported, describe, export
 from reassure.checkers.explorer.jobs import Job
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.explorer.neighbourhood import neighbourhood
 from reassure.checkers.explorer.view import starts, view
-from reassure.checkers.traces.named_path import NamedStep, follow, from_text
+from reassure.checkers.pictures.lifelines import picture
+from reassure.checkers.traces.named_path import NamedStep, follow, from_text, to_text
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace, TraceError
 
@@ -36,6 +37,7 @@ class Session:
         self.questions: dict[str, Callable[[Query], dict[str, Any]]] = {
             "about": self._about,
             "view": self._view,
+            "picture": self._picture,
             "neighbourhood": self._neighbourhood,
             "search": lambda query: self._search_status(),
             "find": lambda query: self.find.status(),
@@ -83,6 +85,14 @@ class Session:
         loaded = self.source.loaded()
         path = _path(query)
         return {"digest": loaded.digest} | _raising(lambda: view(loaded, path))
+
+    def _picture(self, query: Query) -> dict[str, Any]:
+        """The path as lifelines, and the path up to each of its steps."""
+        loaded = self.source.loaded()
+        trace, path = self._trace(loaded, query)
+        describe(trace, loaded, self.source)
+        paths = [to_text(path[: i + 1]) for i in range(len(path))]
+        return _raising(lambda: {"picture": picture(trace, loaded.bound, every=True), "paths": paths})
 
     def _neighbourhood(self, query: Query) -> dict[str, Any]:
         loaded = self.source.loaded()

@@ -23,5 +23,5 @@ export function byId(id) {
 }
 
 export function fill(id, ...children) {
-  byId(id).replaceChildren(...children);
+  byId(id).replaceChildren(...children.filter((child) => child !== null));
 }

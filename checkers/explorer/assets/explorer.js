@@ -2,13 +2,14 @@
 
 import { byId, el, fill } from "./dom.js";
 import { drawGraph } from "./graph.js";
+import { showPicture } from "./picture.js";
 import { guardDetails, showStarts, showView } from "./sections.js";
 import { beginSearch } from "./searches.js";
 
 const LAST = {};
 let about = null;
 let view = null;
-let undone = [];
+let longest = ""; // the path seen last that begins with the one that is shown: what redo takes again
 
 async function ask(name, query = {}) {
   const answer = await fetch(`api/${name}?${new URLSearchParams(query)}`);
@@ -71,7 +72,7 @@ async function show() {
   LAST.wanted = wanted;
   byId("starts").hidden = true;
   if (!wanted) {
-    byId("walk").hidden = true;
+    hidePath(true);
     showProblem();
     showStarts(about);
     return;
@@ -85,23 +86,30 @@ async function show() {
     }
     showFound(found);
   } catch (error) {
-    byId("walk").hidden = true;
+    hidePath(true);
     showFailure(error);
     if (!error.model && about.count > 0) showStarts(about);
   }
+}
+
+function hidePath(hidden) {
+  for (const part of document.querySelectorAll(".of-path")) part.hidden = hidden;
+  if (hidden) byId("undo").disabled = byId("redo").disabled = true;
 }
 
 function showFound(found) {
   view = found;
   const problem = found.problem;
   showProblem(...(problem ? problemLines(problem) : []));
-  byId("walk").hidden = found.path === "";
+  hidePath(found.path === "");
   if (found.path === "") {
     showStarts(about);
     return;
   }
+  if (!`${longest}/`.startsWith(`${found.path}/`)) longest = found.path;
   const inActions = byId("enabled").contains(document.activeElement);
   showView(found);
+  showPicture({ ask, go, shown: found, longest }).catch(showFailure);
   showExport(found);
   showNavigation(found);
   showGraph();
@@ -125,11 +133,11 @@ function showExport(found) {
 
 function showNavigation(found) {
   byId("undo").disabled = found.parent === null && about.count === 1;
-  undone = undone.filter((one) => one.startsWith(`${found.path}/`));
-  byId("redo").disabled = undone.length === 0;
+  byId("redo").disabled = longest === found.path;
 }
 
 async function showGraph() {
+  if (!view) return;
   const radius = byId("radius").value;
   const shown = view.path;
   if (radius === "0") {
@@ -146,15 +154,12 @@ async function showGraph() {
 
 function undo() {
   if (!view || byId("undo").disabled) return;
-  undone.push(view.path);
   go(view.parent ?? "");
 }
 
 function redo() {
-  const next = undone[undone.length - 1];
-  if (!next) return;
-  const steps = next.split("/");
-  go(steps.slice(0, view.path.split("/").length + 1).join("/"));
+  if (!view || longest === view.path) return;
+  go(longest.split("/").slice(0, view.path.split("/").length + 1).join("/"));
 }
 
 function stepLinks() {
@@ -182,7 +187,7 @@ const KEYS = {
 };
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
   if (event.target.matches("input, select, textarea")) {
     if (event.key === "Escape") event.target.blur();
     return;

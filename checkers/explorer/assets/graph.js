@@ -2,11 +2,11 @@
 
 import { el, svg } from "./dom.js";
 
-const WIDTH = 150;
-const GAP_X = 110;
+const WIDTH = 230;
+const GAP_X = 190;
 const GAP_Y = 14;
 const LINE = 14;
-const LETTERS = 20;
+const LETTERS = 32;
 
 export function drawGraph(container, graph) {
   const columns = new Map();
@@ -64,7 +64,7 @@ function drawEdges(boxes, edges) {
   const path = `M${x1},${y1} C${x1 + bend},${y1} ${same ? x2 + bend : x2 - bend},${y2} ${x2},${y2}`;
   const drawn = [svg("path", { class: "edge", d: path }, svg("title", {}, whole))];
   if (forward && to.node.distance === from.node.distance + 1) {
-    const text = label.length > 15 ? `${label.slice(0, 14)}…` : label;
+    const text = label.length > 28 ? `${label.slice(0, 27)}…` : label;
     drawn.push(svg("text", { class: "edge-text", x: x2 - 4, y: y2 - 4, "text-anchor": "end" }, text));
   }
   return drawn;

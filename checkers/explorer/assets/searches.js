@@ -1,6 +1,7 @@
 // The search behind the page, and the search for an expression.
 
 import { byId, el, fill } from "./dom.js";
+import { folded } from "./sections.js";
 
 const OFTEN = 400;
 const SELDOM = 2000;
@@ -69,7 +70,13 @@ function showSearch(search) {
   const key = JSON.stringify(results);
   if (byId("results").dataset.key === key) return;
   byId("results").dataset.key = key;
-  fill("results", ...results.map(resultLine));
+  const linked = results.filter((result) => result.path !== null && BAD.includes(result.status));
+  const others = results.filter((result) => !linked.includes(result));
+  const parts = [...new Set(others.map((result) => result.status))].map((status) => {
+    const lines = others.filter((result) => result.status === status).map(resultLine);
+    return folded(lines, status.replaceAll("_", " "));
+  });
+  fill("results", el("ul", { class: "plain" }, ...linked.map(resultLine)), ...parts);
 }
 
 function setText(id, text) {

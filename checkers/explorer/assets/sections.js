@@ -3,13 +3,16 @@
 import { byId, el, fill } from "./dom.js";
 
 const LISTED_KEYS = 9;
+const SHORT = 4;
 
 export function showStarts(about) {
   byId("starts").hidden = false;
+  const first = new Map(about.starts[0]?.state.map((row) => [row.field, row.value]));
+  const differs = new Set(about.starts.flatMap((start) => start.state.filter((row) => first.get(row.field) !== row.value).map((row) => row.field)));
   const listed = about.starts.map((start) =>
     el("a", { class: "step", href: `#${start.path}` },
       el("span", { class: "call" }, start.call),
-      ...start.state.map((row) => el("span", { class: "change" }, `${row.field} = ${row.value}`))));
+      ...start.state.filter((row) => about.count === 1 || differs.has(row.field)).map((row) => el("span", { class: "change" }, `${row.field} = ${row.value}`))));
   const more = about.count - about.starts.length;
   if (more > 0) listed.push(el("p", { class: "soft" }, `and ${more} more, which are not listed`));
   fill("starts-list", ...listed);
@@ -36,9 +39,14 @@ function showState(view) {
   const caption = el("caption", { class: "hidden" }, "The last state, field by field");
   fill("state", caption, el("tbody", {}, ...view.state.map((row) =>
     el("tr", { class: row.changed ? "changed" : null },
-      el("th", { scope: "row" }, row.field),
+      el("th", { scope: "row" }, ...breakable(row.field)),
       el("td", {}, row.value,
         row.changed ? el("span", { class: "was" }, row.old === null ? " was not there" : ` was ${row.old}`) : null)))));
+}
+
+/* A path of names, which a narrow column may break between them. */
+function breakable(path) {
+  return path.split(/(?<=[._])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
 
 function showEnabled(view) {
@@ -110,7 +118,7 @@ export function guardDetails(guard) {
     el("li", {}, el("span", { class: "mono" }, one.call),
       ...one.values.map((value) => el("div", { class: "because soft" }, value))));
   if (more > 0) choices.push(el("li", { class: "soft" }, `and ${more} more`));
-  return el("details", {},
+  return el("details", { open: guard.count === 1 ? "" : null },
     el("summary", {}, "forbidden by ", el("code", {}, guard.text),
       guard.note ? ` (${guard.note})` : "",
       el("span", { class: "soft" }, ` ${guard.place}, ${guard.count} ${guard.count === 1 ? "time" : "times"}`)),
@@ -126,14 +134,28 @@ const STATUS = {
   raised: ["✗ raises", "bad"],
 };
 
+const AT_ONCE = ["violated", "raised", "reached"];
+const LATER = [["holds", "hold"], ["not_reached", "not reached: covers"], ["not_checked", "not checked"]];
+
 function showProperties(view) {
-  fill("properties", ...view.properties.map((property) => {
-    const [word, kind] = STATUS[property.status];
-    return el("li", { "data-property": property.name },
-      el("span", { class: `badge ${kind}` }, word), " ",
-      el("strong", {}, property.name),
-      property.note ? el("div", { class: "soft" }, property.note) : null,
-      property.doc && property.status === "violated" ? el("div", {}, property.doc) : null,
-      property.because.length ? el("div", { class: "because" }, property.because.join("\n")) : null);
-  }));
+  const lines = (wanted) => view.properties.filter((property) => wanted.includes(property.status)).map(propertyLine);
+  const parts = LATER.map(([status, word]) => folded(lines([status]), word));
+  fill("properties", el("ul", { class: "plain" }, ...lines(AT_ONCE)), ...parts);
+}
+
+/* A list that is read when it is opened; short ones are open. */
+export function folded(lines, word) {
+  if (lines.length === 0) return null;
+  const list = el("ul", { class: "plain" }, ...lines);
+  return el("details", { open: lines.length <= SHORT ? "" : null, "data-fold": word }, el("summary", {}, `${lines.length} ${word}`), list);
+}
+
+function propertyLine(property) {
+  const [word, kind] = STATUS[property.status];
+  return el("li", { "data-property": property.name },
+    el("span", { class: `badge ${kind}` }, word), " ",
+    el("strong", {}, property.name),
+    property.note ? el("div", { class: "soft" }, property.note) : null,
+    property.doc && property.status === "violated" ? el("div", {}, property.doc) : null,
+    property.because.length ? el("div", { class: "because" }, property.because.join("\n")) : null);
 }

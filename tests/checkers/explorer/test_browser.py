@@ -64,7 +64,7 @@ def at(page: Page, path: str) -> None:
     """Waits until the page shows a path."""
     page.wait_for_function("path => location.hash === '#' + path", arg=path)
     last = path.rsplit("/", 1)[-1]
-    page.wait_for_selector(f"#path li[aria-current=step] a[href='#{path}']:has-text('{last}')")
+    page.wait_for_selector(f"#path li[aria-current=step] a[href='#{path}']:has-text('{last}')", state="attached")
 
 
 def test_a_session_from_the_start_to_an_exported_test(page: Page, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.explorer.server import ExplorerServer
+from reassure.checkers.explorer.server import SCRIPTS, ExplorerServer
 from tests.helpers import raising_model
 from tests.helpers.command import said
 from tests.helpers.explorer_pages import TOKEN, answer, asked, ended, served, told
@@ -31,7 +31,7 @@ def test_the_page_and_its_files_are_served(server: ExplorerServer) -> None:
     assert "http" not in policy and "unsafe" not in policy
     assert "Access-Control-Allow-Origin" not in headers
     assert headers["Referrer-Policy"] == "no-referrer"
-    for name in ("explorer.css", "explorer.js", "dom.js", "graph.js", "searches.js", "sections.js"):
+    for name in ("explorer.css", *SCRIPTS, "lifelines.js", "picture.css"):
         assert answer(server, f"/{TOKEN}/{name}")[0] == 200, name
 
 
