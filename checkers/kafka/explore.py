@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,30 +112,53 @@ class Limits:
     depth: int | None = None
     budget: float | None = None
 
+    def must_have_time(self, began: float) -> None:
+        """Raises `Interrupted` when the time since `began` is up."""
+        if self.budget is not None and time.monotonic() - began > self.budget:
+            raise budget_ended(self.budget)
+
+
+class Expander(Protocol):
+    """Who executes the commands."""
+
+    def expand(self, states: Words, began: float, limits: Limits, report: Callable[[int], None]) -> NDArray[Any]:
+        """Every command in every state, as `Driver.expand`; `Interrupted` when the time is up.
+
+        began: when the search did (`time.monotonic`). report: called now and then, with how many states are done.
+        """
+        ...
+
 
 def explore(class_path: ClassPath, scope: Scope, jvms: int, limits: Limits, progress: Progress) -> Exploration:
     """Searches every state of the controller; raises `JvmLost` if a JVM is lost."""
     began = time.monotonic()
-    found = Exploration(class_path.release.version, scope, scope.commands())
+    with ExitStack() as stack:
+        pool = _Pool([stack.enter_context(Driver(class_path)) for _ in range(jvms)], scope)
+        stack.enter_context(pool.threads)
+        return search(class_path.release.version, scope, pool, began, limits, progress)
+
+
+def search(
+    version: str, scope: Scope, expander: Expander, began: float, limits: Limits, progress: Progress
+) -> Exploration:
+    """Breadth-first, level by level. began: when it did, the start of what executes the commands included."""
+    found = Exploration(version, scope, scope.commands())
     first = np.array([packed(state)[0] for state in scope.initial_states()], np.int64)
     table = _Table(first)
     frontier, parents, successors, answers = first, [np.full(len(first), -1, np.int64)], [], []
-    with ExitStack() as stack:
-        pool = _Pool([stack.enter_context(Driver(class_path)) for _ in range(jvms)], scope, found.commands)
-        stack.enter_context(pool.threads)
-        try:
-            while len(frontier):
-                found.levels.append(len(frontier))
-                if limits.depth is not None and len(found.levels) > limits.depth:
-                    raise Interrupted(depth_reached(limits.depth).reason, depth_reached(limits.depth).text)
-                numbers = np.arange(table.size - len(frontier), table.size)
-                got = pool.expand(frontier, began, limits, _reporter(progress, found, table, len(frontier)))
-                successors.append(got["state"].astype(np.int64))
-                answers.append(got["answer"].astype(np.int32))
-                frontier, origins = table.add(successors[-1], (answers[-1] & NOT_APPLICABLE) == 0, numbers)
-                parents.append(origins)
-        except Interrupted as end:
-            found.stopped = end.stop
+    try:
+        while len(frontier):
+            found.levels.append(len(frontier))
+            if limits.depth is not None and len(found.levels) > limits.depth:
+                raise Interrupted(depth_reached(limits.depth).reason, depth_reached(limits.depth).text)
+            numbers = np.arange(table.size - len(frontier), table.size)
+            got = expander.expand(frontier, began, limits, _reporter(progress, found, table, len(frontier)))
+            successors.append(got["state"].astype(np.int64))
+            answers.append(got["answer"].astype(np.int32))
+            frontier, origins = table.add(successors[-1], (answers[-1] & NOT_APPLICABLE) == 0, numbers)
+            parents.append(origins)
+    except Interrupted as end:
+        found.stopped = end.stop
     found.states, found.parents = table.states, np.concatenate(parents)
     width = len(found.commands)
     found.answers = (
@@ -158,19 +181,24 @@ def _reporter(progress: Progress, found: Exploration, table: _Table, frontier: i
     return report
 
 
+def prepare(driver: Driver, scope: Scope) -> None:
+    """Makes a driver ready to expand states."""
+    driver.begin(scope.brokers, scope.min_isr)
+    driver.commands(scope.commands())
+
+
 class _Pool:
     """JVMs that expand states; the results in the order of the states."""
 
-    def __init__(self, drivers: Sequence[Driver], scope: Scope, commands: list[Command]) -> None:
+    def __init__(self, drivers: Sequence[Driver], scope: Scope) -> None:
         self.threads = ThreadPoolExecutor(len(drivers))
         self.free: SimpleQueue[Driver] = SimpleQueue()
         for driver in drivers:
-            driver.begin(scope.brokers, scope.min_isr)
-            driver.commands(commands)
+            prepare(driver, scope)
             self.free.put(driver)
 
     def expand(self, states: Words, began: float, limits: Limits, report: Callable[[int], None]) -> NDArray[Any]:
-        """Every command in every state; `Interrupted` when the time is up."""
+        """See `Expander`."""
         batches = [states[i : i + BATCH] for i in range(0, len(states), BATCH)]
         parts: list[NDArray[Any]] = []
         done = 0
@@ -181,8 +209,7 @@ class _Pool:
         return np.concatenate(parts) if parts else np.zeros((0, 0), SUCCESSOR)
 
     def _expand(self, batch: Words, began: float, limits: Limits) -> NDArray[Any]:
-        if limits.budget is not None and time.monotonic() - began > limits.budget:
-            raise budget_ended(limits.budget)
+        limits.must_have_time(began)
         driver = self.free.get()
         try:
             return driver.expand(batch)

@@ -23,10 +23,10 @@ from reassure.checkers.cli.files import (
 )
 from reassure.checkers.cli.kafka_conform import run_conform
 from reassure.checkers.cli.kafka_findings import run_findings
-from reassure.checkers.cli.parser import model_argument, note, output_options, spark_options
+from reassure.checkers.cli.parser import model_argument, note, output_options, spark_options, spark_settings
 from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.answers import Recorder, folder, place
-from reassure.checkers.kafka.class_path import MAVEN_SECONDS, fetch, fetched
+from reassure.checkers.kafka.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
 from reassure.checkers.kafka.confirm import confirm
 from reassure.checkers.kafka.conform import conform
 from reassure.checkers.kafka.controller_itf import from_itf as run_from_itf
@@ -35,7 +35,7 @@ from reassure.checkers.kafka.controller_itf import to_itf as run_to_itf
 from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.driver import Driver, JvmLost
 from reassure.checkers.kafka.explained import Rules, explain, with_records
-from reassure.checkers.kafka.explore import Limits, Scope, explore
+from reassure.checkers.kafka.explore import Exploration, Limits, Scope, explore
 from reassure.checkers.kafka.explore_properties import evaluate
 from reassure.checkers.kafka.explore_report import (
     Shown,
@@ -114,7 +114,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     exploring.add_argument(
         "--explain", action="store_true", help=f"compare every step with {KEPT_MODEL}'s rules (25 us a step)"
     )
-    exploring.add_argument("--jvms", type=positive, default=os.cpu_count() or 1, metavar="N", help="how many JVMs")
+    exploring.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="who executes the commands: JVMs here, or one for each worker of Spark (default: local)",
+    )
+    exploring.add_argument("--jvms", type=positive, metavar="N", help="local: how many JVMs (default: one a core)")
+    exploring.add_argument("--partitions", type=positive, metavar="N", help="Spark: default: one a core")
+    spark_options(exploring)
     exploring.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
     exploring.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
     output_options(exploring)
@@ -249,13 +257,16 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
     if args.replicas > args.brokers:
         raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
     few_enough(args.brokers, "--brokers")
+    spark_settings(args)
+    if args.jvms and args.engine == "spark":
+        raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
     scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
     codes, records = [Exit.OK], []
     for wanted in _releases(args.release):
         progress = Progress(quiet=args.quiet)
         try:
             path = fetch(wanted)
-            found = explore(path, scope, args.jvms, Limits(args.depth, args.budget), progress)
+            found = _explored(args, path, scope, progress)
             findings = evaluate(found)
             loss = look_for_loss(found, findings)
             explanation = explain(found, Rules(KEPT_MODEL, wanted, args.min_isr), progress) if args.explain else None
@@ -284,6 +295,20 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         record = error_record(code, "the controller was explored", "", "")
         write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
     return code
+
+
+def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress: Progress) -> Exploration:
+    """The search, here or by Spark."""
+    limits = Limits(args.depth, args.budget)
+    if args.engine == "local":
+        return explore(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
+    from reassure.checkers.kafka.explore_by_spark import Task, explore_by_spark
+    from reassure.checkers.spark.session import JobFailed, NoSpark
+
+    try:
+        return explore_by_spark(Task(path.release.version, scope), spark_settings(args), limits, progress)
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
 
 
 def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
