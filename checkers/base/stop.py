@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class StopReason(StrEnum):
-    """Why a run ended. Only COMPLETE, DEPTH and WALKS are ends that were asked for."""
+    """Why a run ended. Only COMPLETE, DEPTH, WALKS and LIMIT are ends that were asked for."""
 
     COMPLETE = "complete"
     """Everything was visited, or everything was decided."""
@@ -15,6 +15,8 @@ class StopReason(StrEnum):
     """The depth that was asked for was reached."""
     WALKS = "walks"
     """The random walks that were asked for were taken."""
+    LIMIT = "limit"
+    """The number of states that was asked for was reached."""
     FAIL_FAST = "fail_fast"
     BUDGET = "budget"
     MEMORY = "memory"

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, BY_USER, NO_MEMORY, Interrupted, Stop
+from reassure.checkers.base.stop import ALL_VISITED, BY_USER, NO_MEMORY, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.edge_list import edge_list
 from reassure.checkers.native.kernels.kernel_shape import Rows
-from reassure.checkers.native.kernels.model_code import ACTION_BITS, ACTION_MASK
+from reassure.checkers.native.kernels.model_code import ACTION_BITS, ACTION_MASK, TERMINAL
 from reassure.checkers.native.kernels.region_edges import JudgeArguments, judge_rows, number_states
 from reassure.checkers.native.kernels.row_numbers import find_numbers
 from reassure.checkers.native.model.model_kernel import ModelKernel
@@ -96,6 +96,11 @@ class StateGraph:
         return len(self.targets)
 
     @property
+    def terminal(self) -> NDArray[np.bool_]:
+        """By state: whether a run may end there."""
+        return (self.state_claims >> TERMINAL & 1) > 0
+
+    @property
     def clipped(self) -> int:
         """Steps that leave a bound."""
         return sum(self.action_clips)
@@ -132,9 +137,12 @@ class StateGraph:
         return found[::-1]
 
 
-def explore(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> StateGraph:
+def explore(
+    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress, enough: int | None = None
+) -> StateGraph:
     """Searches every reachable state and lists every step; `options` may end the search early.
 
+    enough: the search ends before the level that follows on so many states.
     Raises `ModelError` with its reason where plain Python raises in a reachable state, `Failure` if none was visited.
     """
     progress.ready("compiling")
@@ -150,7 +158,9 @@ def explore(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         search.allow(0)
         search.seed(Start.of(bound, kernel.model.layout).rows)
         for _ in search.levels(stop):
-            pass
+            if enough is not None and search.distinct >= enough:
+                stopped = Stop(StopReason.LIMIT, f"the limit of {enough:,} states was reached")
+                break
     except KeyboardInterrupt:
         stopped = BY_USER
     except Interrupted as end:
@@ -162,7 +172,10 @@ def explore(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         raise ModelError(f"{raised.text}; `reassure check` shows how")
     if not search.level_rows:
         raise Failure(Exit.INCONCLUSIVE, f"no state was visited: {stopped.text}")
-    return _listed(bound, kernel, search, stopped, progress)
+    graph = _listed(bound, kernel, search, stopped, progress)
+    if stopped.reason is StopReason.LIMIT and (graph.targets >= 0).all():
+        graph.stopped = ALL_VISITED  # no step of the last level leads on
+    return graph
 
 
 def _listed(bound: BoundModel, kernel: CompiledKernel, search: Search, stopped: Stop, progress: Progress) -> StateGraph:

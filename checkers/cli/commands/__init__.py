@@ -33,6 +33,7 @@ COMMANDS = {
     "validate": "find a behaviour of a model that explains a log",
     "explore": "walk through a model in the browser, step by step",
     "show": "print a trace as text, Markdown, a page with a picture, a diagram, ITF or plain steps",
+    "graph": "draw the reachable states of a model, or groups of them",
     "audit": "judge every change of a partition in a KRaft metadata log",
     "plan": "check a reassignment of a real cluster, or propose one",
     "gate": "run all checks of a file; exit with the most severe code",

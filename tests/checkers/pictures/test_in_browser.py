@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reassure.checkers.pictures.html_page import html_page
 from tests.helpers.browser import chromium
+from tests.helpers.command import said
 from tests.helpers.posting_model import posting, story
 
 
@@ -84,5 +86,25 @@ def test_nothing_is_cut_on_a_small_screen(scheme: str, browser: Any, trace_page:
     assert details["x"] >= board["x"] + board["width"]
     ground = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 28)"}[scheme]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ground
+    assert errors == []
+    page.close()
+
+
+def test_a_node_is_chosen(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By mouse and by keyboard: its steps are listed, each leading to another node."""
+    file = tmp_path / "graph.html"
+    assert said(capsys, "graph", "die_hard", "--out", str(file), "--quiet")[0] == 0
+    page, errors = opened(browser, file.as_uri(), 400)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    page.locator("[data-node=n0]").click()
+    panel = page.locator("#chosen")
+    assert panel.locator("h2").inner_text() == "small 0, big 0"
+    steps = panel.locator("li").all_inner_texts()
+    assert (len(steps), steps.count("fill_small to small 3, big 0")) == (6, 1)
+    panel.get_by_role("button", name="small 0, big 5").click()
+    assert panel.locator("h2").inner_text() == "small 0, big 5"
+    assert page.locator(".node.near").get_attribute("data-node") == "n1"
+    page.locator("[data-node=n2]").press("Enter")
+    assert panel.locator("h2").inner_text() == "small 3, big 0"
     assert errors == []
     page.close()
