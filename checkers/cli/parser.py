@@ -92,7 +92,8 @@ def thread_option(parser: argparse.ArgumentParser) -> None:
 
 def story_option(parser: argparse.ArgumentParser) -> None:
     """How many counterexamples are told."""
-    parser.add_argument("--stories", type=whole, metavar="N", help="print at most N counterexamples (default: all)")
+    parser.add_argument("--stories", type=whole, metavar="N", help="print at most N traces, the shortest (default: 3)")
+    parser.add_argument("--full", action="store_true", help="print all traces, and a line for every property and cover")
 
 
 def search_options(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.result import CheckResult, PropertyResult, error_record
+from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus, error_record
 from reassure.checkers.base.trace_files import results
 from reassure.checkers.traces.render import call, tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
@@ -22,10 +22,16 @@ from reassure.spec.semantics.trace import Trace
 if TYPE_CHECKING:
     from reassure.checkers.native.guard_analysis import Guard, Ran
 
+STORIES = 3
+"""Traces that are told unless somebody asks for more."""
+MANY = 24
+"""More properties than these, or covers, are named in one line where there is nothing to say of each."""
 LEMMAS = 12
 """Lemmas of a proof that are printed."""
 EXCLUDED = 5
 """Reasons why a model excludes combinations that are printed; the record has all."""
+FALLEN = frozenset({PropertyStatus.VIOLATED, PropertyStatus.RAISED})
+ESTABLISHED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED})
 STYLES = {
     "holds": "green",
     "proved": "green",
@@ -36,8 +42,10 @@ STYLES = {
 }
 
 
-def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: int | None = None) -> None:
-    """Prints a verdict. stories: how many traces are told, at most (none: all)."""
+def report(
+    verdict: CheckResult, bound: BoundModel, console: Console, stories: int | None = None, full: bool = False
+) -> None:
+    """Prints a verdict. stories: how many traces are told, the shortest ones (none: a few). full: folds no list."""
     by = f"with the {verdict.engine} engine"
     if verdict.simulation:
         by = f"by random walks, seed {verdict.simulation.seed}"
@@ -45,12 +53,12 @@ def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: i
         by = f"by proof, method {verdict.proof.method}"
     config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
     console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
-    _properties(verdict, console)
-    _covers(verdict, console)
+    _properties(verdict, console, full)
+    _covers(verdict, console, full)
     _why_unreached(verdict, bound, console)
     _actions(verdict, console)
     _numbers(verdict, console)
-    _stories(verdict, bound, console, stories)
+    _stories(verdict, bound, console, None if full and stories is None else STORIES if stories is None else stories)
     code = verdict.exit()
     console.print()
     style = "green" if code is Exit.OK else "bold red"
@@ -60,30 +68,42 @@ def report(verdict: CheckResult, bound: BoundModel, console: Console, stories: i
 
 
 def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
-    """Tells the traces; what two have in common at the beginning is told once."""
+    """Tells the traces, `most` of them at most: the shortest violations, then covers. What they share is told once."""
+    shown = [found for found in results(verdict) if _states_told(found)]
+    short = sorted(shown, key=lambda found: (isinstance(found, CoverResult), _states_told(found)))
+    chosen = short if most is None else short[:most]
     told: list[Trace] = []
-    count = 0
-    for found in results(verdict):
-        astray = found.counterexample_to_induction if isinstance(found, PropertyResult) else []
-        if found.trace is None and not astray:
-            continue
-        count += 1
-        if most is not None and count > most:
-            continue
+    for found in (one for one in shown if one in chosen):
         console.print()
         if found.trace is None:
-            tell_astray(found.name, astray, console)
+            tell_astray(found.name, _astray(found), console)
             continue
         tell(found.trace, bound, console, told)
         told.append(found.trace)
-    if most is not None and count > max(most, 0) > 0:
-        console.print(Text(f"\n{count - most} more traces (--stories {count} tells all)", style="dim"))
+    left = len(shown) - len(chosen)
+    if left and most:
+        fallen = sum(p.status in FALLEN for p in verdict.properties)
+        some = f"{fallen} of {len(verdict.properties)} properties are violated; " if fallen > most else ""
+        text = f"{some}{left} more trace{'s' * (left != 1)} (--full tells all, --property NAME one)"
+        console.print(Text(f"\n{text}", style="bold"))
 
 
-def _properties(verdict: CheckResult, console: Console) -> None:
-    width = max((len(p.name) for p in verdict.properties), default=0)
+def _astray(found: PropertyResult | CoverResult) -> list[Any]:
+    return found.counterexample_to_induction if isinstance(found, PropertyResult) else []
+
+
+def _states_told(found: PropertyResult | CoverResult) -> int:
+    """How many states there are to tell of a result: 0 where there is nothing."""
+    return len(found.trace) if found.trace is not None else len(_astray(found))
+
+
+def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
+    folded = [p for p in verdict.properties if p.status in ESTABLISHED] if not full else []
+    folded = folded if len(folded) > MANY else []
+    listed = [p for p in verdict.properties if p not in folded]
+    width = max((len(p.name) for p in listed), default=0)
     console.print(Text("\nproperties", style="bold"))
-    for p in verdict.properties:
+    for p in listed:
         row = Text(f"  {p.name:{width}}  ")
         row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
@@ -91,6 +111,12 @@ def _properties(verdict: CheckResult, console: Console) -> None:
         if p.note:
             row.append(f" ({p.note})", style="dim")
         console.print(row, soft_wrap=True)
+    for status in dict.fromkeys(p.status for p in folded):
+        alike = [p.name for p in folded if p.status is status]
+        row = Text(f"  {len(alike)} of {len(verdict.properties)} ")
+        row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
+        row.append(f": {', '.join(alike)}", style="dim")
+        console.print(row)
     if not verdict.properties:
         console.print("  none")
     if verdict.not_applicable:
@@ -98,12 +124,20 @@ def _properties(verdict: CheckResult, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def _covers(verdict: CheckResult, console: Console) -> None:
+def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
     if not verdict.covers:
         return
+    reached = [c for c in verdict.covers if c.depth is not None]
+    folded = reached if len(reached) > MANY // 2 and not full else []
     width = max(len(c.name) for c in verdict.covers)
     console.print(Text("\ncovers", style="bold"))
-    for c in verdict.covers:
+    if folded:
+        row = Text(f"  {len(folded)} of {len(verdict.covers)} ")
+        row.append("reached", style="green")
+        last = max(c.depth for c in folded if c.depth is not None)
+        row.append(f", the last at depth {last}: {', '.join(c.name for c in folded)}", style="dim")
+        console.print(row)
+    for c in (one for one in verdict.covers if one not in folded):
         row = Text(f"  {c.name:{width}}  ")
         if c.depth is not None:
             row.append(f"reached at depth {c.depth}", style="green")

@@ -22,6 +22,6 @@ def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Con
     written = write_traces(result, bound, args.trace_dir) if args.trace_dir else {}
     if args.json:
         write_record(args.json, result.record(written))
-    report(result, bound, console, stories=0 if args.quiet else args.stories)
+    report(result, bound, console, 0 if args.quiet else args.stories, args.full)
     name_traces(list(written.values()), console)
     return result

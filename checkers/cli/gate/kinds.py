@@ -21,7 +21,7 @@ from reassure.checkers.cli.gate.values import Schema
 
 Record = dict[str, Any]
 
-RUN_BY_THE_GATE = frozenset({"help", "json", "trace_dir", "quiet", "stories", "workers", "witness"})
+RUN_BY_THE_GATE = frozenset({"help", "json", "trace_dir", "quiet", "stories", "full", "workers", "witness"})
 """Options that the gate gives by itself, or that have no use in one."""
 SPARK = frozenset({"master", "conf", "partitions", "out", "resume", "no_data", "fingerprints"})
 

@@ -261,7 +261,13 @@ def test_only_so_many_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     path = written(tmp_path, ACTION)
     _, out, _ = said(capsys, "check", path, "--stories=2")
     assert out.count("raising: ") == 2
-    assert "2 more traces (--stories 4 tells all)" in out
+    assert "\n2 of 4 properties are violated" not in out
+    assert "2 more traces (--full tells all, --property NAME one)" in out
+    _, out, _ = said(capsys, "check", path)
+    assert out.count("raising: ") == 3
+    assert "1 more trace (--full tells all, --property NAME one)" in out
+    _, out, _ = said(capsys, "check", path, "--full")
+    assert (out.count("raising: "), "more trace" in out) == (4, False)
     _, out, _ = said(capsys, "check", path, "--stories=0")
     assert "raising: " not in out
     assert said(capsys, "check", path, "--stories=x")[0] == 64

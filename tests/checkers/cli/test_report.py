@@ -1,0 +1,79 @@
+"""What is printed first, and what is folded, where a model has many properties."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import model_file, said
+
+COUNTER = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Model, Range, action, cover, initial, invariant, replace, require, terminal
+
+@dataclass(frozen=True)
+class Config:
+    high: Annotated[int, Range(1, 40)] = 20
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 40)]
+
+@initial
+def zero(c: Config) -> State:
+    return State(n=0)
+
+@action(who="counter")
+def add(s: State, c: Config) -> State:
+    require(s.n < c.high)
+    return replace(s, n=s.n + 1)
+
+@terminal
+def full(s: State, c: Config) -> bool:
+    return s.n == c.high
+"""
+
+
+def counter(holding: int, violated: tuple[int, ...], covers: int) -> str:
+    """A model with properties that hold, and some that are violated after so many steps; and covers."""
+    declared = [("invariant", f"below_{steps}", f"s.n < {steps}") for steps in violated]
+    declared += [("invariant", f"held_{n}", f"s.n <= {40 + n}") for n in range(holding)]
+    declared += [("cover", f"seen_{n}", f"s.n == {n}") for n in range(covers)]
+    text = "".join(f"\n@{kind}\ndef {name}(s: State) -> bool:\n    return {what}\n" for kind, name, what in declared)
+    return f"{COUNTER}{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n"
+
+
+def test_many_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is violated has a line; what holds is named in one. The shortest traces are told, as they are declared."""
+    path = model_file(tmp_path, counter(25, (9, 2, 5, 3, 7), 13))
+    code, out, _ = said(capsys, "check", path, "--engine=reference")
+    assert code == 12
+    lines = out.splitlines()
+    first = lines.index("properties") + 1
+    assert [line.split()[0] for line in lines[first : first + 5]] == [f"below_{n}" for n in (9, 2, 5, 3, 7)]
+    assert lines[first + 5].startswith("  26 of 31 hold: held_0, held_1, ")
+    assert lines[lines.index("covers") + 1].startswith("  13 of 13 reached, the last at depth 13: seen_0, seen_1, ")
+    assert re.findall(r"mine: (\w+) is violated", out) == ["below_2", "below_5", "below_3"]
+    assert "\n5 of 31 properties are violated; 2 more traces (--full tells all, --property NAME one)\n" in out
+    _, full, _ = said(capsys, "check", path, "--engine=reference", "--full")
+    assert re.findall(r"mine: (\w+) is violated", full) == [f"below_{n}" for n in (9, 2, 5, 3, 7)]
+    assert "\n  held_24   holds\n" in full
+    assert "\n  seen_12  reached at depth 13\n" in full
+
+
+def test_few_properties_have_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model_file(tmp_path, counter(20, (3,), 12))
+    _, out, _ = said(capsys, "check", path, "--engine=reference")
+    assert "\n  held_19   holds\n" in out
+    assert "\n  seen_11  reached at depth 12\n" in out
+
+
+def test_a_cover_that_nothing_reaches_is_not_folded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model_file(tmp_path, counter(1, (), 25))
+    code, out, _ = said(capsys, "check", path, "--engine=reference")
+    assert code == 16
+    assert "\n  21 of 25 reached, the last at depth 21: seen_0" in out
+    assert "\n  seen_24  never reached\n" in out
