@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import hashlib
 import importlib.util
 import sys
@@ -66,41 +67,18 @@ class _ModuleDigests:
         if name not in self.known:
             self.known[name] = "cycle"  # what a module says of one that imports it is in the other's text
             text = source(name)
-            self.known[name] = name if text is None else _sha256(" ".join(self._tree(ast.parse(text), name)))
+            self.known[name] = name if text is None else _sha256(" ".join(self._words(text, name)))
         return self.known[name]
 
-    def _tree(self, node: ast.AST, module: str) -> Iterator[str]:
-        """The tree in one line. Empty fields are left out: Python versions differ in which they have."""
-        if isinstance(node, ast.ImportFrom):
-            yield from self._imported_names(node, module)
-            return
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield f"(import {self.of(alias.name)} {alias.asname or alias.name})"
-            return
-        yield f"({type(node).__name__}"
-        for field in node._fields:
-            if field in ("kind", "type_comment"):
-                continue
-            value = getattr(node, field, None)
-            if value is None and not (isinstance(node, ast.Constant) and field == "value"):
-                continue
-            if value != []:
-                yield f"{field}="
-                yield from self._value(value, module)
-        yield ")"
-
-    def _value(self, value: object, module: str) -> Iterator[str]:
-        if isinstance(value, ast.AST):
-            yield from self._tree(value, module)
-        elif isinstance(value, list):
-            yield "["
-            for item in value:
-                if not _is_text_only(item):
-                    yield from self._value(item, module)
-            yield "]"
-        else:
-            yield f"{type(value).__name__}:{value!r}"
+    def _words(self, text: str, module: str) -> Iterator[str]:
+        for part in _parts(text):
+            if isinstance(part, ast.ImportFrom):
+                yield from self._imported_names(part, module)
+            elif isinstance(part, ast.Import):
+                for alias in part.names:
+                    yield f"(import {self.of(alias.name)} {alias.asname or alias.name})"
+            else:
+                yield part
 
     def _imported_names(self, node: ast.ImportFrom, module: str) -> Iterator[str]:
         given = "." * node.level + (node.module or "")
@@ -111,6 +89,64 @@ class _ModuleDigests:
                 yield f"(import {self.of(inner)} {alias.asname or alias.name})"
             else:
                 yield f"(from {self.of(base)} {alias.name} {alias.asname or alias.name})"
+
+
+@functools.lru_cache(maxsize=1024)
+def _parts(text: str) -> tuple[str | ast.Import | ast.ImportFrom, ...]:
+    """The syntax tree of a module as words, and its imports where they stand: what those mean is another text's.
+
+    Kept for each text: a process that loads many models reads most of their modules again and again.
+    """
+    parts: list[str | ast.Import | ast.ImportFrom] = []
+    words: list[str] = []
+    for word in _tree(ast.parse(text), []):
+        if isinstance(word, str):
+            words.append(word)
+            continue
+        if words:
+            parts.append(" ".join(words))
+        parts.append(word)
+        words = []
+    return (*parts, " ".join(words))
+
+
+_Words = list[str | ast.Import | ast.ImportFrom]
+_FIELDS: dict[type[ast.AST], tuple[tuple[str, str, bool], ...]] = {}
+"""Of a kind of node, as far as its fields count: a field, its word, and whether None in it is a value."""
+
+
+def _tree(node: ast.AST, words: _Words) -> _Words:
+    """The tree as words. Empty fields are left out: Python versions differ in which they have."""
+    kind = type(node)
+    if kind is ast.ImportFrom or kind is ast.Import:
+        words.append(node)  # type: ignore[arg-type]
+        return words
+    fields = _FIELDS.get(kind)
+    if fields is None:
+        counted = [f for f in kind._fields if f not in ("kind", "type_comment")]
+        fields = tuple((f, f"{f}=", kind is ast.Constant and f == "value") for f in counted)
+        _FIELDS[kind] = fields
+    words.append(f"({kind.__name__}")
+    for field, word, none_counts in fields:
+        value = getattr(node, field, None)
+        if value == [] or (value is None and not none_counts):
+            continue
+        words.append(word)
+        if isinstance(value, ast.AST):
+            _tree(value, words)
+        elif isinstance(value, list):
+            words.append("[")
+            for item in value:
+                if isinstance(item, ast.AST):
+                    if not _is_text_only(item):
+                        _tree(item, words)
+                else:
+                    words.append(f"{type(item).__name__}:{item!r}")
+            words.append("]")
+        else:
+            words.append(f"{type(value).__name__}:{value!r}")
+    words.append(")")
+    return words
 
 
 def source(name: str) -> str | None:
