@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-TOGETHER = ("checkers/spark", "checkers/kafka", "packaging", "docs/test_docs.py", "conformance/test_faults_native.py")
-"""What shares something that takes long to make: a Spark session, jars, an environment, a table of models."""
+TOGETHER = (
+    "checkers/spark",
+    "checkers/kafka",
+    "checkers/explorer/test_browser.py",
+    "packaging",
+    "docs/test_docs.py",
+    "conformance/test_faults_native.py",
+)
+"""What shares something that takes long to make: a Spark session, jars, a browser, a table of models."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,6 +7,8 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 from reassure.checkers.base.interpreter_hooks import traced_return
@@ -116,6 +118,21 @@ def false_because(expression: ast.expr, scene: Scene) -> list[str]:
         if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And):
             lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
         lines += [f"  {line}" for line in _values_of(part, scene) if f"  {line}" not in lines]
+    return lines
+
+
+def within_calls(expression: ast.expr, scene: Scene) -> list[str]:
+    """Of functions that a false expression calls and that return false: why they do."""
+    lines = []
+    for part in _false_parts(expression, scene):
+        name = part.func.id if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) else ""
+        function = scene.names.get(name)
+        if not isinstance(function, FunctionType):
+            continue
+        decided = _returned(function, partial(_value, part, scene))
+        if decided is not None:
+            inner = Scene(decided[1], frozenset(function.__code__.co_varnames), scene.told)
+            lines += [f"{function.__name__}: {line.strip()}" for line in false_because(decided[0], inner)]
     return lines
 
 

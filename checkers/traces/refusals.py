@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from reassure.checkers.traces.explain import Scene, false_because, values_read
+from reassure.checkers.traces.explain import Scene, false_because, values_read, within_calls
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, FailedCall, Params, Step
 
@@ -101,7 +101,7 @@ class ExplainingModel(BoundModel):
         frame, line = place
         file = frame.f_code.co_filename
         guard = self._guards.get((name, file, line))
-        called = None if guard is not None and guard.count >= EXAMPLES else _guard_call(file, line)
+        called = None if guard is not None and guard.count >= EXAMPLES else _guard_call(file, line, _modified(file))
         if guard is None:
             text = ast.unparse(called.call) if called is not None else _source_line(file, line)
             guard = self._guards[name, file, line] = Guard(file, line, text, str(refused))
@@ -113,7 +113,7 @@ class ExplainingModel(BoundModel):
 
 @dataclass(frozen=True)
 class _GuardCall:
-    """A guard in the text of a model. condition: of the `if` around it, where it is `refuse()`."""
+    """A guard in the text of a model. condition: of the innermost `if` in whose body it stands."""
 
     call: ast.Call
     condition: ast.expr | None
@@ -129,9 +129,10 @@ def _place_of(refused: GuardRefused) -> tuple[FrameType, int] | None:
     return places[-2] if len(places) > 1 else None
 
 
-def _guard_call(file: str, line: int) -> _GuardCall | None:
-    """The guard that is called on a line of a file; None if it cannot be read there."""
-    tree = _tree(file, _modified(file))
+@lru_cache(maxsize=4096)
+def _guard_call(file: str, line: int, modified: int) -> _GuardCall | None:
+    """The guard that is called on a line of a file; None if it cannot be read there. modified: when the file was."""
+    tree = _tree(file, modified)
     if tree is None:
         return None
     calls = [call for call in _guards_in(tree) if call.lineno <= line <= (call.end_lineno or line)]
@@ -156,13 +157,15 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def _values(called: _GuardCall, scene: Scene) -> list[str]:
     """What made a guard refuse."""
-    call = called.call
-    if not call.args:
-        return values_read(_compared(called.condition), scene) if called.condition is not None else []
-    if isinstance(call.func, ast.Name) and call.func.id == "some":
+    call, condition = called.call, called.condition
+    kind = call.func.id if isinstance(call.func, ast.Name) else ""
+    if kind == "refuse" and condition is not None:
+        return [f"because true: {ast.unparse(condition)}", *values_read(_compared(condition), scene)]
+    if kind != "require" or not call.args:
         return values_read(call.args[:1], scene)
     told = false_because(call.args[0], scene)
-    return [line.strip() for line in (told[1:] if told[0] == f"false: {ast.unparse(call.args[0])}" else told)]
+    told = told[1:] if told[0] == f"false: {ast.unparse(call.args[0])}" else told
+    return [line.strip() for line in told + within_calls(call.args[0], scene)]
 
 
 def _compared(condition: ast.expr) -> list[ast.expr]:

@@ -22,9 +22,9 @@ PATIENCE = 60.0
 
 
 @contextmanager
-def served(model: str, *settings: str) -> Iterator[ExplorerServer]:
+def served(model: str, *settings: str, options: SearchOptions | None = None) -> Iterator[ExplorerServer]:
     """The server of a model, in a thread of this process."""
-    session = Session(ModelSource(model, list(settings)), SearchOptions(workers=1, witness=True))
+    session = Session(ModelSource(model, list(settings)), options or SearchOptions(workers=1, witness=True))
     server = ExplorerServer(session, 0, TOKEN)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -72,8 +72,8 @@ def reassure(site: Path, folder: Path, *words: str) -> tuple[int, str, str]:
 def test_one_package_is_installed(site: Path) -> None:
     assert sorted(p.name for p in site.iterdir() if not p.name.endswith(".dist-info")) == ["reassure"]
     named = ("py.typed", "counterexamples/ledger.json", "models/plans/cluster.json", "spec/claims/K.toml")
-    assets = (f"checkers/pictures/assets/{file.name}" for file in (ROOT / "checkers/pictures/assets").iterdir())
-    for name in (*named, *assets):
+    assets = (file.relative_to(ROOT) for file in (ROOT / "checkers").glob("*/assets/*"))
+    for name in (*named, *map(str, assets)):
         assert (site / "reassure" / name).is_file(), name
     assert list((site / "reassure" / "counterexamples").glob("*.itf.json"))
     assert not list((site / "reassure").rglob("tests"))

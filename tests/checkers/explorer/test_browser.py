@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reassure.checkers.explorer.server import ExplorerServer
+from tests.helpers.browser import chromium
 from tests.helpers.explorer_pages import ended, served, told
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
 SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.is_file():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield launched
-        launched.close()
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

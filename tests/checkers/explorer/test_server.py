@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.server import SCRIPTS, ExplorerServer
 from tests.helpers import raising_model
 from tests.helpers.command import said
@@ -154,3 +159,24 @@ def test_the_command_says_what_is_wrong_with_its_options(capsys: pytest.CaptureF
     assert (code, err.startswith("reassure: --at: 'a b' is no step")) == (64, True)
     assert said(capsys, "explore", "nothing_like_it")[0] == 64
     assert said(capsys, "explore", "die_hard", "--set", "goal=9")[0] == 151
+
+
+def test_ctrl_c_ends_the_explorer_and_its_search(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "reassure", "explore", "kraft", "--no-browser", "--at", "settled(unclean=false)"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
+        assert running.stdout is not None
+        address = running.stdout.readline()
+        assert re.fullmatch(r"kraft: http://127\.0\.0\.1:\d+/[\w-]{32}/#settled\(unclean=false\)\n", address)
+        assert running.stdout.readline() == "Ctrl-C ends the explorer\n"
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    assert (running.returncode, out, err) == (0, "\nended\n", "")
+
+
+def test_a_search_that_a_budget_ends_is_incomplete() -> None:
+    with served("kraft", options=SearchOptions(workers=1, budget=0.01)) as serving:
+        told(serving, "search", do="start")
+        found = ended(serving, "search")
+    assert (found["state"], found["text"]) == ("incomplete", "the budget of 0.01 s ended")
+    assert {p["status"] for p in found["properties"]} <= {"unknown", "violated"}
+    assert {c["status"] for c in found["covers"]} <= {"reached", "not reached so far"}
