@@ -154,6 +154,44 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
+def front_table(found: list[Entry], root: Path) -> str:
+    """The findings in short, with links from the front page. root: of the checkout."""
+    rows = ["| what happens | steps, by release | run | as a test of Kafka's |", "|---|---|---|---|"]
+    by_headline: dict[Headline, list[Case]] = {}
+    for case in cases(found):
+        by_headline.setdefault(case.headline, []).append(case)
+    for number, (headline, several) in enumerate(by_headline.items(), 1):
+        broken = [c for c in several if c.violated]
+        if broken:
+            title = f"[{headline.title}](docs/findings.md#{_anchor(number, headline)})"
+            run = f"[{headline.claim}](counterexamples/{broken[-1].path.name})"
+            test = test_of(headline, root / "docs")
+            as_test = f"[{test.stem}]({test.relative_to(root).as_posix()})" if test.is_file() else "-"
+            rows.append(f"| {title} | {_by_release(broken)} | {run} | {as_test} |")
+    return "\n".join(rows)
+
+
+def test_of(headline: Headline, folder: Path) -> Path:
+    """Where the run of a finding is as a method of Kafka's own test class; folder: of the page."""
+    return folder / "findings" / f"{headline.claim}.java"
+
+
+def _by_release(broken: list[Case]) -> str:
+    """How many steps it takes, releases with as many together."""
+    groups: list[tuple[int, list[str]]] = []
+    for case in broken:
+        if groups and groups[-1][0] == case.steps:
+            groups[-1][1].append(case.release)
+        else:
+            groups.append((case.steps, [case.release]))
+    return "; ".join(f"{_span(releases)}: {n}" for n, releases in groups)
+
+
+def _span(releases: list[str]) -> str:
+    """Releases in a row: the first and the last."""
+    return ", ".join(releases) if len(releases) < 3 else f"{releases[0]} to {releases[-1]}"
+
+
 def _row(number: int, several: list[Case], releases: list[str]) -> str:
     by_release = {c.release: c for c in several}
     cells = [_verdict(by_release[r]) if r in by_release else "-" for r in releases]
@@ -187,9 +225,11 @@ def _section(number: int, several: list[Case], folder: Path, notes: Mapping[str,
     lines.append(f"**Confirmed.** {_confirmed(broken, notes)}")
     back = "../" * len(folder.parts[len(PATHS.traces.parent.parts) :])
     link = f"{back}{told.path.parent.name}/{told.path.name}"
+    test = test_of(headline, folder)
     lines.append(
-        f"Claim {headline.claim}, property `{headline.property}`. `reassure show` tells [the run]({link}), and "
-        "`reassure kafka replay` executes it on a release."
+        f"Claim {headline.claim}, property `{headline.property}`. `reassure show` prints [the run]({link}), "
+        "`reassure kafka replay` executes it on a release"
+        + (f", and [a test]({test.parent.name}/{test.name}) for Kafka has the same steps." if test.is_file() else ".")
     )
     return "\n\n".join(lines)
 

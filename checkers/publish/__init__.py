@@ -7,10 +7,12 @@ What the claims need is not run here: it comes from the ledger, with the traces 
 
 from __future__ import annotations
 
+import contextlib
+import io
 from pathlib import Path
 
 from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, verdicts
-from reassure.checkers.publish import commands_page, protocol_pages, sessions
+from reassure.checkers.publish import commands_page, front_page, protocol_pages, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
@@ -30,18 +32,33 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     made |= protocol_pages.trace_pages(rows, folder)
     made |= protocol_pages.model_pages(ran, found, ROOT / "models")
     made[folder / "mutants.md"] = mutant_page.page(*mutant_record.of_the_project())
-    return made | pages(found)
+    return made | session_pages() | pages(found)
 
 
 def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
-    """The generated pages that need no check of the gate, by path."""
+    """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
     made = {
         ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
         FINDINGS: findings.markdown(found, FINDINGS.parent),
     }
-    for page in pages_with_sessions():
-        made[page] = sessions.renewed(page.read_text(encoding="utf-8"), ROOT)
+    newest = {case.headline: case for case in findings.cases(found) if case.violated}
+    for case in newest.values():
+        made |= kafka_test(case)
+    front = ROOT / "README.md"
+    made[front] = front_page.front_page(front.read_text(encoding="utf-8"), found, ROOT)
     return made
+
+
+def session_pages() -> dict[Path, str]:
+    """The pages that show what a command prints, with what it prints now."""
+    return {page: sessions.renewed(page.read_text(encoding="utf-8"), ROOT) for page in pages_with_sessions()}
+
+
+def kafka_test(case: findings.Case) -> dict[Path, str]:
+    """The run of a finding as a method of Kafka's own test class, by path; none for a step that the class cannot take."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        text = sessions.output(["kafka", "test", str(case.path)])
+    return {findings.test_of(case.headline, FINDINGS.parent): f"{text}\n"} if text else {}
 
 
 def pages_with_sessions() -> list[Path]:

@@ -6,14 +6,14 @@ import sys
 
 from rich.console import Console
 
-from reassure.checkers.publish import ROOT, differing, entries, files, pages, stale
+from reassure.checkers.publish import ROOT, differing, entries, files, pages, session_pages, stale
 from reassure.checkers.publish.gate_run import gate_runs
 
 
 def main() -> int:
     """Writes everything, or with `--check` names what is stale."""
     only_pages = "--pages" in sys.argv
-    made = pages(entries()) if only_pages else files(gate_runs(ROOT / "gate.toml"))
+    made = session_pages() | pages(entries()) if only_pages else files(gate_runs(ROOT / "gate.toml"))
     wrong = differing(made) if only_pages else stale(made)
     console = Console(highlight=False)
     for path in wrong:

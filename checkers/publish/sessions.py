@@ -1,8 +1,8 @@
 """Sessions in pages: a command and what it prints, run in a folder that has the files which the page shows.
 
-A block of `console` is generated: after each line `$ reassure ...` stands what the command prints now. A block of `text`
-that begins with such a line is shortened by hand: its line `...` stands for any lines, and a test compares the others.
-A page shows a file as a block whose first line is a comment with the file's name, or after a line `$ cat NAME`.
+A block of `console` is generated: after each line `$ reassure ...` stands what the command prints now. A block of
+`text` that begins with such a line is shortened by hand: its line `...` stands for any lines, and a test compares the
+others. A page shows a file as a block whose first line is a comment with the file's name, or after a line `$ cat NAME`.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def output(words: list[str]) -> str:
         command(words)
     text = TIMES.sub("...", printed.getvalue().replace("\r", ""))
     text = LEMMAS.sub("an inductive invariant of ... lemmas\n  ...\n", text)
+    text = re.sub(r"^\d+ lemmas hold", "... lemmas hold", text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.replace(os.getcwd() + os.sep, "").splitlines())
 
 

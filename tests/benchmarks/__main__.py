@@ -1,6 +1,6 @@
 """`python -m tests.benchmarks`: this checker against TLC, Rumur and SPIN on one protocol, in turn, in one run.
 
-The protocol is `models/toys/core.py` here and `Core.tla`, `core.m`, `core.pml` there (`--bench DIR`). Counts are
+The protocol is `models/examples/core.py` here and `Core.tla`, `core.m`, `core.pml` there (`--bench DIR`). Counts are
 compared first (SPIN stores its blocked choices as states, so only its time counts). Then our own models at growing
 sizes, and the bare insert rate of the table, the limit to compare with. Medians of `--runs`, ratios of medians; no
 time is asserted.

@@ -201,16 +201,6 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
             assert any((home / name).exists() for home in homes), name
 
 
-def test_the_example_of_the_readme_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "README.md").read_text()
-    block = next(b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "my_idea.py" in b)
-    path = tmp_path / "my_idea.py"
-    path.write_text(block)
-    code = main(["check", str(path), "--set", "unclean=off", "--engine", "reference", "--fail-fast", "--quiet"])
-    assert code == 12
-    assert "leader_holds_everything_committed" in capsys.readouterr().out
-
-
 def test_the_example_of_the_language_page_is_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     block = re.findall(r"```python\n(.*?)```", (ROOT / "spec" / "README.md").read_text(), re.DOTALL)[0]
     path = tmp_path / "of_the_page.py"

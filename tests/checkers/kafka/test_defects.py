@@ -1,4 +1,4 @@
-"""The README's table of defects: each run is one of exactly the releases named, and its program fails by it."""
+"""The table of runs found in Kafka's classes: each run is one of exactly the releases named, and its program fails by it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from reassure.checkers.kafka.replay import replayed
 from tests.helpers.kafka_jars import VERSIONS, class_path
 
 ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "how-to" / "kafka.md"
 FOLDER = ROOT / "checkers" / "kafka" / "defects"
 ROW = re.compile(r"^\| .* \| (.*) \| (\d+) \| \[([a-z-]+)\]\((.*)\) \|$", re.MULTILINE)
 REASONS = {
@@ -27,10 +28,10 @@ REASONS = {
 
 
 def rows() -> dict[str, tuple[list[str], int]]:
-    """Releases and steps of each defect, as the README has them."""
+    """Releases and steps of each defect, as the page has them."""
     found = {}
-    for releases, steps, name, link in ROW.findall((ROOT / "README.md").read_text(encoding="utf-8")):
-        assert ROOT / link == FOLDER / f"{name}.itf.json"
+    for releases, steps, name, link in ROW.findall(PAGE.read_text(encoding="utf-8")):
+        assert (PAGE.parent / link).resolve() == FOLDER / f"{name}.itf.json"
         first, _, last = releases.partition(" to ")
         between = VERSIONS[VERSIONS.index(first) : VERSIONS.index(last) + 1] if last else releases.split(", ")
         found[name] = (between, int(steps))
