@@ -11,7 +11,7 @@ import contextlib
 import io
 from pathlib import Path
 
-from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, verdicts
+from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, release_matrix, verdicts
 from reassure.checkers.publish import commands_page, front_page, protocol_pages, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.traces import render as story
@@ -20,6 +20,7 @@ from reassure.spec.semantics.trace import to_itf
 
 ROOT = Path(__file__).resolve().parents[2]
 FINDINGS = ROOT / "docs" / "findings.md"
+BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 
 
 def files(ran: list[GateRun]) -> dict[Path, str]:
@@ -40,6 +41,7 @@ def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
     made = {
         ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
         FINDINGS: findings.markdown(found, FINDINGS.parent),
+        BY_RELEASE: release_matrix.page(found),
     }
     newest = {case.headline: case for case in findings.cases(found) if case.violated}
     for case in newest.values():
@@ -55,7 +57,7 @@ def session_pages() -> dict[Path, str]:
 
 
 def kafka_test(case: findings.Case) -> dict[Path, str]:
-    """The run of a finding as a method of Kafka's own test class, by path; none for a step that the class cannot take."""
+    """The run of a finding as a method of Kafka's own test class, by path; none if the class cannot take a step."""
     with contextlib.redirect_stderr(io.StringIO()):
         text = sessions.output(["kafka", "test", str(case.path)])
     return {findings.test_of(case.headline, FINDINGS.parent): f"{text}\n"} if text else {}
@@ -65,7 +67,9 @@ def pages_with_sessions() -> list[Path]:
     """The pages that show what a command prints."""
     return [
         ROOT / "README.md",
-        *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name not in ("commands.md", "findings.md")),
+        *sorted(
+            p for p in (ROOT / "docs").rglob("*.md") if p.name not in ("commands.md", FINDINGS.name, BY_RELEASE.name)
+        ),
     ]
 
 

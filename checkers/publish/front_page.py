@@ -35,7 +35,7 @@ def speed(measured: str) -> str:
     head = " | ".join(name for name, _ in rows)
     cells = " | ".join(f"{float(seconds):.2f} s" for _, seconds in rows)
     return (
-        f"The model `core` with 5 brokers ({counts[1]} states, {counts[2]} steps), each checker on the same protocol:\n\n"
+        f"The model `core` with 5 brokers ({counts[1]} states, {counts[2]} steps), the same protocol for each:\n\n"
         f"| {head} |\n|{'---|' * len(rows)}\n| {cells} |\n\n"
         "Medians of one run on two cores, compilation apart; of the others the whole run, of `reassure` the search "
         f"([measured]({MEASURED.as_posix()}))."

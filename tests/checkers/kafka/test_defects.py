@@ -1,4 +1,4 @@
-"""The table of runs found in Kafka's classes: each run is one of exactly the releases named, and its program fails by it."""
+"""The table of runs found in Kafka's classes: each is a run of exactly the releases named, and its program fails."""
 
 from __future__ import annotations
 

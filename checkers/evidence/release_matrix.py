@@ -1,0 +1,52 @@
+"""The claims that are about Kafka's code, by release: what holds and what is violated, from the ledger."""
+
+from __future__ import annotations
+
+from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
+
+HEAD = """# Claims by Kafka release
+
+Written by `python -m reassure.checkers.publish` from the claims' ledger. A row is one reading of a claim, checked on
+the model of Kafka's controller (`kraft_kafka` and its variants) with the rules of each release. A number is the steps
+of the shortest run that violates it; "nothing reaches it" is a cover without a run; "-" is a release that the reading
+is not about. Each verdict is of the configuration that [the claim](../models/kraft/README.md#claims) names.
+[Findings](findings.md) has the six violations with the worst effect.
+"""
+
+
+def page(found: list[Entry]) -> str:
+    """The matrix, as a page."""
+    rows = [row for entry in found for row in _rows(entry)]
+    releases = sorted({release for _, _, cells in rows for release in cells})
+    lines = [f"| claim | reading | {' | '.join(releases)} |", f"|---|---|{'---|' * len(releases)}"]
+    told = ""
+    for entry, reading, cells in rows:
+        claim = f"**{entry.claim.id}** {entry.claim.statement}" if entry.claim.id != told else ""
+        told = entry.claim.id
+        by_release = [_cell(cells[r]) if r in cells else "-" for r in releases]
+        lines.append(f"| {' | '.join(_bar(text) for text in [claim, reading, *by_release])} |")
+    return f"{HEAD}\n" + "\n".join(lines) + "\n"
+
+
+def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, Answer]]]:
+    """Each reading of Kafka's code with its answers by release."""
+    by_name: dict[str, dict[str, Answer]] = {}
+    for answer in entry.answers:
+        release = str(answer.reading.set.get("release", ""))
+        if answer.reading.column == "kafka" and release:
+            name = answer.reading.name.removesuffix(f", Kafka {release}")
+            by_name.setdefault(name, {})[release] = answer
+    return [(entry, name, answers) for name, answers in by_name.items()]
+
+
+def _cell(answer: Answer) -> str:
+    if answer.record is None:
+        return answer.verdict.words
+    if answer.verdict is not ReadingVerdict.VIOLATED:
+        return answer.verdict.words
+    lengths = [result.states - 1 for result in answer.violated.values() if result.states]
+    return f"**{min(lengths)}**" if lengths else "**nothing reaches it**"
+
+
+def _bar(text: str) -> str:
+    return text.replace("|", "\\|")
