@@ -13,6 +13,7 @@ from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.refresh import refresh
+from reassure.checkers.evidence.summary import tell_exit, tell_summary
 from reassure.spec import claims
 
 
@@ -22,7 +23,7 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
         every = claims.read()
     except claims.ClaimError as error:
         raise Failure(Exit.USAGE, str(error)) from None
-    wanted = [verdicts.TABLE] if args.table else args.claim
+    wanted = [verdicts.TABLE] if args.table else [*args.id, *args.claim]
     if unknown := set(wanted) - {c.id for c in every}:
         has = ", ".join(c.id for c in every) or "none"
         raise Failure(Exit.USAGE, f"no claim {min(unknown)}; there are {has}")
@@ -47,11 +48,21 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
         sys.stdout.write("" if args.table else pages.markdown(found) + "\n")
         sys.stdout.write(pages.markdown_table(found))
     else:
-        if not args.table:
-            pages.tell(found, console)
-        pages.tell_table(found, console)
-        pages.tell_counts(found, console)
+        _print(found, code, console, summary=not wanted and not args.full, table_only=args.table)
     return code
+
+
+def _print(found: list[verdicts.Entry], code: Exit, console: Console, summary: bool, table_only: bool) -> None:
+    """As text: a line for each claim, or everything about those that are asked for."""
+    if summary:
+        tell_summary(found, console)
+        pages.tell_counts(found, console)
+        tell_exit(code, found, console)
+        return
+    if not table_only:
+        pages.tell(found, console)
+    pages.tell_table(found, console)
+    pages.tell_counts(found, console)
 
 
 def _must_be_writable() -> None:

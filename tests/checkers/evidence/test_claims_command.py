@@ -15,7 +15,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence import command, ledger, refresh, subjects
+from reassure.checkers.evidence import command, ledger, refresh, subjects, summary
 from reassure.spec import claims
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.claim_text import CASES, CLAIM
@@ -65,7 +65,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims"]) == 15
+    assert main(["claims", "--full"]) == 15
     out = capsys.readouterr().out
     assert "a search: not run  die_hard\n        goal_not_reached\n        never run" in out
     assert out.endswith("2 claims: 2 not run\n")
@@ -73,7 +73,7 @@ def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixtur
 
 
 def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", "--refresh"]) == 0
+    assert main(["claims", "--refresh", "--full"]) == 0
     out, err = capsys.readouterr()
     assert [line for line in err.splitlines() if line.startswith("running")] == [
         "running: check die_hard",
@@ -96,6 +96,42 @@ def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.C
     assert main(["claims", "--refresh"]) == 0
     assert capsys.readouterr().err == ""
     assert (toys / "ledger.json").read_text(encoding="utf-8") == before
+
+
+def test_a_line_for_each_claim_first(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Then what somebody has to look at, the counts, and the exit code. A claim that is named is told in full."""
+    assert main(["claims"]) == 15
+    assert capsys.readouterr().out.splitlines() == [
+        "toys.txt",
+        "  K1  not run  Four gallons | cannot be measured.",
+        "  K2  not run  Everybody commits, or nobody.",
+        "",
+        "K1, a search: not run: never run",
+        "K2, two managers: not run: never run",
+        "K2, by proof: not run: never run",
+        "",
+        "2 claims: 2 not run",
+        "0 of 3 readings are as expected, and of the texts as they are",
+        "expectation-mismatch (exit code 15)",
+        "`reassure claims ID` tells one claim, --full all of them, --table what the protocols share; "
+        "--refresh runs what is missing or stale",
+    ]
+    assert main(["claims", "K1"]) == 15
+    named = capsys.readouterr().out
+    assert named.startswith("K1  not run  toys.txt\n")
+    assert "K2" not in named
+    assert main(["claims", "--claim", "K1"]) == 15
+    assert capsys.readouterr().out == named
+
+
+def test_so_many_readings_to_look_at(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(summary, "REMARKS", 1)
+    assert main(["claims"]) == 15
+    assert (
+        "K1, a search: not run: never run\n2 more readings to look at (--full names all)\n" in capsys.readouterr().out
+    )
 
 
 @pytest.fixture
@@ -275,6 +311,7 @@ def test_a_reading_without_an_expectation(ran: Path, capsys: pytest.CaptureFixtu
     ("words", "code", "said"),
     [
         (["--claim", "K9"], 64, "no claim K9; there are K1, K2"),
+        (["K1", "K9"], 64, "no claim K9; there are K1, K2"),
         (["--table"], 64, "no claim X3; there are K1, K2"),
         (["--format", "pdf"], 64, "invalid choice"),
     ],
@@ -361,7 +398,7 @@ expect = "holds"
 def test_the_fairness_that_a_verdict_assumes(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It stands beside what is said of whole runs, and of nothing else; on the page the loop's last step is shown."""
     (toys / "K.toml").write_text(WHOLE_RUNS, encoding="utf-8")
-    assert main(["claims", "--refresh"]) == 0
+    assert main(["claims", "--refresh", "--full"]) == 0
     out, _ = capsys.readouterr()
     fair = "assuming weak fairness of unfence (each broker)"
     assert f"verified: all of 1,668 states, 13 levels, {fair}\n" in out

@@ -1,0 +1,71 @@
+"""Every claim in one line, and what somebody has to look at: what `reassure claims` prints first."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.evidence import pages
+from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, Standing
+
+REMARKS = 10
+"""Readings to look at that are printed; `--full` has all."""
+
+
+def tell_summary(found: list[Entry], console: Console) -> None:
+    """The claims by document, each in a line; then every reading that is stale, missing, or not as expected."""
+    wide = max(len(e.claim.id) for e in found)
+    standings = [_standing(e) for e in found]
+    column = max(map(len, standings))
+    for document in dict.fromkeys(e.claim.document for e in found):
+        console.print(Text(pages.title(document, found), style="bold"))
+        for entry, standing in zip(found, standings, strict=True):
+            if entry.claim.document == document:
+                row = Text(f"  {entry.claim.id:{wide}}  ")
+                row.append(f"{standing:{column}}", style=pages.STYLES[entry.standing])
+                row.append("  " + " ".join(entry.claim.statement.split()), style="dim")
+                if console.is_terminal:
+                    row.truncate(console.width, overflow="ellipsis")
+                console.print(row)
+    console.print()
+    _tell_what_to_look_at(found, console)
+
+
+def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
+    """How many readings are as expected, the exit code, and how to see more."""
+    every = [a for e in found for a in e.answers]
+    good = sum(not _remark(a) for a in every)
+    text = f"{good:,} of {len(every):,} readings are as expected, and of the texts as they are"
+    console.print(Text(text), soft_wrap=True)
+    style = "green" if code is Exit.OK else "bold red"
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+    hint = "`reassure claims ID` tells one claim, --full all of them, --table what the protocols share"
+    hint += "; --refresh runs what is missing or stale" if any(a.staleness for a in every) else ""
+    console.print(Text(hint, style="dim"))
+
+
+def _standing(entry: Entry) -> str:
+    """How a claim stands, shortly; where readings differ, how many say what."""
+    if entry.standing is not Standing.AMBIGUOUS:
+        return entry.standing.words
+    return pages.standing(entry).replace("ambiguous: readings differ, ", "readings differ: ")
+
+
+def _remark(answer: Answer) -> str:
+    """Why somebody has to look at a reading: "" where there is nothing to look at."""
+    if answer.verdict is ReadingVerdict.MISSING:
+        return f"not run: {answer.stale}"
+    return "; ".join([answer.verdict.words, *pages.remarks(answer)]) if pages.remarks(answer) else ""
+
+
+def _tell_what_to_look_at(found: list[Entry], console: Console) -> None:
+    rows = [(e, a, remark) for e in found for a in e.answers if (remark := _remark(a))]
+    for entry, answer, remark in rows[:REMARKS]:
+        row = Text(f"{entry.claim.id}, {pages.reading_name(answer)}: ", style="bold")
+        row.append(remark, style="bold red")
+        console.print(row)
+    if len(rows) > REMARKS:
+        console.print(Text(f"{len(rows) - REMARKS:,} more readings to look at (--full names all)", style="bold red"))
+    if rows:
+        console.print()
