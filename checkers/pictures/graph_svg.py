@@ -13,11 +13,17 @@ from reassure.checkers.pictures.layered_layout import Box, Layout, layered
 from reassure.checkers.pictures.state_picture import BEYOND, Edge, Node, StatePicture
 
 MOST_NODES = 400
-ALWAYS_LABELLED = 45
-"""With more edges than this, the label of an edge is shown where the pointer is."""
+ALWAYS_LABELLED = 30
+"""With more lines of labels than this, the label of an edge is shown where the pointer is."""
+SHOWN = 3
+"""Lines of the label of an edge."""
 LONGEST, CHARACTER, LINE = 34, 6.4, 15.0
 MARGIN, SIDE = 24.0, 60.0
+LOOP = 30.0
 LEGEND = "thick border: initial · double border: a run may end · red: violated"
+LEGEND_OF_GROUPS = (
+    "thick border: with an initial state · double border: with a state where a run may end · red: violated"
+)
 
 
 @dataclass
@@ -32,6 +38,12 @@ class Arrow:
     def texts(self) -> list[str]:
         """Their labels."""
         return [edge_text(edge) for edge in self.edges]
+
+    @property
+    def shown(self) -> list[str]:
+        """The lines of its own label."""
+        texts = [_cut(text) for text in self.texts]
+        return texts if len(texts) <= SHOWN else [*texts[: SHOWN - 1], f"and {len(texts) - SHOWN + 1} more"]
 
 
 def graph_svg(picture: StatePicture, head: bool = True) -> str:
@@ -48,8 +60,9 @@ def graph_svg(picture: StatePicture, head: bool = True) -> str:
 class _Drawing:
     def __init__(self, picture: StatePicture, head: bool) -> None:
         self.picture = picture
-        self.remarks = [picture.heading, LEGEND, *picture.remarks] if head else [LEGEND]
         self.grouped = picture.by is not None
+        legend = LEGEND_OF_GROUPS if self.grouped else LEGEND
+        self.remarks = [picture.heading, legend, *picture.remarks] if head else [legend]
         self.texts = {node.id: [_cut(line) for line in node_text(node, self.grouped)] for node in picture.nodes}
         self.nodes = list(picture.nodes)
         arrows: dict[tuple[str, str], Arrow] = {}
@@ -73,18 +86,20 @@ class _Drawing:
     def lines(self) -> Iterator[str]:
         """The elements of the file."""
         widest = max(len(text) for text in self.remarks) * 7
-        width = max(self.layout.width + 2 * (MARGIN + SIDE), widest + 2 * MARGIN)
+        beside = (len(text) for arrow in self.arrows if not self._leads_down(arrow) for text in arrow.shown)
+        side = SIDE + CHARACTER * max(beside, default=0)
+        width = max(self.layout.width + 2 * (MARGIN + side), widest + 2 * MARGIN)
         height = self.layout.height + self.head + MARGIN + 30
         self.left = (width - self.layout.width) / 2
-        many = " many" if len(self.arrows) > ALWAYS_LABELLED else ""
+        many = " many" if sum(len(arrow.shown) for arrow in self.arrows) > ALWAYS_LABELLED else ""
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="states{many}" role="img" width="{width:.0f}" '
             f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
         )
         yield f"<title>{escape(self.picture.heading)}</title><style>{asset('states.css')}</style>"
         yield (
-            '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" '
-            'orient="auto"><path class="tip" d="M 0 1 L 10 5 L 0 9 Z"/></marker></defs>'
+            '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" '
+            'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M 0 1 L 10 5 L 0 9 Z"/></marker></defs>'
         )
         for number, text in enumerate(self.remarks):
             kind = "heading" if text == self.picture.heading else "remark"
@@ -119,10 +134,10 @@ class _Drawing:
         path, (x, y) = self._way(arrow, number)
         kinds = "edge bad" if any(edge.violates for edge in arrow.edges) else "edge"
         kinds += "" if self._leads_down(arrow) and arrow.target != BEYOND else " aside"
-        texts = [_cut(text) for text in arrow.texts]
-        shown = texts if len(texts) <= 3 else [*texts[:2], f"and {len(texts) - 2} more"]
+        shown = arrow.shown
+        anchor = "" if self._leads_down(arrow) else f' class="{"left" if arrow.source == arrow.target else "right"}"'
         labels = "".join(
-            f'<text x="{x:.1f}" y="{y + 4 + 12 * (n - (len(shown) - 1) / 2):.1f}">{escape(text)}</text>'
+            f'<text{anchor} x="{x:.1f}" y="{y + 4 + 12 * (n - (len(shown) - 1) / 2):.1f}">{escape(text)}</text>'
             for n, text in enumerate(shown)
         )
         title = escape("\n".join(arrow.texts))
@@ -152,7 +167,11 @@ class _Drawing:
             points = (start, y1 - 3), (out, y1 - 3), (out, y2 + 3), (end, y2 + 3)
         (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
         path = f"M {ax:.1f} {ay:.1f} C {bx:.1f} {by:.1f}, {cx:.1f} {cy:.1f}, {dx:.1f} {dy:.1f}"
-        t = 0.5 if arrow.source == arrow.target else (0.4, 0.5, 0.6)[number % 3]
+        if arrow.source == arrow.target:
+            return path, (ax - LOOP, (by + cy) / 2 + 4)
+        if not self._leads_down(arrow):
+            return path, (max(ax, dx) + 0.75 * (bx - max(ax, dx)) + 6, (y1 + y2) / 2)
+        t = (0.4, 0.5, 0.6)[number % 3]
         weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
         x, y = (sum(w * p[axis] for w, p in zip(weights, points, strict=True)) for axis in (0, 1))
         return path, (x, y)

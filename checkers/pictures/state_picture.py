@@ -109,8 +109,8 @@ class StatePicture:
             steps.update(edge.violates)
         dead = sum(node.deadlock for node in self.nodes)
         return [
-            *(f"{name} is violated in {_many(number, 'state')}" for name, number in states.items()),
-            *(f"{name} is violated in {_many(number, 'step')}" for name, number in steps.items()),
+            *(f"{name} is violated in {_many(number, 'state')}" for name, number in sorted(states.items())),
+            *(f"{name} is violated in {_many(number, 'step')}" for name, number in sorted(steps.items())),
             *([f"{_many(dead, 'state')} with nothing enabled, where no run may end (deadlock)"] if dead else []),
         ]
 

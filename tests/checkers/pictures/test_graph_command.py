@@ -261,3 +261,23 @@ def test_too_much_for_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 64
     assert "500 states, too many for a picture of 400 nodes: give --max-states" in err
     assert said(capsys, "graph", "core", "--by", "s", "--format", "dot", "--quiet")[0] == 0
+
+
+def test_labels_of_many_edges_wait_for_the_pointer(walk: str, capsys: pytest.CaptureFixture[str]) -> None:
+    few = said(capsys, "graph", walk, "--format", "svg", "--quiet")[1]
+    many = said(capsys, "graph", "die_hard", "--format", "svg", "--quiet")[1]
+    assert 'class="states"' in few
+    assert 'class="states many"' in many
+
+
+def test_an_edge_of_many_actions_shows_some(capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them are in its title."""
+    svg = said(capsys, "graph", "die_hard", "--by", "s.big >= 0", "--format", "svg", "--quiet")[1]
+    assert re.findall(r"<text[^>]*>([^<]* steps\)|and[^<]*)</text>", svg) == [
+        "fill_small (16 steps)",
+        "fill_big (16 steps)",
+        "and 4 more",
+    ]
+    title = re.search(r'data-to="n0"><title>([^<]*)</title>', svg)
+    assert title is not None
+    assert title[1].splitlines()[-1] == "big_to_small (16 steps)"
