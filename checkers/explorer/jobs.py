@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 import threading
 from multiprocessing.connection import Connection
 from typing import Any
@@ -33,7 +34,7 @@ class Job:
         with self._lock:
             self._status = {"state": "running", "text": "preparing", "expression": expression}
             self._process = process
-        process.start()
+        _start_deaf(process)
         sending.close()
         threading.Thread(target=self._listen, args=(receiving, process), daemon=True).start()
 
@@ -64,9 +65,25 @@ class Job:
                 self._note(process, message["answer"] if answered else {"state": "running", **message["progress"]})
         process.join()
         if not answered:
-            self._note(process, {"state": "interrupted", "text": f"the search ended with code {process.exitcode}"})
+            self._note(process, {"state": "interrupted", "text": _ending(process.exitcode)})
 
     def _note(self, process: Any, told: dict[str, Any]) -> None:
         with self._lock:
             if process is self._process:
                 self._status = {"expression": self._status.get("expression", ""), **told}
+
+
+def _start_deaf(process: Any) -> None:
+    """Starts a process that Ctrl-C in the terminal does not reach: the explorer ends it itself."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ending(code: int) -> str:
+    """Why a process has ended without an answer."""
+    if code == -signal.SIGTERM:
+        return "stopped before there was anything to tell"
+    return f"the process of the search ended by itself, with code {code}"

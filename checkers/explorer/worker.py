@@ -48,7 +48,6 @@ class SentProgress(Progress):
 
 def serve(connection: Connection, model: str, settings: list[str], options: SearchOptions, expression: str) -> None:
     """The whole of a process: searches, or finds a state if there is an expression, and sends what comes out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal; the explorer ends this process itself
     signal.signal(signal.SIGTERM, _interrupt)
     progress = SentProgress(connection)
     try:
@@ -58,7 +57,7 @@ def serve(connection: Connection, model: str, settings: list[str], options: Sear
             else _searched(model, settings, options, progress)
         )
     except KeyboardInterrupt:
-        answer = {"state": "interrupted", "text": "interrupted before there was anything to tell"}
+        answer = {"state": "interrupted", "text": "stopped before there was anything to tell"}
     except Failure as failure:
         answer = {"state": "refused", "text": str(failure)}
     except BrokenPipeError:

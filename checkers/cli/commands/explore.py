@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 import webbrowser
 
 from rich.console import Console
@@ -15,11 +14,12 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.cli.parser import model_argument
 
 MEMORY = 2 << 30
+PORT = "port on 127.0.0.1; the address is then the same after a restart (default: one that is free)"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
-    parser.add_argument("--port", type=positive, metavar="N", help="port on 127.0.0.1 (default: one that is free)")
+    parser.add_argument("--port", type=positive, metavar="N", help=PORT)
     parser.add_argument("--at", default="", metavar="PATH", help="open at this path: what follows the # in an address")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
     parser.add_argument("--no-search", action="store_true", help="do not search every state behind the page")
@@ -38,6 +38,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.explorer.loaded import ModelSource
     from reassure.checkers.explorer.server import ExplorerServer
     from reassure.checkers.explorer.session import Session
+    from reassure.checkers.explorer.tokens import token_of
     from reassure.checkers.traces.named_path import from_text, to_text
     from reassure.spec.semantics.trace import TraceError
 
@@ -49,11 +50,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, f"--at: {error}") from None
     options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers, witness=True)
     session = Session(source, options)
-    server = ExplorerServer(session, args.port or 0, secrets.token_urlsafe(24))
+    server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
     address = server.address + (f"#{begin}" if begin else "")
-    console.print(f"{name}: {address}", markup=False, soft_wrap=True)
-    console.print("Ctrl-C ends the explorer", markup=False)
     try:
+        console.print(f"{name}: {address}", markup=False, soft_wrap=True)
+        console.print("Ctrl-C ends the explorer", markup=False)
         if not args.no_search:
             session.search.start()
         if not args.no_browser:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,12 +166,17 @@ def test_the_command_says_what_is_wrong_with_its_options(capsys: pytest.CaptureF
 
 def test_ctrl_c_ends_the_explorer_and_its_search(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "reassure", "explore", "kraft", "--no-browser", "--at", "settled(unclean=false)"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
+    ) as running:
         assert running.stdout is not None
         address = running.stdout.readline()
         assert re.fullmatch(r"kraft: http://127\.0\.0\.1:\d+/[\w-]{32}/#settled\(unclean=false\)\n", address)
         assert running.stdout.readline() == "Ctrl-C ends the explorer\n"
-        running.send_signal(signal.SIGINT)
+        page = address.split()[1].partition("#")[0]
+        while json.load(urllib.request.urlopen(f"{page}api/search"))["state"] != "running":
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: the process of the search gets it too
         out, err = running.communicate(timeout=30)
     assert (running.returncode, out, err) == (0, "\nended\n", "")
 
