@@ -41,11 +41,12 @@ def grouping(bound: BoundModel, expression: str) -> Grouping:
     names = {name: getattr(spec, name) for name in spec.__all__}
     for module in (bound.model.state.__module__, bound.model.module):
         names |= vars(sys.modules[module])
+    names["c"] = bound.config
 
     def lines(state: Any) -> tuple[str, ...]:
-        given = {**names, "s": state, "c": bound.config}
+        names["s"] = state
         try:
-            return tuple(title + plain(eval(code, given)) for title, code in zip(titles, codes, strict=True))
+            return tuple(title + plain(eval(code, names)) for title, code in zip(titles, codes, strict=True))
         except NameError as error:
             raise Failure(Exit.USAGE, f"--by {expression!r}: {error}; it may use {GIVEN}") from None
         except Exception as error:

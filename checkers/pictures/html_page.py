@@ -48,7 +48,7 @@ def html_page(trace: Trace, bound: BoundModel) -> str:
         drawn["title"],
         [
             *_introduction(drawn),
-            '<div id="drawing"></div>',
+            '<div id="drawing"><noscript>The picture needs JavaScript; the story below does not.</noscript></div>',
             *_story(drawn),
             f'<script type="application/json" id="picture">{script_json(drawn)}</script>',
             f"<script>{asset('lifelines.js')}{DRAW}</script>",

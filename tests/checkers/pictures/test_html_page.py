@@ -47,6 +47,7 @@ def test_the_page_holds_everything(made: Any) -> None:
         "score[2]: 0 → 1",
         "violated: few",
         "false: s.count < 1",
+        "The picture needs JavaScript; the story below does not.",
     ):
         assert text in reader.text, text
 
