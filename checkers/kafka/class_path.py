@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.releases import CONTROLLER, SILENCE, TEST_MODULES, TESTED_WITH, Release
+from reassure.checkers.kafka.releases import CONTROLLER, RELEASES, SILENCE, TEST_MODULES, TESTED_WITH, Release
 
 DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600
@@ -105,7 +106,12 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
         return kept
     javac, maven = tool("javac"), tool("mvn")
     if tests and not release.tested:
-        raise Failure(Exit.SYSTEM, f"Kafka {release.version} was published without the jars of its tests")
+        there = ", ".join(known.version for known in RELEASES if known.tested)
+        raise Failure(
+            Exit.SYSTEM,
+            f"Kafka {release.version} is not known to be published with the jars of its tests; {there} are, "
+            "and `reassure kafka test --main` needs none",
+        )
     place = _place(release, tests)
     jars = _known_jars(release, tests) or _resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +164,7 @@ def _resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
         ran = _run([maven, "-q", "-B", "-f", str(pom), *goals], seconds, "Maven")
         if ran.returncode != 0 or not listed.is_file():
             lines = [line for line in ran.stdout.splitlines() if "ERROR" in line]
-            why = _without_hosts((lines or ["no reason given"])[0].replace("[ERROR]", "").strip())
+            why = _without_hosts((lines or ["no reason given"])[0])
             raise Failure(Exit.SYSTEM, f"Maven cannot bring {coordinates[0]}: {why}")
         text = listed.read_text(encoding="utf-8").strip()
     return [Path(path) for path in text.split(os.pathsep) if path]
@@ -182,8 +188,10 @@ def _pom(coordinates: list[str]) -> str:
 
 
 def _without_hosts(line: str) -> str:
-    """A line of Maven's, cut before it says where it looked."""
-    return line.split(" from ")[0].split(" (http")[0][:200]
+    """A line of Maven's without colours, cut before it says where it looked; what is missing, if it says so."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", line).replace("[ERROR]", "").strip()
+    missing = re.search(r"Could not find artifact \S+", plain)
+    return missing[0] if missing else plain.split(" from ")[0].split(" (http")[0][:200]
 
 
 def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedProcess[str]:

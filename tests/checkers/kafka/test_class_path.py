@@ -65,6 +65,18 @@ def test_mavens_refusal_is_one_line_without_hosts(cache: Path, tmp_path: Path, m
     assert "host" not in str(caught.value) and caught.value.code is Exit.SYSTEM
 
 
+def test_a_release_that_is_not_published_is_named_and_nothing_else(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Maven colours its lines, and says first what it was doing and last where it looked."""
+    said = "could not resolve: Could not find artifact org.apache.kafka:kafka-metadata:jar:4.5.0 in host (http://host/)"
+    fake_maven(tmp_path, f"printf '[\\033[1;31mERROR\\033[m] \\033[0m {said}\\n'; exit 1", monkeypatch)
+    with pytest.raises(Failure) as caught:
+        fetch(release("4.5.0"))
+    kept = "Could not find artifact org.apache.kafka:kafka-metadata:jar:4.5.0"
+    assert str(caught.value) == f"Maven cannot bring org.apache.kafka:kafka-metadata:4.5.0: {kept}"
+
+
 def test_a_maven_that_hangs_is_given_up(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_maven(tmp_path, "exec sleep 60", monkeypatch)
     with pytest.raises(Failure, match=r"Maven did not finish within 0\.2 s"):
@@ -83,7 +95,8 @@ def test_tests_of_a_release_without_them_are_refused(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_maven(tmp_path, "exit 1", monkeypatch)
-    with pytest.raises(Failure, match=r"4\.4\.0 was published without the jars of its tests"):
+    remedy = r"3\.9\.0, 4\.1\.0, 4\.3\.0 are, and `reassure kafka test --main` needs none"
+    with pytest.raises(Failure, match=rf"^Kafka 4\.4\.0 is not known .* its tests; {remedy}$"):
         fetch(release("4.4.0"), tests=True)
 
 
