@@ -99,6 +99,10 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any],
     assert sorted(found, key=str) == sorted(edges, key=str)
     levels = pyarrow.dataset.dataset(place / "levels").to_table().to_pylist()
     assert [row["visited"] for row in levels][-1] == len(known)
+    told = (Path(__file__).parents[3] / "docs/reference/state-space.md").read_text(encoding="utf-8")
+    for name in ("edges", "levels", "properties"):
+        columns = pyarrow.dataset.dataset(place / name).schema.names
+        assert [column for column in columns if f"`{column}`" not in told] == []
     properties = pyarrow.dataset.dataset(place / "properties").to_table().to_pylist()
     assert {p["name"]: p["status"] for p in properties if p["kind"] != "cover"} == {
         p.name: p.status for p in verdict.properties
@@ -113,7 +117,7 @@ class TestQuery:
         """They are legal SQL, and each has an answer."""
         from reassure.checkers.spark.sql import query
 
-        page = (Path(__file__).parents[3] / "checkers" / "spark" / "README.md").read_text(encoding="utf-8")
+        page = (Path(__file__).parents[3] / "docs/how-to/query-a-state-space.md").read_text(encoding="utf-8")
         asked = re.findall(r'reassure query /tmp/kraft "([^"]+)"', page)
         checked("kraft", ["unclean=off"], SparkOptions(MASTER, out=str(tmp_path / "kraft")))
         found = [query(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20)[1] for sql in asked]
