@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PRELUDE = '''"""The forms of the page."""
@@ -91,9 +94,35 @@ def test_mypy_accepts_the_forms_of_the_page(tmp_path: Path) -> None:
     assert "None" in errors[0]
 
 
-@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
+@functools.cache
+def pyright() -> str:
+    """The program, from this environment or the path; skips where there is none, or it cannot be fetched to run."""
+    beside = Path(sys.executable).with_name("pyright")
+    found = str(beside) if beside.is_file() else shutil.which("pyright")
+    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("pyright is not installed")
+    return found
+
+
+def errors_of_pyright(folder: Path, *files: Path) -> list[str]:
+    """What it says of files, in its standard mode, run in a folder."""
+    about = {"extraPaths": [str(ROOT / "src")], "typeCheckingMode": "standard"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(about))
+    words = [pyright(), "--outputjson", *map(str, files)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    said = json.loads(done.stdout)
+    assert said["summary"]["filesAnalyzed"] == len(files)
+    return [f"{Path(d['file']).name}:{d['range']['start']['line'] + 1}" for d in said["generalDiagnostics"]]
+
+
 def test_pyright_accepts_the_forms_of_the_page(tmp_path: Path) -> None:
-    good, _ = written(tmp_path)
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT / "src")]}))
-    done = subprocess.run(["pyright", str(good)], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    """And refuses the other one, as the page says."""
+    assert errors_of_pyright(tmp_path, *written(tmp_path)) == [f"by_require.py:{len(PRELUDE.splitlines()) + 8}"]
+
+
+def test_pyright_accepts_every_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that come with the project, and one as `new` writes it."""
+    pyright()
+    assert main(["new", "lease", "--dir", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert errors_of_pyright(tmp_path, tmp_path / "lease.py", *names().values()) == []
