@@ -79,13 +79,15 @@ def source(answer: Answer, whole: bool = True) -> str:
 
 
 def standing(entry: Entry) -> str:
-    """How a claim stands; where readings differ, how many say what."""
+    """How a claim stands; where readings differ, how many say what; and whether Kafka's code is another matter."""
     text = entry.standing.words
-    if entry.standing not in (Standing.AMBIGUOUS, Standing.PARTLY):
-        return text
-    of_text = [a for a in entry.answers if a.reading.column == "document"] or entry.answers
-    good = sum(a.verdict is ReadingVerdict.HOLDS for a in of_text)
-    return f"{text}, {good} of {len(of_text)} hold{'s' * (good == 1)}"
+    of_text = [a for a in entry.answers if a.reading.column == "document"]
+    if entry.standing in (Standing.AMBIGUOUS, Standing.PARTLY):
+        judged = of_text or entry.answers
+        good = sum(a.verdict is ReadingVerdict.HOLDS for a in judged)
+        text += f", {good} of {len(judged)} hold{'s' * (good == 1)}"
+    of_kafka = (a.verdict for a in entry.answers if a.reading.column == "kafka")
+    return f"{text}; Kafka violates it" if of_text and ReadingVerdict.VIOLATED in of_kafka else text
 
 
 def relative(path: Path) -> str:

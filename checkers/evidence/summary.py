@@ -7,7 +7,7 @@ from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.evidence import pages
-from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, Standing
+from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
 
 REMARKS = 10
 """Readings to look at that are printed; `--full` has all."""
@@ -47,8 +47,6 @@ def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
 
 def _standing(entry: Entry) -> str:
     """How a claim stands, shortly; where readings differ, how many say what."""
-    if entry.standing is not Standing.AMBIGUOUS:
-        return entry.standing.words
     return pages.standing(entry).replace("ambiguous: readings differ, ", "readings differ: ")
 
 

@@ -61,6 +61,23 @@ def test_a_claim_is_ambiguous_only_where_its_text_is(
     assert (entry.standing, ledger_page.standing(entry)) == (standing, words)
 
 
+def test_a_claim_that_holds_of_the_text_says_so_if_kafka_violates_it(tmp_path: Path) -> None:
+    """Else a promise of a document would be taken for one of Kafka's."""
+    by_release = READING.replace("as printed", "as it is") + 'column = "kafka"\nreleases = ["4.2", "4.4"]'
+    (claim,) = of(CLAIM + READING + by_release, tmp_path)
+    decided_by = RunSpec.of(claim.readings[0])
+    holds, violated = verdicts.ReadingVerdict.HOLDS, verdicts.ReadingVerdict.VIOLATED
+
+    def told(*each: verdicts.ReadingVerdict) -> str:
+        readings = claim.readings[-len(each) :]
+        answers = [verdicts.Answer(r, decided_by, None, v) for r, v in zip(readings, each, strict=True)]
+        return ledger_page.standing(verdicts.Entry(claim, answers))
+
+    assert told(holds, holds, violated) == "verified; Kafka violates it"
+    assert told(holds, holds, holds) == "verified"
+    assert told(holds, violated) == "holds in part, 1 of 2 holds"  # no text promises it
+
+
 def test_claims_are_read(tmp_path: Path) -> None:
     (claim,) = of(CLAIM + "liveness = true" + READING + 'set = { brokers = 4, unclean = "off" }' + CASES, tmp_path)
     assert (claim.id, claim.document, claim.statement, claim.liveness) == ("K1", "a.txt", "Something.", True)
