@@ -22,6 +22,8 @@ from tests.helpers import raising_model
 from tests.helpers.command import said
 from tests.helpers.explorer_pages import TOKEN, answer, asked, ended, served, told
 
+COUNTEREXAMPLES = Path(__file__).parents[3] / "counterexamples"
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ExplorerServer]:
@@ -149,7 +151,7 @@ def test_a_model_outside_the_language_is_explored_and_its_search_refused(tmp_pat
         assert (found["state"], "outside the language" in found["text"]) == ("refused", True)
 
 
-def test_the_command_says_what_is_wrong_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_is_wrong_with_its_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -160,8 +162,27 @@ def test_the_command_says_what_is_wrong_with_its_options(capsys: pytest.CaptureF
     assert (code, err) == (64, "reassure: --port 70000: a port is at most 65535\n")
     code, _, err = said(capsys, "explore", "die_hard", "--at", "a b", "--no-browser")
     assert (code, err.startswith("reassure: --at: 'a b' is no step")) == (64, True)
+    code, _, err = said(capsys, "explore", "die_hard", "--at", "empty", "--trace", "x", "--no-browser")
+    assert (code, "give one of them" in err) == (64, True)
+    code, _, err = said(capsys, "explore", "die_hard", "--trace", str(tmp_path / "none.json"), "--no-browser")
+    assert (code, "No such file" in err) == (64, True)
     assert said(capsys, "explore", "nothing_like_it")[0] == 64
     assert said(capsys, "explore", "die_hard", "--set", "goal=9")[0] == 151
+
+
+def test_a_trace_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(server: ExplorerServer) -> None:
+        raise KeyboardInterrupt
+
+    opened: list[str] = []
+    monkeypatch.setattr(ExplorerServer, "serve_forever", interrupted)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    trace = str(COUNTEREXAMPLES / "die_hard--goal_not_reached.itf.json")
+    code, out, err = said(capsys, "explore", "die_hard", "--trace", trace, "--no-search")
+    assert (code, err) == (0, "")
+    path = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
+    assert [address.partition("#")[2] for address in opened] == [path]
+    assert out == f"die_hard: {opened[0]}\nCtrl-C ends the explorer\n\nended\n"
 
 
 def test_ctrl_c_ends_the_explorer_and_its_search(tmp_path: Path) -> None:
