@@ -90,6 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Checks who asks, and turns what is wrong into an answer of one line."""
         below = self._below_token()
         if below is None:
+            self.close_connection = True  # what else was sent is not read
             self._send(HTTPStatus.FORBIDDEN, "text/plain", FORBIDDEN)
             return
         try:
@@ -100,6 +101,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({"error": str(error)}, HTTPStatus.BAD_REQUEST)
         except Failure as failure:
             self._send_json({"error": str(failure), "model": True}, HTTPStatus.CONFLICT)
+        except OSError:  # the browser has gone
+            raise
+        except Exception as error:
+            told = f"{type(error).__name__}: {error} (a bug of this program)"
+            self._send_json({"error": told}, HTTPStatus.INTERNAL_SERVER_ERROR)
 
     def _below_token(self) -> str | None:
         """The path below the token; None for who has not got it, or comes by another name of this host."""

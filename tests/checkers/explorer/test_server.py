@@ -93,6 +93,13 @@ def test_a_wrong_command_is_told(server: ExplorerServer, body: str) -> None:
     assert json.loads(text)["error"].startswith(("a command is a JSON object", "a search is told to start or to stop"))
 
 
+def test_a_bug_is_told_and_the_server_goes_on(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(server.session.questions, "find", lambda query: {"one": 1 // 0})
+    status, text, _ = answer(server, f"/{TOKEN}/api/find")
+    assert (status, text.startswith('{"error": "ZeroDivisionError: ')) == (500, True)
+    assert asked(server, "about")["model"] == "die_hard"
+
+
 def test_a_broken_model_is_told_and_no_crash(tmp_path: Path) -> None:
     path = Path(raising_model.written(tmp_path, ""))
     with served(str(path)) as serving:
