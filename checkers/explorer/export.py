@@ -13,6 +13,7 @@ from rich.console import Console
 
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
+from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.traces.named_path import named
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
@@ -41,7 +42,8 @@ def export(form: str, trace: Trace, loaded: Loaded, source: ModelSource) -> Expo
     suffix, kind, write = FORMS[form]
     text = write(trace, bound, source, violated)
     stem = trace_stem(bound.model.name, source.settings, "path", "explore")
-    return Exported(f"{_test_name(bound) if form == 'test' else stem}{suffix}", kind, text)
+    name = f"{_test_name(bound) if form == 'test' else stem}{suffix}"
+    return Exported(re.sub(r"[^A-Za-z0-9_.-]+", "-", name), kind, text)
 
 
 def describe(trace: Trace, loaded: Loaded, source: ModelSource) -> list[str] | None:
@@ -65,6 +67,10 @@ def _itf(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[st
 
 def _steps(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
     return to_steps(trace, bound)
+
+
+def _page(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
+    return html_page(trace, bound)
 
 
 def _story(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
@@ -145,6 +151,7 @@ FORMS: dict[str, tuple[str, str, Writer]] = {
     "itf": (".itf.json", "application/json", _itf),
     "steps": (".steps.json", "application/json", _steps),
     "test": (".py", "text/x-python", _test),
+    "page": (".html", "text/html", _page),
     "story": (".txt", "text/plain", _story),
 }
 """Suffix, media type and writer of each form."""

@@ -124,7 +124,7 @@ function problemLines(problem) {
   return problem.guard ? [line, guardDetails(problem.guard)] : [line];
 }
 
-const FORM_NAMES = { itf: "ITF trace", steps: "Plain steps", test: "pytest test", story: "Story" };
+const FORM_NAMES = { itf: "ITF trace", steps: "Plain steps", test: "pytest test", page: "Page with picture", story: "Story" };
 
 function showExport(found) {
   fill("export", ...about.forms.map((form) =>

@@ -26,10 +26,14 @@ export function drawGraph(container, graph) {
     between.set(key, [...(between.get(key) ?? []), edge]);
   }
   const labelled = new Set();
+  const labels = [];
   for (const edges of between.values()) {
-    drawing.append(...drawEdges(boxes, edges, !labelled.has(edges[0].to)));
+    const [line, label] = drawEdges(boxes, edges);
+    if (line) drawing.append(line);
+    if (label && !labelled.has(edges[0].to)) labels.push(label);
     labelled.add(edges[0].to);
   }
+  drawing.append(...labels); // over every line
   for (const box of boxes) drawing.append(drawBox(box));
   const parts = [drawing];
   if (graph.left_out > 0) parts.push(el("p", { class: "soft" }, `${graph.left_out} steps to further states are not shown`));
@@ -52,7 +56,8 @@ function drawBox({ node, lines, x, y, height }) {
     ...lines.map((line, i) => svg("text", { x: x + 8, y: y + 15 + i * LINE }, line)));
 }
 
-function drawEdges(boxes, edges, withLabel) {
+/* The line for the steps between two states, and its label if it leads away from this state. */
+function drawEdges(boxes, edges) {
   const from = boxes[edges[0].from];
   const to = boxes[edges[0].to];
   const label = edges.length === 1 ? edges[0].call : `${edges[0].call.split("(")[0]} and ${edges.length - 1} more`;
@@ -67,7 +72,7 @@ function drawEdges(boxes, edges, withLabel) {
   const bend = same ? 40 : (x2 - x1) / 2;
   const path = `M${x1},${y1} C${x1 + bend},${y1} ${same ? x2 + bend : x2 - bend},${y2} ${x2},${y2}`;
   const drawn = [svg("path", { class: "edge", d: path }, svg("title", {}, whole))];
-  if (withLabel && forward && to.node.distance === from.node.distance + 1) {
+  if (forward && to.node.distance === from.node.distance + 1) {
     const text = label.length > 28 ? `${label.slice(0, 27)}…` : label;
     drawn.push(svg("text", { class: "edge-text", x: x2 - 4, y: y2 - 4, "text-anchor": "end" }, text));
   }

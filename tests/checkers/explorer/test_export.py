@@ -10,6 +10,7 @@ import pytest
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import Session
+from reassure.models.examples import die_hard
 from tests.helpers.command import said
 
 SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
@@ -44,6 +45,19 @@ def test_the_story_tells_what_changes() -> None:
         "die_hard--explore--path.txt",
         "die_hard: 1 step\n  0. empty()\n       small = 0\n       big = 0\n  1. hero: fill_big()\n       big: 0 -> 5\n",
     )
+
+
+def test_the_page_has_the_picture() -> None:
+    name, text = exported("page", "empty/fill_big", "die_hard")
+    assert name == "die_hard--explore--path.html"
+    assert "<h1>die_hard: 1 step</h1>" in text
+
+
+def test_a_name_of_a_file_is_one_that_every_system_has(tmp_path: Path) -> None:
+    path = tmp_path / 'größe "1".py'
+    path.write_text(Path(die_hard.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    assert exported("story", "empty", str(path))[0] == "gr-e-1---explore--path.txt"
+    assert exported("test", "empty", str(path))[0] == "test_path_of_gr_e_1_.py"
 
 
 TEST = '''"""A path of die_hard, as `reassure explore` has written it."""

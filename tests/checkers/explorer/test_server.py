@@ -75,7 +75,7 @@ def test_a_page_of_another_origin_commands_nothing(server: ExplorerServer) -> No
     [
         ("nothing", "there is nothing at api/nothing"),
         ("../view.py", "there is nothing at"),
-        ("export", "a path is written as itf, steps, test, story, not as ''"),
+        ("export", "a path is written as itf, steps, test, page, story, not as ''"),
         ("export?form=itf&path=empty/x", "the model does not have this path: die_hard has no action x"),
         ("view?path=a%20b", "is no step"),
     ],
