@@ -248,8 +248,8 @@ class Report:
             console.print(Text(f"\n{f.name}", style="bold"), soft_wrap=True)
             console.print(f"  {f.claimed:,} state{'s' * (f.claimed != 1)} must be followed by the goal", markup=False)
             if f.trapped:
-                by = "unless something happens that need not happen" if f.fair_only else "whatever is done"
-                text = f"violated: from {f.trapped:,} of them it is out of reach, {by}"
+                by = "by fair actions alone" if f.fair_only else "on every path"
+                text = f"violated: from {f.trapped:,} of them the goal is unreachable {by}"
                 text += f", trace of {len(f.trace or ())} states"
                 console.print(Text(f"  {text}", style="bold red"), soft_wrap=True)
             if f.undecided:

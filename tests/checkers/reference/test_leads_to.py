@@ -182,7 +182,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     record, traces = tmp_path / "r.json", tmp_path / "traces"
     code, out, _ = said(capsys, *LOSS, "--json", str(record), "--trace-dir", str(traces))
     assert code == 13
-    assert "violated: from 96 of them it is out of reach" in out
+    assert "violated: from 96 of them the goal is unreachable" in out
     assert "shut_down_uncleanly" in out
     assert "from here on nothing leads to the goal" in out
     assert POSSIBILITY in out
@@ -218,11 +218,11 @@ def test_fair_actions_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     rate = ["throttle", "--set", "leader_rate=1", "--set", "moves=0", "--set", "lapses=0", "--json", str(record)]
     code, out, _ = said(capsys, *rate, "--fair-only")
     assert code == 13
-    assert "violated: from 536 of them it is out of reach, unless something happens that need not happen" in out
+    assert "violated: from 536 of them the goal is unreachable by fair actions alone" in out
     assert "from here on no fair action leads to the goal" in out
     assert json.loads(record.read_text())["repro"].endswith("--fair-only")
     code, out, _ = said(capsys, *rate)
-    assert "violated: from 520 of them it is out of reach, whatever is done" in out
+    assert "violated: from 520 of them the goal is unreachable on every path" in out
 
 
 def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
