@@ -44,6 +44,7 @@ export function showFailure(error) {
     const words = ["reassure", "explore", about?.source ?? "MODEL", ...(about?.settings ?? []).map((pair) => `--set ${pair}`)];
     showProblem(`The explorer has ended. To go on here: ${words.join(" ")} --at '${path()}'`);
   } else {
+    if (error.model) hidePath(true); // what the page shows is of a model that is no more
     showProblem(error.message);
   }
 }

@@ -4,7 +4,7 @@ import { byId, el, fill } from "./dom.js";
 import { folded } from "./sections.js";
 
 const OFTEN = 400;
-const SELDOM = 2000;
+const SELDOM = 1000;
 const GOOD = ["holds", "proved", "reached"];
 const BAD = ["violated", "raised", "unreachable"];
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reassure.checkers.explorer.server import ExplorerServer
+from tests.helpers import raising_model
 from tests.helpers.browser import chromium
 from tests.helpers.explorer_pages import ended, served, told
 
@@ -130,3 +131,35 @@ def test_a_small_screen_needs_no_sideways_scrolling(browser: Browser, server: Ex
     ground = opened.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert ground == {"light": "rgb(251, 251, 250)", "dark": "rgb(22, 24, 27)"}[scheme]
     context.close()
+
+
+def test_an_edit_of_the_model_is_shown_and_a_broken_model_shows_nothing(browser: Browser, tmp_path: Path) -> None:
+    model = Path(raising_model.written(tmp_path, ""))
+    text = model.read_text()
+    with served(str(model)) as serving:
+        opened = browser.new_page()
+        opened.goto(f"{serving.address}#start/crash(node=0)/crash(node=1)")
+        opened.wait_for_selector("#enabled a.step")
+        model.write_text(text.replace("require(node in s.alive)", "require(node in s.alive and len(s.alive) > 2)"))
+        opened.wait_for_selector("#problem:has-text('Step 2 of the path is not possible: crash(node=1)')")
+        assert "len(s.alive) = 2" in opened.locator("#problem").inner_text()
+        assert len(opened.locator("#path li").all()) == 2
+        model.write_text("def (:")
+        opened.wait_for_selector("#problem:has-text('raising.py cannot be imported: SyntaxError')")
+        assert not opened.locator("#enabled").is_visible()
+        model.write_text(text)
+        opened.wait_for_selector("#enabled a.step")
+        assert not opened.locator("#problem").is_visible()
+        assert len(opened.locator("#path li").all()) == 3
+        opened.close()
+
+
+def test_a_page_whose_explorer_has_ended_says_how_to_go_on(browser: Browser, server: ExplorerServer) -> None:
+    opened = browser.new_page()
+    opened.goto(f"{server.address}#empty/fill_big")
+    opened.wait_for_selector("#enabled a.step")
+    opened.route("**/api/**", lambda route: route.abort())
+    opened.wait_for_selector("#problem:not([hidden])")
+    expected = "The explorer has ended. To go on here: reassure explore die_hard --at 'empty/fill_big'"
+    assert opened.locator("#problem").inner_text() == expected
+    opened.close()
