@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from reassure.checkers.base.model_loader import load, names
@@ -120,6 +122,16 @@ def test_packages_import_downwards_only(folder: str, floors: dict[str, tuple[str
 def test_every_floor_is_there() -> None:
     for folder, floors in (("checkers", FLOORS), ("spec", SPEC_FLOORS)):
         assert [name for name in floors if not (ROOT / folder / name).exists()] == []
+
+
+def test_the_picture_of_the_house_has_these_floors() -> None:
+    """An arrow for each import that does not follow from others, and a row for each package."""
+    page = (ROOT / "checkers" / "README.md").read_text(encoding="utf-8")
+    arrows = set(re.findall(r"^  (\S+) --> (\S+)$", page, re.MULTILINE))
+    house = nx.DiGraph([(package, below) for package, several in FLOORS.items() for below in several])
+    assert arrows == set(nx.transitive_reduction(house).edges)
+    named = {name for row in re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)}
+    assert named >= set(FLOORS)
 
 
 def test_spec_needs_the_standard_library_only() -> None:
