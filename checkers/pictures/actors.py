@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.types import BagType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
 from reassure.spec.semantics.interpreter import BoundModel
@@ -30,26 +31,35 @@ class Lifeline:
 
 @dataclass(frozen=True)
 class Place:
-    """A scalar, set or sequence of a state. keys: the identifiers by which maps lead to it, outermost first."""
+    """A scalar, set or sequence of a state.
+
+    shape: its path without the keys of maps; leaf: the last name in it; keys: those of the maps, outermost first.
+    """
 
     path: str
+    shape: str
     leaf: str
-    keys: tuple[Id, ...]
+    keys: tuple[Any, ...]
     value: Any
 
 
-def places(value: Any, path: str = "", leaf: str = "", keys: tuple[Id, ...] = ()) -> Iterator[Place]:
+def places(state: Any) -> Iterator[Place]:
     """Everything in a state that is no record and no map."""
+    yield from _places(state, Place("", "", "", (), None))
+
+
+def _places(value: Any, at: Place) -> Iterator[Place]:
     if hasattr(value, "__dataclass_fields__"):
         for name in value.__dataclass_fields__:
-            yield from places(getattr(value, name), f"{path}.{name}" if path else name, name, keys)
+            dot = "." if at.path else ""
+            below = Place(f"{at.path}{dot}{name}", f"{at.shape}{dot}{name}", name, at.keys, None)
+            yield from _places(getattr(value, name), below)
     elif isinstance(value, Map):
         for key, inner in value.pairs():
-            more = (*keys, key) if isinstance(key, Id) else keys
-            shown = int(key) if isinstance(key, Id) else key
-            yield from places(inner, f"{path}[{shown}]", leaf, more)
+            below = Place(f"{at.path}[{plain(key)}]", at.shape, at.leaf, (*at.keys, key), None)
+            yield from _places(inner, below)
     else:
-        yield Place(path, leaf, keys, value)
+        yield replace(at, value=value)
 
 
 def words(sort: type) -> str:
@@ -115,9 +125,9 @@ class Cast:
         of_sort = [v for v in given if _called(type(v), step.actor)]
         if len(of_sort) == 1:
             return of_sort[0]
-        known = {(type(v), int(v)) for v in given}
+        known = {(type(v), v) for v in step.params.values()}
         held = [p for p in places(before) if p.leaf == step.actor and isinstance(p.value, Id)]
-        fitting = [p for p in held if all((type(k), int(k)) in known for k in p.keys)]
+        fitting = [p for p in held if all((type(k), k) in known for k in p.keys)]
         holders = {(type(p.value), int(p.value)): p.value for p in fitting or held}
         return next(iter(holders.values())) if len(holders) == 1 else None
 

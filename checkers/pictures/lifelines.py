@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from typing import Any
 
 from reassure.checkers.base.result import RAISES
-from reassure.checkers.pictures.actors import Cast, Lifeline, Place, members_in, places
+from reassure.checkers.pictures.actors import Cast, Lifeline, members_in
+from reassure.checkers.pictures.marks import marks_of
 from reassure.checkers.pictures.messages import Post
-from reassure.checkers.traces.explain import claim_of, reasons
+from reassure.checkers.traces.explain import claim_of, reasons, shows
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import call, changes, flat, heading, moves
 from reassure.spec.semantics.interpreter import BoundModel
@@ -97,7 +97,7 @@ def _step(
         for member in sorted(members_in(value), key=int)
         if (line := cast.of(member)) is not None and line != actor
     ]
-    marks, other = _marks(before, after, cast)
+    marks, other = marks_of(before, after, cast)
     drawn = {
         "number": number,
         "action": step.action,
@@ -127,56 +127,6 @@ def _state(state: Any) -> list[list[str]]:
     return [[path, plain(value)] for path, value in flat(state).items()]
 
 
-Mark = tuple[Lifeline, str, str]
-"""On a lifeline: `+` it joins, `-` it leaves, or nothing; what is so."""
-
-
-def _marks(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]]:
-    """What changes at lifelines; and what changes at none of them, a short text each."""
-    old = {place.path: place for place in places(before)}
-    new = {place.path: place for place in places(after)}
-    leaves = Counter(place.leaf for place in new.values())
-    marks: list[Mark] = []
-    other: list[str] = []
-    for path in list(dict.fromkeys([*new, *old])):
-        was, now = old.get(path), new.get(path)
-        if was is not None and now is not None and was.value == now.value:
-            continue
-        place = now or was
-        assert place is not None
-        if _has_records(was) or _has_records(now):
-            continue  # messages, which are drawn as arrows
-        found = _at_members(place, was, now, cast, place.path if leaves[place.leaf] != 1 else place.leaf)
-        shown = f"{_told(was)} → {_told(now)}"
-        if not found:
-            owner = next((line for key in reversed(place.keys) if (line := cast.of(key)) is not None), None)
-            if owner is None:
-                other.append(f"{path} {shown}")
-            else:
-                found = [(owner, "", f"{place.leaf} {shown}")]
-        marks += found
-    return marks, other
-
-
-def _at_members(place: Place, was: Place | None, now: Place | None, cast: Cast, name: str) -> list[Mark]:
-    """The members that come into a field and leave it, if that is what changed in it."""
-    values = [p.value for p in (was, now) if p is not None]
-    if not all(v is None or members_in(v) or v in (frozenset(), ()) for v in values):
-        return []
-    gone, come = (members_in(p.value) if p is not None else frozenset() for p in (was, now))
-    signs = [("-", m) for m in sorted(gone - come, key=int)] + [("+", m) for m in sorted(come - gone, key=int)]
-    return [(line, sign, name) for sign, member in signs if (line := cast.of(member)) is not None]
-
-
-def _has_records(place: Place | None) -> bool:
-    value = None if place is None else place.value
-    return isinstance(value, frozenset) and any(hasattr(member, "__dataclass_fields__") for member in value)
-
-
-def _told(place: Place | None) -> str:
-    return "-" if place is None else plain(place.value)
-
-
 def _about(bound: BoundModel, action: str) -> str:
     """The first paragraph of an action's docstring."""
     function = next((a.function for a in bound.model.actions if a.name == action), None)
@@ -198,6 +148,8 @@ def _notes(trace: Trace, bound: BoundModel) -> list[Json]:
             "deadlock": ("violated", "deadlock: nothing is enabled"),
             RAISES: ("violated", "the model raises"),
         }.get(str(kind), ("violated", f"violated: {name}"))
+        if shows(trace, bound) is False:
+            said = ("stale", f"the model, as it is now, does not show this: {said[1]}")
         at = last + (trace.closing is not None)
         notes.append({"step": at, "kind": said[0], "text": said[1], "lines": reasons(trace, bound)})
     return notes

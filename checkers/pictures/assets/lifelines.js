@@ -124,7 +124,7 @@ globalThis.drawLifelines = (() => {
         const kind = { "+": "come", "-": "gone" }[mark.sign] || "";
         const text = (mark.sign ? mark.sign.replace("-", "−") + " " : "") + mark.text;
         const attributes = { class: `mark halo ${kind}`, x: plan.x.get(id), y: dot + 17 + i * MARK_HEIGHT };
-        line(group, attributes, text, plan.lane - 4, 6.1);
+        line(group, attributes, text, plan.lane - 2, 6.4);
       });
     }
   }

@@ -12,6 +12,7 @@ from reassure.checkers.cli.files import read_trace
 from reassure.checkers.pictures.lifelines import picture
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
+from tests.helpers.model_text import PRELUDE, module
 from tests.helpers.posting_model import posting, story, taken
 
 ROOT = Path(__file__).parents[3]
@@ -188,3 +189,74 @@ def test_who_acts_in_protocols(name: str, actors: list[str]) -> None:
     drawn = picture(*_committed(name))
     labels = {line["id"]: line["label"] for line in drawn["lifelines"]}
     assert [labels[step["lifeline"]] for step in drawn["steps"][1:]] == actors
+
+
+def test_what_the_model_does_not_show_any_more(made: Any) -> None:
+    trace, bound = story(made)
+    states = [*trace.states[:-1], made.replace(trace.states[-1], count=0)]
+    (note,) = picture(Trace(states, trace.steps, trace.meta), bound)["notes"]
+    assert note == {
+        "step": 4,
+        "kind": "stale",
+        "text": "the model, as it is now, does not show this: violated: few",
+        "lines": [],
+    }
+
+
+PARTS = """
+class Part(Id, size="parts"): ...
+
+class Mood(Enum):
+    CALM = 1
+    CROSS = 2
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 3)] = 2
+    parts: Annotated[int, Range(1, 3)] = {parts}
+
+@dataclass(frozen=True)
+class Log:
+    isr: frozenset[Node]
+    length: Annotated[int, Range(0, 3)]
+
+@dataclass(frozen=True)
+class State:
+    logs: Map[Part, Log]
+    length: Map[Node, Annotated[int, Range(0, 3)]]
+    moods: Map[Mood, Annotated[int, Range(0, 3)]]
+
+@initial
+def start(c: Config) -> State:
+    moods = Map({{Mood.CALM: 0, Mood.CROSS: 0}})
+    return State(fill(Part, c, Log(every(Node, c), 0)), fill(Node, c, 0), moods)
+
+@action(who="node")
+def drop(s: State, part: Part, node: Node) -> State:
+    log = s.logs[part]
+    return State(s.logs.put(part, Log(log.isr - {{node}}, 1)), s.length.put(node, 2), s.moods.put(Mood.CROSS, 1))
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "marks"),
+    [
+        (2, [("Node:1", "-", "isr[1]"), ("Part:1", "", "logs.length 0 → 1"), ("Node:1", "", "length 0 → 2")]),
+        (1, [("Node:1", "-", "isr"), ("Node:1", "", "length 0 → 2")]),
+    ],
+)
+def test_names_are_short_and_tell_apart(parts: int, marks: list[tuple[str, str, str]], tmp_path: Path) -> None:
+    """The last name of the path where that is enough, with the keys that a lifeline does not stand for."""
+    head = PRELUDE[: PRELUDE.index("class Colour")]
+    text = module(PARTS.format(parts=parts), tmp_path, prelude=head)
+    bound = BoundModel(text.MODEL)
+    ((_, _, state),) = bound.initial_states()
+    params = {"part": text.Part(parts - 1), "node": text.Node(1)}
+    steps = [TraceStep("start", {}, ""), TraceStep("drop", params, "node")]
+    step = picture(Trace([state, bound.take(state, "drop", params)], steps), bound)["steps"][1]
+    assert [(m["lifeline"], m["sign"], m["text"]) for m in step["marks"]] == marks
+    assert step["lifeline"] == "Node:1"
+    assert step["other"][-1] == "moods[cross] 0 → 1"
+    assert step["other"][:-1] == ([] if parts == 2 else ["logs[0].length 0 → 1"])
