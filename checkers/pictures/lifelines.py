@@ -106,12 +106,12 @@ def _step(
         "actor": step.actor,
         "lifeline": actor.id,
         "names": [{"lifeline": line.id, "parameter": parameter} for line, parameter in named],
-        "marks": [{"lifeline": line.id, "sign": sign, "text": text} for line, sign, text in marks],
+        "marks": [{"lifeline": m.lifeline.id, "sign": m.sign, "text": m.text, "brief": m.brief} for m in marks],
         "other": other,
         "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in changes(before, after)],
         "state": _state(after),
     }
-    return drawn, [actor, *(line for line, _ in named), *(line for line, _, _ in marks)]
+    return drawn, [actor, *(line for line, _ in named), *(mark.lifeline for mark in marks)]
 
 
 def _label(step: TraceStep) -> str:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from reassure.checkers.pictures.actors import Cast, Lifeline, Place, members_in, places
 from reassure.checkers.traces.format_value import plain
 
-Mark = tuple[Lifeline, str, str]
-"""On a lifeline: `+` it joins, `-` it leaves, or nothing; what is so."""
+
+class Mark(NamedTuple):
+    """On a lifeline: sign `+` it joins a field, `-` leaves it, else a value changes; brief: without the old value."""
+
+    lifeline: Lifeline
+    sign: str
+    text: str
+    brief: str
 
 
 def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]]:
@@ -32,7 +38,8 @@ def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]
         if found := _members(was, now, cast, names.of(place)):
             marks += found
         elif line is not None:
-            marks.append((line, "", f"{names.of(place, owner)} {shown}"))
+            name = names.of(place, owner)
+            marks.append(Mark(line, "", f"{name} {shown}", f"{name} → {_told(now)}"))
         else:
             other.append(f"{path} {shown}")
     return marks, other
@@ -65,7 +72,7 @@ def _members(was: Place | None, now: Place | None, cast: Cast, name: str) -> lis
         return []
     gone, come = (members_in(place.value) if place is not None else frozenset() for place in (was, now))
     signs = [("-", m) for m in sorted(gone - come, key=int)] + [("+", m) for m in sorted(come - gone, key=int)]
-    return [(line, sign, name) for sign, member in signs if (line := cast.of(member)) is not None]
+    return [Mark(line, sign, name, name) for sign, member in signs if (line := cast.of(member)) is not None]
 
 
 def _has_records(place: Place | None) -> bool:

@@ -11,7 +11,7 @@
 globalThis.drawLifelines = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const GUTTER = 30; // left of the first lifeline: the loop
-  const LEAST_LANE = 66, MOST_LANE = 150;
+  const LEAST_LANE = 66, SCROLLED_LANE = 88, MOST_LANE = 150;
   const CHARACTER = 6.3, WIDE_CHARACTER = 7.3; // widths of a character, of text and of code
   const MARK_HEIGHT = 13;
   let drawn = 0;
@@ -37,9 +37,9 @@ globalThis.drawLifelines = (() => {
     return text.length <= most ? text : text.slice(0, most - 1) + "…";
   }
 
-  /* Text that is cut to a room; the whole of it is its title. */
-  function line(parent, attributes, text, room, character = CHARACTER) {
-    const short = cut(text, room, character);
+  /* Text that is cut to a room, or a briefer one; the whole of it is its title. */
+  function line(parent, attributes, text, room, character = CHARACTER, brief = text) {
+    const short = text.length * character <= room ? text : cut(brief, room, character);
     const element = svg(parent, "text", attributes, short);
     if (short !== text) svg(element, "title", {}, text);
     return element;
@@ -59,7 +59,8 @@ globalThis.drawLifelines = (() => {
   /* Where everything stands: x of lifelines by id, and of each step its rows. */
   function layOut(picture, width) {
     const count = Math.max(1, picture.lifelines.length);
-    const lane = Math.min(MOST_LANE, Math.max(LEAST_LANE, (width - GUTTER - 8) / count));
+    const share = (width - GUTTER - 8) / count;
+    const lane = share < LEAST_LANE ? SCROLLED_LANE : Math.min(MOST_LANE, share);
     const x = new Map(picture.lifelines.map((one, i) => [one.id, GUTTER + lane * (i + 0.5)]));
     const sending = new Set(picture.messages.map((message) => message.sent));
     const rows = [];
@@ -122,9 +123,9 @@ globalThis.drawLifelines = (() => {
     for (const [id, marks] of row.marks) {
       marks.forEach((mark, i) => {
         const kind = { "+": "come", "-": "gone" }[mark.sign] || "";
-        const text = (mark.sign ? mark.sign.replace("-", "−") + " " : "") + mark.text;
+        const sign = mark.sign ? mark.sign.replace("-", "−") + " " : "";
         const attributes = { class: `mark halo ${kind}`, x: plan.x.get(id), y: dot + 17 + i * MARK_HEIGHT };
-        line(group, attributes, text, plan.lane - 2, 6.4);
+        line(group, attributes, sign + mark.text, plan.lane - 2, 6.4, sign + mark.brief);
       });
     }
   }
@@ -229,11 +230,11 @@ globalThis.drawLifelines = (() => {
     board.tabIndex = 0;
     board.setAttribute("role", "listbox");
     board.setAttribute("aria-label", "Steps of the trace; arrow keys choose one");
-    let chosen = options.selected ?? picture.steps.length - 1, groups = [], width = 0;
+    let chosen = options.selected ?? picture.steps.length - 1, groups = [], width = 0, plan = null;
 
     function draw() {
       width = board.clientWidth || 640;
-      const plan = layOut(picture, width);
+      plan = layOut(picture, width);
       board.replaceChildren();
       drawHeads(html(board, "div", "picture-heads"), picture, plan);
       const canvas = svg(board, "svg", { width: plan.width, height: plan.height, role: "presentation" });
@@ -262,12 +263,19 @@ globalThis.drawLifelines = (() => {
       if (panel) fillDetails(panel, picture, chosen, select);
     }
 
-    /* Scrolls the board, and not the page, so that the step is seen. */
+    /* Scrolls the board, and not the page, so that the step and who takes it are seen; with the last step, the notes. */
     function reveal() {
       const row = groups[chosen].getBoundingClientRect(), frame = board.getBoundingClientRect();
       const head = board.firstChild.offsetHeight;
       if (row.top < frame.top + head) board.scrollTop -= frame.top + head - row.top;
       else if (row.bottom > frame.bottom) board.scrollTop += row.bottom - frame.bottom;
+      const from = row.top - frame.top + board.scrollTop;
+      const notesFit = board.scrollHeight - from < board.clientHeight - head;
+      if (chosen === groups.length - 1 && notesFit) board.scrollTop = board.scrollHeight;
+      const x = plan.x.get(picture.steps[chosen].lifeline), room = plan.lane / 2;
+      if (x === undefined) return;
+      if (x - room < board.scrollLeft) board.scrollLeft = x - room;
+      else if (x + room > board.scrollLeft + board.clientWidth) board.scrollLeft = x + room - board.clientWidth;
     }
 
     function select(number) {

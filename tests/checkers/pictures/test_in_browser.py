@@ -11,7 +11,7 @@ import pytest
 from reassure.checkers.pictures.html_page import html_page
 from tests.helpers.browser import chromium
 from tests.helpers.command import said
-from tests.helpers.posting_model import posting, story
+from tests.helpers.posting_model import posting, story, taken
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,8 @@ def test_steps_by_keyboard_and_mouse(browser: Any, trace_page: str) -> None:
     assert chosen(page) == "1. clerk: write(to=2, body=1)"
     page.keyboard.press("End")
     assert chosen(page) == "4. worker: read(letter=(to 2, body 1), reader=2)"
+    note, frame = (page.locator(c).bounding_box() for c in (".picture-note.violated", ".picture-board"))
+    assert note["y"] + note["height"] <= frame["y"] + frame["height"]
     page.keyboard.press("ArrowRight")  # there is none after the last
     page.keyboard.press("ArrowUp")
     assert chosen(page) == "3. leader: resign(heir=3)"
@@ -86,6 +88,26 @@ def test_nothing_is_cut_on_a_small_screen(scheme: str, browser: Any, trace_page:
     assert details["x"] >= board["x"] + board["width"]
     ground = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 28)"}[scheme]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ground
+    assert errors == []
+    page.close()
+
+
+def test_the_actor_of_a_chosen_step_is_seen(browser: Any, tmp_path: Path) -> None:
+    """Where the lifelines are too many for the screen, the board scrolls to it, and back."""
+    made = posting(tmp_path, nodes=8)
+    letter = made.Letter(made.Node(8), 1)
+    steps = [("write", {"to": made.Node(8), "body": 1}), ("read", {"letter": letter, "reader": made.Node(8)})]
+    file = tmp_path / "wide.html"
+    file.write_text(html_page(*taken(made, *steps)), encoding="utf-8")
+    page, errors = opened(browser, file.as_uri(), 400)
+    board = page.locator(".picture-board")
+    board.press("End")
+    frame, dot = board.bounding_box(), page.locator("circle.actor").nth(1).bounding_box()
+    assert frame["x"] < dot["x"] < frame["x"] + frame["width"] - dot["width"]
+    board.press("ArrowUp")
+    dot = page.locator("circle.actor").nth(0).bounding_box()
+    assert frame["x"] < dot["x"] < frame["x"] + frame["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
     assert errors == []
     page.close()
 

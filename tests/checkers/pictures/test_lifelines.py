@@ -72,12 +72,12 @@ def test_what_changes_is_marked_where_it_changes(drawn: dict[str, Any]) -> None:
     """Members come and go; a value by a member is that member's; the rest stands beside the step."""
     steps = drawn["steps"]
     assert steps[3]["marks"] == [
-        {"lifeline": "Node:1", "sign": "-", "text": "up"},
-        {"lifeline": "Node:1", "sign": "-", "text": "leader"},
-        {"lifeline": "Node:3", "sign": "+", "text": "leader"},
+        {"lifeline": "Node:1", "sign": "-", "text": "up", "brief": "up"},
+        {"lifeline": "Node:1", "sign": "-", "text": "leader", "brief": "leader"},
+        {"lifeline": "Node:3", "sign": "+", "text": "leader", "brief": "leader"},
     ]
     assert steps[3]["other"] == []
-    assert steps[4]["marks"] == [{"lifeline": "Node:2", "sign": "", "text": "score 0 → 1"}]
+    assert steps[4]["marks"] == [{"lifeline": "Node:2", "sign": "", "text": "score 0 → 1", "brief": "score → 1"}]
     assert steps[4]["other"] == ["count 0 → 1"]
     assert steps[4]["changes"] == [
         {"field": "sent", "old": "(to 2, body 1)", "new": ""},
