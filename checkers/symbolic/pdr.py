@@ -5,6 +5,7 @@ Spacer's word is not taken for a proof: what counts is the invariant that it giv
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import z3
@@ -32,7 +33,7 @@ def pdr(machine: Machine, claim: Formula, known: list[Invariant], seconds: float
     engine, reached = _engine(machine, known, seconds)
     bad = z3.And(reached, z3.Not(machine.holds(claim, 0)))
     try:
-        answer = engine.query(z3.Exists(constants(bad), bad))
+        answer = engine.query(_bound(z3.Exists, bad, reached))
     except z3.Z3Exception as error:
         raise unanswered(str(error)) from None
     if answer == z3.sat:
@@ -63,13 +64,19 @@ def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> 
 
     def rule(head: z3.BoolRef, *body: z3.BoolRef) -> None:
         formula = z3.Implies(z3.And(*body), head)
-        engine.add_rule(z3.ForAll(constants(formula), formula))
+        engine.add_rule(_bound(z3.ForAll, formula, reached(*before)))
 
     rule(reached(*before), machine.initial())
     given = [machine.well_formed(0), *(i.condition for i in known)]
     for step in machine.steps(0):
         rule(reached(*after), reached(*before), *given, step.taken)
     return engine, reached(*before)
+
+
+def _bound(quantifier: Callable[..., z3.BoolRef], formula: z3.BoolRef, reached: z3.BoolRef) -> z3.BoolRef:
+    """A formula with its constants bound; `reached` is none of them, though it has no arguments if a state has no parts."""
+    variables = [c for c in constants(formula) if not c.decl().eq(reached.decl())]
+    return quantifier(variables, formula) if variables else formula
 
 
 def _invariant(answer: Any, reached: z3.BoolRef) -> z3.BoolRef | None:

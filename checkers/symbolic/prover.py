@@ -157,7 +157,14 @@ class Prover:
         self.results |= induction(self.houdini, claims, note)
 
     def _pdr(self, claims: Claims) -> None:
-        """What is left of the claims over states."""
+        """What is left of the claims over states; of those over steps nothing."""
+        for name in claims.steps:
+            self.results.setdefault(
+                name,
+                ProofResult(
+                    PropertyStatus.UNKNOWN, "about steps: pdr decides properties of states, `--method auto` both"
+                ),
+            )
         self.kept, self.houdini = self.lemmas(), None
         for name, f in claims.states.items():
             self.say(f"{name}: Spacer")
