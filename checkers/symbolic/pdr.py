@@ -74,7 +74,7 @@ def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> 
 
 
 def _bound(quantifier: Callable[..., z3.BoolRef], formula: z3.BoolRef, reached: z3.BoolRef) -> z3.BoolRef:
-    """A formula with its constants bound; `reached` is none of them, though it has no arguments if a state has no parts."""
+    """A formula with its constants bound; `reached` is none of them, also where it has no arguments."""
     variables = [c for c in constants(formula) if not c.decl().eq(reached.decl())]
     return quantifier(variables, formula) if variables else formula
 

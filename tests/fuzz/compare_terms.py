@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import z3
@@ -11,7 +13,7 @@ import z3
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import Action
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from tests.fuzz.subject import Difference, Subject, drawn, error_kind, outcomes, truth
 
 OUTCOMES = 40
@@ -96,46 +98,65 @@ def show(values: set[Any]) -> str:
 
 
 def _claim_terms(bound: BoundModel, machine: Machine, solver: z3.Solver, state: Any) -> Iterator[Difference]:
-    for formula in [*machine.model.state_formulas, *machine.model.terminal_formulas]:
-        claim = formula.claim
-        if claim is not None and claim.kind == "leads_to":
-            continue
-        want = truth(lambda c=claim: bound.is_terminal(state) if c is None else bound.holds(c, state))
-        if claim is None and len(bound.model.terminals) != 1:
-            continue
-        where = f"{formula.name} in {state}"
-        raises = solver.check(z3.Not(machine.defined(formula, 0)))
-        if (want is None) != (raises == z3.sat) and raises != z3.unknown:
-            kind = "a claim raises in Python, not as terms" if want is None else "a claim raises as terms alone"
+    for claim in _state_claims(bound, machine, state):
+        where = f"{claim.name} in {state}"
+        raises = solver.check(z3.Not(claim.defined))
+        if (None in claim.truths) != (raises == z3.sat) and raises != z3.unknown:
+            kind = "a claim raises in Python, not as terms" if raises == z3.unsat else "a claim raises as terms alone"
             yield Difference("terms", kind, where)
-        elif want is not None:
-            if solver.check(machine.holds(formula, 0) == z3.BoolVal(not want)) == z3.sat:
-                yield Difference("terms", "a claim has another truth", f"{where}: {want} in Python")
+        elif None not in claim.truths:
+            others = [term != z3.BoolVal(bool(want)) for term, want in zip(claim.terms, claim.truths, strict=True)]
+            if solver.check(z3.Or(*others)) == z3.sat:
+                yield Difference("terms", "a claim has another truth", f"{where}: {claim.truths} in Python")
     for number, action in enumerate(bound.model.actions):
-        formulas = machine.model.step_formulas[number]
-        if not formulas:
-            continue
-        try:
-            steps = [s for s in bound.steps(state) if s.action is action and not isinstance(s.after, Clipped)]
-        except ModelError:
-            return
-        for formula in formulas:
-            by_after: dict[Any, set[bool | None]] = {}
-            for step in steps[:8]:
-                by_after.setdefault(step.after, set())
-            for step in steps:
-                if step.after in by_after:
-                    value = truth(lambda f=formula, s=step: bound.holds_on(f.claim, state, s))
-                    by_after[step.after].add(value)
-            for after, values in by_after.items():
-                if None in values:
-                    continue
-                fixed = z3.And(machine.steps(0)[number].taken, machine.equals(1, after))
-                for value in (True, False):
-                    answer = solver.check(fixed, machine.holds(formula, 0) == z3.BoolVal(value))
-                    if answer != z3.unknown and (answer == z3.sat) != (value in values):
-                        where = f"{formula.name} from {state} to {after}: {values} in Python"
-                        yield Difference("terms", "a step claim has another truth", where)
+        if machine.model.step_formulas[number]:
+            yield from _step_claim_terms(bound, machine, solver, number, action, state)
+
+
+@dataclass(frozen=True)
+class _StateClaim:
+    """A claim over states and its goal, if it has one: what Python says of each in a state, and the terms."""
+
+    name: str
+    truths: list[bool | None]
+    defined: z3.BoolRef
+    terms: list[z3.BoolRef]
+
+
+def _state_claims(bound: BoundModel, machine: Machine, state: Any) -> Iterator[_StateClaim]:
+    for formula in machine.model.state_formulas:
+        claim = formula.claim
+        assert claim is not None
+        truths, terms = [truth(partial(bound.holds, claim, state))], [machine.holds(formula, 0)]
+        if formula.goal is not None:
+            truths.append(truth(partial(bound.goal_holds, claim, state)))
+            terms.append(machine.terms(0)(formula.goal))
+        yield _StateClaim(formula.name, truths, machine.defined(formula, 0), terms)
+    ends = machine.model.terminal_formulas
+    if ends:  # one after the other, until one holds
+        defined = z3.And(*(machine.defined(f, 0) for f in ends))
+        held = z3.Or(*(machine.holds(f, 0) for f in ends))
+        yield _StateClaim("terminal", [truth(partial(bound.is_terminal, state))], defined, [held])
+
+
+def _step_claim_terms(
+    bound: BoundModel, machine: Machine, solver: z3.Solver, number: int, action: Action, state: Any
+) -> Iterator[Difference]:
+    """Claims over the steps of an action to a few states: true, false and raising, each for some parameters or none."""
+    outcomes = [o for o in bound.attempts(state) if isinstance(o, Step) and o.action is action]
+    steps = [s for s in outcomes if not isinstance(s.after, Clipped)]
+    for formula in machine.model.step_formulas[number]:
+        holds, defined = machine.holds(formula, 0), machine.defined(formula, 0)
+        for after in dict.fromkeys(s.after for s in steps[:8]):
+            claim = formula.claim
+            values = {truth(partial(bound.holds_on, claim, state, s)) for s in steps if s.after == after}
+            fixed = z3.And(machine.steps(0)[number].taken, machine.equals(1, after))
+            found = {True: z3.And(defined, holds), False: z3.And(defined, z3.Not(holds)), None: z3.Not(defined)}
+            for value, condition in found.items():
+                answer = solver.check(fixed, condition)
+                if answer != z3.unknown and (answer == z3.sat) != (value in values):
+                    where = f"{formula.name} from {state} to {after}: {values} in Python"
+                    yield Difference("terms", "a step claim has another truth", where)
 
 
 def _initial_terms(subject: Subject, machine: Machine) -> Iterator[Difference]:
