@@ -231,8 +231,24 @@ MODEL = BASE.adding(more, state=Wide)
         "x: Annotated[int, Range(0, 3)]", "0",
         "def low(s: State) -> int:\n    require(s.x < 2)\n    return s.x\n" + step("return replace(s, x=max(low(s), low(s)) + 1)") + NEVER.format("s.x < 3"), ("guards",),
     ),
+    "15 a guard before what is never there": Directed(
+        "x: bool", "False",
+        step("require(sure(P(None)) or s.x)\nreturn replace(s, x=not s.x)", before="def sure(p: P) -> bool:\n    require(p.v is not None)\n    return p.v >= 0\n")
+        + step("return s").replace("act(", "stay(") + NEVER.format("not s.x"), ("guards",),
+        records="\n@dataclass(frozen=True)\nclass P:\n    v: Annotated[int, Range(0, 1)] | None\n",
+    ),
     "16 a mutant of a helper": Directed(
         "x: Annotated[int, Range(0, 3)]", "0",
         "def low(s: State) -> bool:\n    return s.x < 2\n" + step("require(low(s))\nreturn replace(s, x=s.x + 1)") + NEVER.format("low(s) or s.x == 2"), ("mutants",),
+    ),
+    "17 a property of whole runs that raises beside another": Directed(
+        "x: frozenset[N]", "frozenset()",
+        step("return replace(s, x=s.x | {n})", ", n: N")
+        + "\n@leads_to(lambda s: s.x == s.x)\ndef always(s: State) -> bool:\n    return True\n"
+        + "\n@leads_to(lambda s: s.x != frozenset())\ndef raising(s: State) -> bool:\n    return tuple(sorted(s.x))[1] == N(2)\n",
+    ),
+    "18 an invariant that raises at once": Directed(
+        "x: bool", "False",
+        step("return replace(s, x=not s.x)") + NEVER.format("next(n for n in (N(0),) if s.x) == N(0)"), ("terms", "native", "prove"),
     ),
 }  # fmt: skip

@@ -10,11 +10,16 @@ from unittest.mock import patch
 
 import z3
 
+from reassure.checkers.base.result import RAISES
+from reassure.checkers.encoding import state_layout
 from reassure.checkers.native import compiled_kernel
+from reassure.checkers.native.liveness.decide import Liveness
 from reassure.checkers.native.model import emit_nodes
+from reassure.checkers.native.model.build_loops import ActionBuilder
 from reassure.checkers.native.mutation import mutation_analysis
-from reassure.checkers.symbolic import smt_terms, type_invariant
+from reassure.checkers.symbolic import k_induction, smt_terms, type_invariant
 from reassure.checkers.symbolic.certificate import Certificate
+from reassure.checkers.symbolic.transition_system import Machine
 from reassure.spec.frontend import aggregates, bounds, comprehensions, declarations, guards, leaves, records
 from reassure.spec.frontend.aggregates import Default
 from reassure.spec.frontend.context import Context
@@ -112,6 +117,14 @@ def _one_place(right: Any) -> Any:
     return switch
 
 
+# -- native ------------------------------------------------------------------------------------------------------
+
+
+def _absent_of_every_value(right: Any) -> Any:
+    """A parameter that is absent is so once for each value that it could have."""
+    return lambda self, name, value, kind, when: right(self, name, value, kind, None)
+
+
 # -- Z3 ----------------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +144,20 @@ def _below_its_range(right: Any) -> Any:
 def _narrow(better: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """A comparison in too few bits."""
     return lambda a, b: z3.If(better(z3.Extract(1, 0, a), z3.Extract(1, 0, b)), a, b)
+
+
+def _goes_on(right: Any) -> Any:
+    """A run into what raises is not told of."""
+
+    def search(*given: Any) -> Iterator[Any]:
+        return ((name, result) for name, result in right(*given) if name != RAISES)
+
+    return search
+
+
+def _of_any_value(right: Any) -> Any:
+    """A parameter that is drawn from no set may have values that are none of its type."""
+    return lambda self, p, terms: right(self, p, terms) if p.drawn is not None else iter(())
 
 
 def _without_lemmas(right: Any) -> Any:
@@ -165,6 +192,14 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         _instead(leaves, "zero", _near_zero),
         "6 an optional record of a negative range",
     ),
+    "7 an absent parameter has every value": (
+        _instead(ActionBuilder, "_over", _absent_of_every_value),
+        "7 a parameter that is an optional set",
+    ),
+    "7 a parameter is of any value": (
+        _instead(Machine, "_drawn", _of_any_value),
+        "7 a parameter that is a set of records",
+    ),
     "8 errors are seen before guards": (_instead(Context, "check", _hoisted), "8 an error behind a guard"),
     "10 what is not asked for is evaluated": (
         lambda: patch.object(LoweredModel, "only", lambda self, wanted: self),
@@ -181,6 +216,10 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "13 division rounds towards zero": (_arithmetic(floordiv=lambda a, b: a / b), "13 rounding of negative numbers"),
     "13 a remainder has the dividend's sign": (_arithmetic(mod=z3.SRem), "13 rounding of negative numbers"),
     "14 a certificate lacks its lemmas": (_instead(Certificate, "of", _without_lemmas), "14 a certificate"),
+    "9 a state leaves tags no room": (
+        lambda: patch.object(state_layout, "TAG_BITS", 0),
+        "9 an int field of 57 bits",
+    ),
     "9 an action more than tags has the last one's": (
         lambda: patch.object(compiled_kernel, "MAX_TAG", 200),
         "9 more than 126 actions",
@@ -193,9 +232,21 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         lambda: patch.dict(emit_nodes.OPERATIONS, switch=lambda e, node: "false"),
         "15 a guard that is reached twice",
     ),
+    "15 a guard before what is never there is weighed": (
+        lambda: patch.object(guards, "_is_optional", lambda context, path: False),
+        "15 a guard before what is never there",
+    ),
     "16 a mutant runs the text as it is": (
         _instead(mutation_analysis, "with_changed", lambda right: lambda model, changed, names: model),
         "16 a mutant of a helper",
+    ),
+    "17 whole runs are decided before all are asked": (
+        lambda: patch.object(Liveness, "_none_raises", lambda self: None),
+        "17 a property of whole runs that raises beside another",
+    ),
+    "18 k-induction goes on where the model raises": (
+        _instead(k_induction, "bounded_search", _goes_on),
+        "18 an invariant that raises at once",
     ),
 }
 """A patch that puts the fault back, and the directed model that shows it. The number is of the cause."""
