@@ -19,6 +19,8 @@ from reassure.spec.semantics.trace import Trace
 
 MOST_STARTS = 200
 """Initial states that are listed."""
+MOST_STEPS = 300
+"""Enabled steps of an action that are listed."""
 
 
 def starts(loaded: Loaded) -> dict[str, Any]:
@@ -113,7 +115,8 @@ def _action(loaded: Loaded, action: Action, found: Attempts, path: list[NamedSte
         "name": action.name,
         "who": action.who,
         "doc": doc.split("\n\n")[0],
-        "enabled": [_step(loaded, step, path, state) for step in found.enabled],
+        "enabled": [_step(loaded, step, path, state) for step in found.enabled[:MOST_STEPS]],
+        "unlisted": max(0, len(found.enabled) - MOST_STEPS),
         "raises": [
             {"call": call_text(action.name, failed.params), "error": str(failed.error)} for failed in found.failed
         ],

@@ -56,6 +56,7 @@ function showEnabled(view) {
     el("div", { class: "action" },
       hasOneCall(action) ? null : actionHead(action),
       ...action.enabled.map((step) => enabledStep(step, step.path === null ? null : ++number, hasOneCall(action))),
+      action.unlisted > 0 ? el("p", { class: "soft" }, `and ${action.unlisted} more steps, which are not listed`) : null,
       ...action.raises.map((one) => el("div", { class: "step" },
         el("span", { class: "badge bad" }, "raises"), `${one.call}: ${one.error}`)),
       ...refusals(action))));

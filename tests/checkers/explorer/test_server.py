@@ -133,6 +133,9 @@ def test_find_gives_the_shortest_path_or_says_why_not(server: ExplorerServer) ->
     never = ended(server, "find")
     assert (never["state"], never["path"]) == ("unreachable", None)
     assert never["text"] == "never true in this configuration: all 16 states were visited"
+    told(server, "find", expression="before.small == 2 and after.small == 0")
+    over = ended(server, "find")
+    assert over["path"] == "empty/fill_big/big_to_small/empty_small/big_to_small/empty_small"
     told(server, "find", expression="s.small ==")
     wrong = ended(server, "find")
     assert (wrong["state"], "is no Python expression" in wrong["text"]) == ("refused", True)

@@ -213,6 +213,16 @@ def test_a_deadlock_is_a_violation(tmp_path: Path) -> None:
     assert said_of(view, "deadlock")["status"] == "violated"
 
 
+def test_of_very_many_steps_the_first_are_listed(tmp_path: Path) -> None:
+    text = """@action(who="x")
+def put(s: State, a: Annotated[int, Range(0, 24)], b: Annotated[int, Range(0, 24)]) -> State:
+    return replace(s, n=1)
+"""
+    put = action(session(raising_model.written(tmp_path, text)).ask("view", {"path": "start"}), "put")
+    assert (len(put["enabled"]), put["unlisted"]) == (300, 325)
+    assert put["enabled"][299]["call"] == "put(a=11, b=24)"
+
+
 def test_a_step_that_leaves_a_bound_cannot_be_taken(tmp_path: Path) -> None:
     text = '@action(who="x")\ndef more(s: State) -> State:\n    return replace(s, n=s.n + 2)\n'
     asking = session(raising_model.written(tmp_path, text))
