@@ -20,17 +20,18 @@ SHOWN = 3
 STYLES = {Fate.KILLED: "green", Fate.EQUIVALENT: "green", Fate.SURVIVED: "bold red"}
 
 
-def report_mutants(report: MutantReport, console: Console, quiet: bool) -> None:
-    """Prints what became of each mutant (quiet: of those that no property kills), and what each property kills."""
+def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bool) -> None:
+    """Prints what became of each mutant that no property kills (full: of each), and what each property kills."""
     base = report.base
     head = f"{report.model}: {base.distinct:,} states, {base.generated:,} steps; {report.extent}"
     console.print(Text(head, style="bold"), soft_wrap=True)
     for mutant, judged in report.judged:
-        if judged.fate is not Fate.KILLED or not quiet:
+        if judged.fate is not Fate.KILLED or full:
             _print_mutant(mutant, judged, console)
     _print_properties(report, console)
     counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items()) or "none was judged"
-    console.print(Text(f"\n{counts}"), soft_wrap=True)
+    told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full tells those that are killed)"
+    console.print(Text(f"\n{counts}{told}"), soft_wrap=True)
     if report.early:
         console.print(Text(f"this is not whole: stopped because {report.early.text}", style="yellow"), soft_wrap=True)
     code = report.exit()

@@ -24,6 +24,7 @@ from reassure.checkers.base.model_loader import own_file, settings
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.check import DEFAULT_ENGINE
 from reassure.checkers.cli.processes import in_processes
 from reassure.spec.language.vocabulary import Model
@@ -190,7 +191,7 @@ def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
 
 
 def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int], None]) -> list[dict[str, Any]]:
-    """A record for each configuration, in order, in so many processes of this machine.
+    """A record for each configuration, in order, in so many processes of this machine; interrupted, of the first ones.
 
     done: called with how many have ended, and of how many. Raises `Failure` where a process was killed.
     """
@@ -199,6 +200,10 @@ def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int
         for record in in_processes(check_one, [(task, point) for point in points], jobs):
             found.append(record)
             done(len(found), len(points))
+            if record.get("stop_reason") == StopReason.INTERRUPTED:
+                break
+    except KeyboardInterrupt:
+        pass
     except BrokenProcessPool:
         where = ", ".join("=".join(pair) for pair in points[len(found)])
         raise Failure(Exit.SYSTEM, f"a process was killed while {where} was checked") from None

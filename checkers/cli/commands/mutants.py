@@ -40,7 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("--budget", type=duration, metavar="10m", help="stop after this time; the result is partial")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the run record; - is standard output")
-    parser.add_argument("--quiet", action="store_true", help="print no progress and no mutants that are killed")
+    parser.add_argument("--full", action="store_true", help="print the mutants that are killed too")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
     parser.add_argument("--all", action="store_true", help="judge every model of the project as mutants.toml says")
     parser.add_argument(
         "--record", action="store_true", help="write counterexamples/mutants.json; with --all, only what is stale in it"
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         report = judge_mutants(request, args.budget, progress)
     finally:
         progress.done()
-    report_mutants(report, console, args.quiet)
+    report_mutants(report, console, args.full, args.quiet)
     if args.json:
         words = ["reassure", "mutants", args.model, *(f"--set={s}" for s in args.set)]
         words += [f"--property={p}" for p in args.property]

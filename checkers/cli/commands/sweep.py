@@ -12,11 +12,12 @@ from rich.console import Console
 
 from reassure.checkers.base.argument_types import positive, size
 from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import DEFAULT_ENGINE, ENGINE_NAMES
 from reassure.checkers.cli.files import outputs_must_be_writable
@@ -81,15 +82,18 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             traces[name] = str(path)
         for p in record["properties"]:
             p["trace"] = traces.get(p["name"])
-    code = worst_of(records)
-    report_sweep(args.model, keys, records, excluded, len(good), code, console)
+    not_run = points[len(records) :]
+    interrupted = bool(not_run) or any(r.get("stop_reason") == StopReason.INTERRUPTED for r in records)
+    code = worst([worst_of(records), *([Exit.INCONCLUSIVE] if interrupted else [])]) if records else Exit.INCONCLUSIVE
+    report_sweep(args.model, keys, records, excluded, len(good), len(not_run), code, console)
     if args.json:
-        about = error_record(code, "every configuration was checked", args.model, _repro(args))
+        why_ended = "interrupted" if interrupted else "every configuration was checked"
+        about = error_record(code, why_ended, args.model, _repro(args))
         left_out = [{"point": dict(point), "why": why} for point, why in excluded.items()]
         for record in records:
             record["point"] = dict(record["point"])
-        whole = {**about, "complete": True, "engine": "sweep", "configurations": records, "excluded": left_out}
-        write_record(args.json, whole)
+        about |= {"complete": not interrupted, "engine": "sweep", "configurations": records, "excluded": left_out}
+        write_record(args.json, about | {"not_run": [dict(point) for point in not_run]})
     return code
 
 

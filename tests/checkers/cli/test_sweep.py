@@ -90,7 +90,7 @@ def test_a_grid(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     code, out, _ = said(capsys, "sweep", *words, f"--json={tmp_path / 'r.json'}", f"--trace-dir={tmp_path / 't'}")
     assert code == 12, out
     assert out.splitlines()[:2] == [
-        f"{model}: 5 configurations, 1 combinations skipped: the model excludes them",
+        f"{model}: 5 configurations, 1 combination skipped: the model excludes it",
         "  skipped: counter: least=3 is more than most=2",
     ]
     assert rows(out) == [
@@ -204,3 +204,40 @@ def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatc
     task = sweep.Task(model, None, SearchOptions(), False, False)
     with pytest.raises(Failure, match="a process was killed while most=2 was checked"):
         sweep.locally([(("most", "2"),)], task, 2, lambda n, of: None)
+
+
+def test_an_interrupt_keeps_what_was_found(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The configurations that ended are reported, the others named as not run; never as passed."""
+    whole = sweep.check_one
+
+    def interrupted(task: sweep.Task, point: Point) -> dict[str, Any]:
+        if point == (("most", "2"),):
+            raise KeyboardInterrupt
+        return whole(task, point)
+
+    monkeypatch.setattr(sweep, "check_one", interrupted)
+    path = tmp_path / "r.json"
+    words = [model, "--set=most=1,2,3", "--engine=reference", "-j", "1", f"--json={path}"]
+    code, out, _ = said(capsys, "sweep", *words)
+    assert (code, rows(out, 1)) == (5, [["1", "pass", "2"]])
+    assert out.endswith("\n1 pass, 2 not run: interrupted\ninconclusive (exit code 5)\n")
+    record = json.loads(path.read_text())
+    assert (record["complete"], record["stopped_because"]) == (False, "interrupted")
+    assert record["not_run"] == [{"most": "2"}, {"most": "3"}]
+
+
+def test_a_search_that_is_interrupted_ends_the_sweep(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process a search ends at an interrupt with what it has: the next one is not begun."""
+    whole = sweep.check_one
+
+    def cut(task: sweep.Task, point: Point) -> dict[str, Any]:
+        return whole(task, point) | {"stop_reason": "interrupted", "verdict": "inconclusive", "exit_code": 5}
+
+    monkeypatch.setattr(sweep, "check_one", cut)
+    code, out, _ = said(capsys, "sweep", model, "--set=most=1,2,3", "--engine=reference", "-j", "1")
+    assert (code, rows(out, 1)) == (5, [["1", "inconclusive", "2"]])
+    assert "1 inconclusive, 2 not run: interrupted" in out
