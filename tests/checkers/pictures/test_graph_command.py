@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers.command import said
 from tests.helpers.labelled_graph import Steps, graph_file
+from tests.helpers.raising_model import ACTION, written
 
 WALK = {"walk": Steps(((0, 1), (0, 2), (1, 3), (2, 3), (3, 3))), "back": Steps(((3, 0),))}
 LOW = "@invariant\ndef low(s: State) -> bool:\n    '''Otherwise it is high.'''\n    return s.at < 3\n\n"
@@ -281,3 +282,12 @@ def test_an_edge_of_many_actions_shows_some(capsys: pytest.CaptureFixture[str]) 
     title = re.search(r'data-to="n0"><title>([^<]*)</title>', svg)
     assert title is not None
     assert title[1].splitlines()[-1] == "big_to_small (16 steps)"
+
+
+def test_a_model_that_raises_is_not_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "graph", written(tmp_path, ACTION), "--quiet")
+    assert (code, out) == (150, "")
+    assert err == (
+        "reassure: commit(k=Node(0)) raised ValueError: min() arg is an empty sequence (raising.py:31); `reassure check` "
+        "shows how\n"
+    )
