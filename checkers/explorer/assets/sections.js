@@ -136,7 +136,7 @@ const STATUS = {
 };
 
 const AT_ONCE = ["violated", "raised", "reached"];
-const LATER = [["holds", "hold"], ["not_reached", "not reached: covers"], ["not_checked", "not checked"]];
+const LATER = [["holds", "holds"], ["not_reached", "covers not reached"], ["not_checked", "not checked"]];
 
 function showProperties(view) {
   const lines = (wanted) => view.properties.filter((property) => wanted.includes(property.status)).map(propertyLine);
@@ -148,7 +148,7 @@ function showProperties(view) {
 export function folded(lines, word) {
   if (lines.length === 0) return null;
   const list = el("ul", { class: "plain" }, ...lines);
-  return el("details", { open: lines.length <= SHORT ? "" : null, "data-fold": word }, el("summary", {}, `${lines.length} ${word}`), list);
+  return el("details", { open: lines.length <= SHORT ? "" : null, "data-fold": word }, el("summary", {}, `${word}: ${lines.length}`), list);
 }
 
 function propertyLine(property) {
