@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.releases import Release
 from reassure.checkers.kafka.replay import ControllerTrace, TraceCommand
-from reassure.checkers.kafka.words import Command, ControllerState, Kind
+from reassure.checkers.kafka.words import Command, Kind
 from reassure.spec.kafka.partition import NOBODY, Broker
 
 INDENT = " " * 8
@@ -207,22 +207,27 @@ def _assertions(step: TraceCommand, number: int) -> list[str]:
 
 
 def _promised(trace: ControllerTrace, promise: str) -> list[str]:
-    """The assertion of the property that the run violates; nothing where there is none, or an exception shows it."""
-    last = trace.commands[-1].after if trace.commands else trace.start
+    """The assertion of the property that the run violates; nothing where there is none, or a step shows it."""
     make = _PROMISES.get(promise)
-    return ["", *make(last)] if make is not None else []
+    return ["", *make(trace)] if make is not None and trace.commands else []
 
 
-def _subset(field: str, why: str) -> Callable[[ControllerState], list[str]]:
-    return lambda last: [
+def fails_without_it(promise: str) -> bool:
+    """Whether a method has an assertion for this property, or a step that shows it."""
+    return promise in _PROMISES or promise in _SHOWN_BY_A_STEP
+
+
+def _subset(field: str, why: str) -> Callable[[ControllerTrace], list[str]]:
+    return lambda trace: [
         f"PartitionRegistration end = {PARTITION};",
         f"assertTrue(Replicas.toList(end.replicas).containsAll(Replicas.toList(end.{field})),",
         f'    "{why}: " + end);',
     ]
 
 
-def _can_end(last: ControllerState) -> list[str]:
+def _can_end(trace: ControllerTrace) -> list[str]:
     """Everybody is alive and in sync: there is nothing left to wait for."""
+    last = trace.commands[-1].after
     everybody = sorted(last.partition.replicas)
     command = Command(Kind.PROPOSE, 0, tuple(int(b) for b in everybody))
     fenced = [int(b) for b in everybody if b not in last.unfenced]
@@ -237,16 +242,47 @@ def _can_end(last: ControllerState) -> list[str]:
     ]
 
 
-def _keeps_committed(last: ControllerState) -> list[str]:
-    leader = int(last.partition.leader or 0)
+def _keeps_committed(trace: ControllerTrace) -> list[str]:
+    leader = int(trace.commands[-1].after.partition.leader or 0)
     return [
         f"assertNotEquals({leader}, {PARTITION}.leader,",
         f'    "broker {leader} was no replica, has deleted its log, and leads without what was committed");',
     ]
 
 
-_PROMISES: dict[str, Callable[[ControllerState], list[str]]] = {
+def _leads_to_the_target(trace: ControllerTrace) -> list[str]:
+    asked = trace.commands[-1].command
+    if asked.kind is not Kind.REASSIGN:
+        return []
+    return [
+        f"PartitionRegistration end = {PARTITION};",
+        "Set<Integer> kept = new java.util.HashSet<>(Replicas.toList(end.replicas));",
+        "kept.removeAll(Replicas.toList(end.removingReplicas));",
+        f"assertEquals(Set.of({_ids(asked.brokers)}), kept,",
+        '    "the reassignment leads elsewhere than it was asked to: " + end);',
+    ]
+
+
+def _enough_in_sync(trace: ControllerTrace) -> list[str]:
+    return [
+        f"PartitionRegistration end = {PARTITION};",
+        f"assertTrue(end.isr.length >= Math.min({trace.min_isr}, end.replicas.length),",
+        '    "fewer in sync than producers wait for: " + end);',
+    ]
+
+
+_SHOWN_BY_A_STEP = ("requests_are_understood", "controller_goes_on", "broker_events_are_carried_out")
+"""Properties that an answer or an exception shows to be violated."""
+
+_PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     "a_led_reassignment_can_end": _can_end,
+    "rolling_back_ends": _can_end,
+    "retarget_replaces_the_target": _leads_to_the_target,
+    "leads_where_it_was_asked_to": _leads_to_the_target,
+    "cancelling_keeps_min_isr": _enough_in_sync,
+    "nothing_lost_by_a_cancellation": _keeps_committed,
+    "nothing_lost_by_a_completion": _keeps_committed,
+    "nothing_lost_otherwise": _keeps_committed,
     "leaders_hold_what_was_committed": _keeps_committed,
     "leader_holds_everything_committed": _keeps_committed,
     "elr_within_replicas": _subset("elr", "an eligible leader is no replica"),

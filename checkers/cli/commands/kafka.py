@@ -44,7 +44,7 @@ from reassure.checkers.kafka.explore_report import (
     report_explanation,
     report_exploration,
 )
-from reassure.checkers.kafka.junit import junit_method, method_name
+from reassure.checkers.kafka.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.kafka_tests import run_methods
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView, release_setting
@@ -330,6 +330,8 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     promise = meta.get("property", "")
     name = promise or args.trace.name.split(".")[0]
     program = reproduction(trace, wanted, name, promise) if args.main else None
+    if promise and not fails_without_it(promise):
+        note(f"note: the steps are asserted; there is no assertion of {promise}, so that the test passes")
     text = program.text if program is not None else junit_method(trace, wanted, name, promise)
     if args.out is not None:
         write_atomically(args.out, text)

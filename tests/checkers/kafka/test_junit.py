@@ -8,13 +8,16 @@ import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
+from reassure.checkers.cli.files import read_trace
 from reassure.checkers.cli.main import main
+from reassure.checkers.evidence.headlines import HEADLINES
 from reassure.checkers.kafka.controller_itf import from_itf, run_of_controller, to_itf
-from reassure.checkers.kafka.junit import junit_method, method_name
+from reassure.checkers.kafka.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.kafka_tests import run_methods, with_methods
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.releases import release
 from reassure.checkers.kafka.replay import ControllerTrace, controller_trace
+from reassure.spec.kafka.partition import Broker
 from tests.helpers.kafka_explored import findings_of
 from tests.helpers.kafka_jars import TESTED, class_path
 from tests.helpers.kafka_traces import JOIN, TWO, trace_of
@@ -55,6 +58,53 @@ def test_kafkas_own_test_class_fails_for_the_right_reason(version: str, tmp_path
     for name, result in zip(traces, ran, strict=False):
         assert not result.passed and REASONS[name] in result.message, name
     assert all(result.passed for result in ran[len(traces) :])
+
+
+COUNTEREXAMPLES = Path(__file__).parents[3] / "counterexamples"
+MODELS_REASONS = {
+    "rolling_back_ends": "the reassignment goes on although every replica is in sync",
+    "nothing_lost_by_a_completion": "has deleted its log, and leads without what was committed",
+    "nothing_lost_by_a_cancellation": "has deleted its log, and leads without what was committed",
+    "broker_events_are_carried_out": "is not assigned to this partition.",
+    "retarget_replaces_the_target": "the reassignment leads elsewhere than it was asked to",
+}
+"""What Kafka's class says of a model's counterexamples."""
+
+
+def test_findings_of_the_models_fail_for_the_right_reason() -> None:
+    methods = []
+    for name in MODELS_REASONS:
+        path = min(COUNTEREXAMPLES.glob(f"kraft_kafka--*release-4-3*--{name}.itf.json"))
+        trace, bound, _ = read_trace(path, None)
+        methods.append(junit_method(controller_trace(trace, ModelView(bound)), release("4.3.0"), name, name))
+    for (name, why), ran in zip(
+        MODELS_REASONS.items(), run_methods(class_path("4.3.0", tests=True), methods), strict=True
+    ):
+        assert not ran.passed and why in ran.message, name
+
+
+def test_every_finding_of_requests_and_brokers_has_an_assertion() -> None:
+    without = [headline.property for headline in HEADLINES if not fails_without_it(headline.property)]
+    assert without == [
+        "changed_min_isr_leaves_who_may_lead"
+    ]  # its run changes a configuration: `kafka findings` has it
+
+
+def test_a_property_without_an_assertion_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    path = min(COUNTEREXAMPLES.glob("kraft_kafka--*--completion_raises_leader_epoch.itf.json"))
+    assert main(["kafka", "test", str(path)]) == Exit.OK.value
+    said = (
+        "note: the steps are asserted; there is no assertion of completion_raises_leader_epoch, so that the test passes"
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_producers_wait_for_no_more_than_there_are_replicas() -> None:
+    bound, _ = plain("kraft_kafka", ["brokers=4", "release=4.3"])
+    three = ("start", {"target": frozenset({TWO, Broker(3), Broker(4)})})
+    trace = controller_trace(trace_of(bound, [three, ("cancel", {})]), ModelView(bound))
+    method = junit_method(trace, release("4.3.0"), "x", "cancelling_keeps_min_isr")
+    assert "assertTrue(end.isr.length >= Math.min(2, end.replicas.length)," in method
 
 
 def models_method(version: str) -> str:
