@@ -59,13 +59,29 @@ def _sentence(text: str) -> str:
 def model_argument(parser: argparse.ArgumentParser) -> None:
     """The model and its configuration."""
     parser.add_argument("model", metavar="MODEL", help="a name (kraft), a path (my_idea.py) or a module (pkg.my_idea)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a configuration value (default: the model's); repeatable",
+    )
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
     """What is written beside the report."""
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the run record; - is standard output")
-    parser.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples as ITF")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write the run record as JSON; - is standard output (default: not written)",
+    )
+    parser.add_argument(
+        "--trace-dir",
+        type=Path,
+        metavar="DIR",
+        help="write each counterexample as an ITF file in this folder (default: not written)",
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no counterexamples")
 
 
@@ -77,16 +93,21 @@ def common_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="check only these properties and covers; repeatable, * allowed",
+        help="check only these properties and covers; repeatable, * matches any letters (default: all)",
     )
-    parser.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
     output_options(parser)
 
 
 def thread_option(parser: argparse.ArgumentParser) -> None:
     """How many threads search."""
     workers = os.cpu_count() or 1
-    help_text = "threads (default: one for each processor)"
+    help_text = "number of threads (default: one for each processor)"
     parser.add_argument("--workers", type=positive, default=workers, metavar="N", help=help_text)
 
 
@@ -100,7 +121,7 @@ def search_options(parser: argparse.ArgumentParser) -> None:
     """What a command takes that runs a model."""
     thread_option(parser)
     story_option(parser)
-    parser.add_argument("--fail-fast", action="store_true", help="stop at the first violation")
+    parser.add_argument("--fail-fast", action="store_true", help="stop at the first violation (default: search on)")
     parser.add_argument("--witness", action="store_true", help="print and write how covers are reached")
 
 
@@ -119,7 +140,12 @@ def spark_options(parser: argparse.ArgumentParser) -> None:
         help=f"Spark: {SparkOptions.master} (default), spark://..., yarn, k8s://... ; or the variable MASTER",
     )
     parser.add_argument(
-        "--conf", action="append", type=setting, default=[], metavar="spark.KEY=VALUE", help="Spark: repeatable"
+        "--conf",
+        action="append",
+        type=setting,
+        default=[],
+        metavar="spark.KEY=VALUE",
+        help="Spark: a setting of Spark's; repeatable",
     )
 
 

@@ -100,7 +100,8 @@ class Walker:
 
     def __init__(self, bound: BoundModel, kernel: CompiledKernel, walks: SimulationOptions, initials: Rows) -> None:
         self.bound, self.kernel, self.walks, self.initials = bound, kernel, walks, initials
-        given = [walks.weights.get(name, 1) for name in kernel.model.actions]
+        declared = {action.name: action.weight for action in bound.model.actions}
+        given = [walks.weights.get(name, declared[name]) for name in kernel.model.actions]
         self.weights = np.array(given or [0], np.int64)
 
     def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:

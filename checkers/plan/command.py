@@ -28,23 +28,69 @@ def options(command: argparse.ArgumentParser) -> None:
         'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, '
         '"topics": {"orders": {"min.insync.replicas": 2}}}; all but brokers may be left out.'
     )
-    command.add_argument("--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks, MinISR: JSON")
-    command.add_argument("--current", type=Path, required=True, metavar="FILE", help="in Kafka's reassignment JSON")
+    command.add_argument(
+        "--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks and MinISR, as JSON"
+    )
+    command.add_argument(
+        "--current",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the present assignment, in Kafka's reassignment JSON",
+    )
     what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument("--proposed", type=Path, metavar="FILE", help="what to check, in Kafka's reassignment JSON")
+    what.add_argument(
+        "--proposed", type=Path, metavar="FILE", help="the proposed assignment, in Kafka's reassignment JSON"
+    )
     what.add_argument("--generate", action="store_true", help="print a rack-aware proposal in Kafka's JSON")
-    command.add_argument("--protocol", choices=list(PROTOCOLS), help="default: kraft; -by-rack: drops spare the racks")
-    command.add_argument("--replicas", type=positive, metavar="R", help="of a partition at once (batching)")
-    command.add_argument("--partitions", type=positive, metavar="P", help="at once (batching)")
-    command.add_argument("--leaders", type=positive, metavar="L", help="that move at once (batching)")
-    command.add_argument("--size", type=size, metavar="10G", help="of a partition: for the time it takes")
-    command.add_argument("--throttle", type=size, metavar="50M", help="bytes a second, of a broker and direction")
-    command.add_argument("--show", type=whole, metavar="N", help="partitions whose stages are printed (3)")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write the run record, with all that was found")
-    command.add_argument("--replication-factor", type=positive, metavar="N", help="to propose; default: the topic's")
-    command.add_argument("--brokers", type=ids, metavar="1,2,3", help="to propose targets on; default: all")
-    command.add_argument("--ignore-racks", action="store_true", help="to propose without regard to racks")
-    command.add_argument("--start-index", type=whole, metavar="N", help="where a proposal begins (0)")
+    command.add_argument(
+        "--protocol",
+        choices=list(PROTOCOLS),
+        help="the protocol; batching-by-rack drops replicas so that racks stay covered (default: kraft)",
+    )
+    command.add_argument(
+        "--replicas",
+        type=positive,
+        metavar="R",
+        help="replicas of a partition that move at once, with --protocol batching (default: no limit)",
+    )
+    command.add_argument(
+        "--partitions",
+        type=positive,
+        metavar="P",
+        help="partitions that move at once, with --protocol batching (default: no limit)",
+    )
+    command.add_argument(
+        "--leaders",
+        type=positive,
+        metavar="L",
+        help="leaders that move at once, with --protocol batching (default: no limit)",
+    )
+    command.add_argument(
+        "--size",
+        type=size,
+        metavar="10G",
+        help="size of a partition in bytes; with --throttle the report has the time that copying takes",
+    )
+    command.add_argument(
+        "--throttle",
+        type=size,
+        metavar="50M",
+        help="throttle of each broker in each direction, in bytes a second; with --size",
+    )
+    command.add_argument("--show", type=whole, metavar="N", help="print the stages of N partitions (default: 3)")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the run record as JSON, with every violation")
+    command.add_argument(
+        "--replication-factor",
+        type=positive,
+        metavar="N",
+        help="replication factor of the proposal (default: the topic's)",
+    )
+    command.add_argument("--brokers", type=ids, metavar="1,2,3", help="brokers of the proposal (default: all)")
+    command.add_argument("--ignore-racks", action="store_true", help="propose without regard to racks")
+    command.add_argument(
+        "--start-index", type=whole, metavar="N", help="where in the list of brokers the proposal begins (default: 0)"
+    )
 
 
 def _given(args: argparse.Namespace, names: tuple[str, ...]) -> list[str]:

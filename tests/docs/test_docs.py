@@ -60,7 +60,10 @@ def test_the_commands_are_those_of_the_parser() -> None:
     text = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert text == commands_page.page(), PUBLISH
     assert re.findall(r"^## reassure ([a-z]+)$", text, re.MULTILINE) == list(COMMANDS)
-    assert "| `--depth N` | stop after N levels; initial states are level 1 |" in text
+    assert "| `--depth N` | stop after N levels; initial states are level 1 (default: no limit) |" in text
+    effects = re.findall(r"^\| `[^`]+` \| (.*) \|$", text, re.MULTILINE)
+    assert len(effects) > 200
+    assert [effect for effect in effects if len(effect) < 5 or effect.startswith(("default", "(default"))] == []
 
 
 def test_every_trace_is_of_the_models_as_they_are() -> None:

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=1,
         metavar="N",
-        help="min.insync.replicas where the log does not have it (default: 1, as Kafka's)",
+        help="min.insync.replicas of topics for which the log has none (default: 1, Kafka's own)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding; - is standard output")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as one page")
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("local", "spark"),
         default="local",
-        help="who judges the partitions: processes of this machine, or tasks of Spark (default: local)",
+        help="local: processes of this machine; spark: tasks of Spark (default: local)",
     )
     parser.add_argument(
         "-j", "--jobs", type=positive, metavar="N", help=f"processes or tasks (default: by the size, at most {CORES})"

@@ -26,24 +26,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common_options(parser)
     search_options(parser)
     parser.add_argument(
-        "--engine", choices=ENGINE_NAMES, default=DEFAULT_ENGINE, help=f"what searches (default: {DEFAULT_ENGINE})"
+        "--engine",
+        choices=ENGINE_NAMES,
+        default=DEFAULT_ENGINE,
+        help=f"the engine that searches (default: {DEFAULT_ENGINE})",
     )
-    parser.add_argument("--depth", type=positive, metavar="N", help="stop after N levels; initial states are level 1")
-    parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
+    parser.add_argument(
+        "--depth",
+        type=positive,
+        metavar="N",
+        help="stop after N levels; initial states are level 1 (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop before more memory is used, such as 512M or 2G (default: no limit)",
+    )
     clipping_option(parser)
     parser.add_argument(
         "--dump-kernel", action="store_true", help="print the loops that the native engine compiles; check nothing"
     )
     spark_options(parser)
     parser.add_argument(
-        "--partitions", type=positive, metavar="N", help="Spark: owners of the visited states (default: two a core)"
+        "--partitions",
+        type=positive,
+        metavar="N",
+        help="Spark: owners of the visited states (default: two for each core)",
     )
-    parser.add_argument("--out", metavar="DIR", help="Spark: keep the run here, with the state space for `query`")
     parser.add_argument(
-        "--fingerprints", action="store_true", help="Spark: keep 120 bits of each visited state; not exact"
+        "--out", metavar="DIR", help="Spark: keep the run in this folder, with the state space for `query`"
+    )
+    parser.add_argument(
+        "--fingerprints",
+        action="store_true",
+        help="Spark: keep 120 bits of each visited state (default: whole states, exact)",
     )
     parser.add_argument("--no-data", action="store_true", help="Spark: with --out, keep only what --resume needs")
-    parser.add_argument("--resume", metavar="DIR", help="Spark: continue the run that was begun there")
+    parser.add_argument("--resume", metavar="DIR", help="Spark: continue the run in this folder")
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

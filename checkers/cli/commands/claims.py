@@ -13,12 +13,19 @@ from reassure.checkers.evidence import command
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="*", metavar="ID", help="tell all of these claims (default: a line for each claim)")
+    parser.add_argument(
+        "id",
+        nargs="*",
+        metavar="ID",
+        help="print these claims with all their readings (default: a line for each claim)",
+    )
     parser.add_argument("--claim", action="append", default=[], metavar="ID", help="as ID; repeatable")
-    parser.add_argument("--full", action="store_true", help="tell all of every claim")
+    parser.add_argument("--full", action="store_true", help="print every claim with all its readings")
     parser.add_argument("--table", action="store_true", help="only the table of shared promises")
-    parser.add_argument("--format", choices=["text", "md", "html"], default="text", help="default: text")
-    parser.add_argument("--refresh", action="store_true", help="first run what is missing or stale")
+    parser.add_argument(
+        "--format", choices=["text", "md", "html"], default="text", help="format of the output (default: text)"
+    )
+    parser.add_argument("--refresh", action="store_true", help="run what is missing or stale before printing")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as data")
 
 

@@ -30,17 +30,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="configuration, of both where both have it; repeatable",
+        help="set a configuration value of both models, where both have it; repeatable",
     )
     parser.add_argument(
         "--view",
         metavar="NAME",
         help="compare what this function of the state returns (default: states, or the fields that both have)",
     )
-    parser.add_argument("--no-properties", action="store_true", help="compare behaviour only")
-    parser.add_argument("--stories", type=whole, default=2, metavar="N", help="traces that are printed (default: 2)")
-    parser.add_argument("--budget", type=duration, metavar="60s", help="stop each of the searches after this time")
-    parser.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
+    parser.add_argument("--no-properties", action="store_true", help="compare states and steps, and no properties")
+    parser.add_argument("--stories", type=whole, default=2, metavar="N", help="print at most N traces (default: 2)")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop each search after this time, such as 90s (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop each search before it uses more memory, such as 2G (default: no limit)",
+    )
     thread_option(parser)
     output_options(parser)
 

@@ -34,7 +34,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     fewer = max(1, (os.cpu_count() or 1) - 1)
     parser.add_argument(
-        "--workers", type=positive, default=fewer, metavar="N", help="threads of a search (default: all but one)"
+        "--workers",
+        type=positive,
+        default=fewer,
+        metavar="N",
+        help="threads of a search (default: all processors but one)",
     )
 
 

@@ -24,7 +24,12 @@ from reassure.spec.semantics.trace import to_itf
 def configure(parser: argparse.ArgumentParser) -> None:
     common_options(parser)
     thread_option(parser)
-    parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop before more memory is used, such as 512M or 2G (default: no limit)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -28,14 +28,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "expression",
         metavar="EXPRESSION",
-        help="Python: of a state `s`, or of a step `before`, `after` by `action`; `c` is the configuration",
+        help="Python over a state `s`, or over a step: `before`, `after`, `action`; `c` is the configuration",
     )
     parser.add_argument(
         "--prove", action="store_true", help="prove that it is never true, in place of a search; for large state spaces"
     )
-    parser.add_argument("--no-guards", action="store_true", help="do not ask which guard forbids it")
-    parser.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
-    parser.add_argument("--memory", type=size, metavar="2G", help="stop before using more memory")
+    parser.add_argument(
+        "--no-guards", action="store_true", help="if nothing makes it true, do not search for the guards that forbid it"
+    )
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop before more memory is used, such as 512M or 2G (default: no limit)",
+    )
     thread_option(parser)
     output_options(parser)
 

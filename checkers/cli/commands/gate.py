@@ -19,22 +19,43 @@ CORES = os.cpu_count() or 1
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, nargs="?", default=Path("gate.toml"), metavar="FILE", help="default: gate.toml"
+        "file",
+        type=Path,
+        nargs="?",
+        default=Path("gate.toml"),
+        metavar="FILE",
+        help="the file of checks (default: gate.toml)",
     )
     parser.add_argument(
-        "--only", nargs="+", action="extend", default=[], metavar="NAME", help="run these checks; * allowed"
+        "--only",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="run only the checks of this name; repeatable, * matches any letters (default: all)",
     )
     parser.add_argument(
-        "--changed", action="store_true", help="answer what has not changed from the last record that was as expected"
+        "--changed", action="store_true", help="run only what has changed since its last record that was as expected"
     )
-    parser.add_argument("--budget", type=duration, metavar="10m", help="time for all checks; the others are not run")
-    parser.add_argument("--update", action="store_true", help="write pins and trace lengths into FILE as they are now")
-    parser.add_argument("--engine", choices=EXHAUSTIVE_ENGINES, help="for every search, whatever the file says")
-    parser.add_argument("-j", "--jobs", type=positive, default=CORES, metavar="N", help=f"processes (default: {CORES})")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="10m",
+        help="time for all checks, such as 10m; checks that have not begun by then are not run (default: as FILE says)",
+    )
+    parser.add_argument("--update", action="store_true", help="write the pins and trace lengths of this run into FILE")
+    parser.add_argument(
+        "--engine", choices=EXHAUSTIVE_ENGINES, help="the engine of every search (default: as FILE says)"
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=positive, default=CORES, metavar="N", help=f"number of processes (default: {CORES})"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
-    parser.add_argument("--trace-dir", type=Path, metavar="DIR", help="write counterexamples of failures")
+    parser.add_argument(
+        "--trace-dir", type=Path, metavar="DIR", help="write the counterexamples of failed checks as ITF in this folder"
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report: a case for each property")
-    parser.add_argument("--sarif", type=Path, metavar="FILE", help="write what is wrong as SARIF 2.1.0")
+    parser.add_argument("--sarif", type=Path, metavar="FILE", help="write each problem as SARIF 2.1.0")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with everything")
     parser.add_argument("--schema", action="store_true", help="print the JSON schema of FILE; run nothing")
 

@@ -43,12 +43,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-states",
         type=positive,
         metavar="N",
-        help=f"end the search at so many states (default: {FEW_STATES} without --by, else no limit)",
+        help=f"end the search at N states (default: {FEW_STATES} without --by, else no limit)",
     )
-    parser.add_argument("--format", choices=FORMATS, help="(default: what the name of --out ends with, else dot)")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="format of the picture (default: as the name of --out ends, else dot)"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to this file (default: standard output)")
-    parser.add_argument("--budget", type=duration, metavar="60s", help="end the search after this time")
-    parser.add_argument("--memory", type=size, metavar="2G", help="end the search before it uses more memory")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="end the search after this time, such as 90s or 10m (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="end the search before it uses more memory, such as 2G (default: no limit)",
+    )
     clipping_option(parser)
     thread_option(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress")

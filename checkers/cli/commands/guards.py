@@ -29,7 +29,12 @@ from reassure.spec.semantics.trace import Trace, to_itf
 def configure(parser: argparse.ArgumentParser) -> None:
     common_options(parser)
     thread_option(parser)
-    parser.add_argument("--memory", type=size, metavar="2G", help="stop a search before using more memory")
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop each search before it uses more memory, such as 2G (default: no limit)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -66,51 +66,80 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=type(parser))
 
     fetching = actions.add_parser("fetch", help="get releases by Maven and compile the driver against them")
-    fetching.add_argument("releases", nargs="+", metavar="RELEASE", help="4.4.0, ...; all: every release in the table")
-    fetching.add_argument("--budget", type=duration, default=MAVEN_SECONDS, metavar="60s", help="what Maven may take")
-    fetching.add_argument("--tests", action="store_true", help="with the jars of Kafka's own tests")
+    fetching.add_argument(
+        "releases", nargs="+", metavar="RELEASE", help="releases to get, such as 4.4.0; all: every release in the table"
+    )
+    fetching.add_argument(
+        "--budget",
+        type=duration,
+        default=MAVEN_SECONDS,
+        metavar="60s",
+        help="stop Maven after this time (default: 10m)",
+    )
+    fetching.add_argument("--tests", action="store_true", help="get the jars of Kafka's own tests too")
 
     replaying = actions.add_parser("replay", help="execute traces on Kafka's controller")
     replaying.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="an ITF file")
-    replaying.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    replaying.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
     _release_option(replaying, "that of the trace's configuration, or the newest")
 
     conforming = actions.add_parser("conform", help="take every step of a model's controller on Kafka's, and compare")
     model_argument(conforming)
     _release_option(conforming)
-    conforming.add_argument("--kept", action="store_true", help="ask the answers that come with the project, no JVM")
+    conforming.add_argument(
+        "--kept", action="store_true", help="compare with the answers that come with the project; needs no JVM"
+    )
     conforming.add_argument(
         "--gate",
         type=Path,
         nargs="?",
         const=Path("gate.toml"),
         metavar="FILE",
-        help="a table of every configuration that FILE checks the model under (FILE: gate.toml)",
+        help="compare in every configuration under which FILE checks the model (default FILE: gate.toml)",
     )
     conforming.add_argument(
         "--engine",
         choices=("local", "spark"),
         default="local",
-        help="who executes the steps: one JVM here, or a JVM for each partition of Spark (default: local)",
+        help="local: one JVM here; spark: a JVM for each partition of Spark (default: local)",
     )
-    conforming.add_argument("--depth", type=positive, metavar="N", help="only the first so many levels of the model")
-    conforming.add_argument("--partitions", type=positive, metavar="N", help="Spark: default: one a core")
+    conforming.add_argument(
+        "--depth", type=positive, metavar="N", help="compare only the first N levels of the model (default: all)"
+    )
+    conforming.add_argument(
+        "--partitions", type=positive, metavar="N", help="Spark: partitions of the work (default: one for each core)"
+    )
     spark_options(conforming)
     output_options(conforming)
 
     keeping = actions.add_parser("record", help="keep the answers of releases to the steps of a model")
-    keeping.add_argument("--model", default=KEPT_MODEL, metavar="MODEL", help=f"default: {KEPT_MODEL}")
+    keeping.add_argument("--model", default=KEPT_MODEL, metavar="MODEL", help=f"the model (default: {KEPT_MODEL})")
     _release_option(keeping)
-    keeping.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of each configuration")
-    keeping.add_argument("--out", type=Path, default=folder(), metavar="DIR", help="default: with the project")
+    keeping.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="set a value in each configuration; repeatable"
+    )
+    keeping.add_argument(
+        "--out", type=Path, default=folder(), metavar="DIR", help="the folder of answers (default: with the project)"
+    )
 
     exploring = actions.add_parser("explore", help="search the states of Kafka's controller itself")
     _release_option(exploring)
-    exploring.add_argument("--brokers", type=positive, default=3, metavar="N", help="2 to 4 (default: 3)")
+    exploring.add_argument(
+        "--brokers", type=positive, default=3, metavar="N", help="number of brokers, 2 to 4 (default: 3)"
+    )
     exploring.add_argument("--min-isr", type=positive, default=2, metavar="N", help="min.insync.replicas (default: 2)")
-    exploring.add_argument("--replicas", type=positive, default=2, metavar="N", help="at the start (default: 2)")
-    exploring.add_argument("--unclean", choices=list(UNCLEAN), default="either", help="unclean leader election")
-    exploring.add_argument("--controlled-shutdown", action="store_true", help="with controlled shutdowns too")
+    exploring.add_argument(
+        "--replicas", type=positive, default=2, metavar="N", help="replicas of the partition at the start (default: 2)"
+    )
+    exploring.add_argument(
+        "--unclean",
+        choices=list(UNCLEAN),
+        default="either",
+        help="unclean leader election; either: both are searched (default: either)",
+    )
+    exploring.add_argument(
+        "--controlled-shutdown", action="store_true", help="let brokers shut down in a controlled way too"
+    )
     exploring.add_argument(
         "--explain", action="store_true", help=f"compare every step with {KEPT_MODEL}'s rules (25 us a step)"
     )
@@ -118,39 +147,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("local", "spark"),
         default="local",
-        help="who executes the commands: JVMs here, or one for each worker of Spark (default: local)",
+        help="local: JVMs here; spark: one for each worker of Spark (default: local)",
     )
     exploring.add_argument("--jvms", type=positive, metavar="N", help="local: how many JVMs (default: one a core)")
-    exploring.add_argument("--partitions", type=positive, metavar="N", help="Spark: default: one a core")
+    exploring.add_argument(
+        "--partitions", type=positive, metavar="N", help="Spark: partitions of the work (default: one for each core)"
+    )
     spark_options(exploring)
-    exploring.add_argument("--depth", type=positive, metavar="N", help="stop after this many levels")
-    exploring.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
+    exploring.add_argument("--depth", type=positive, metavar="N", help="stop after N levels (default: no limit)")
+    exploring.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
     output_options(exploring)
 
     testing = actions.add_parser("test", help="print a trace as a test of Kafka's, or as a program")
     testing.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
-    testing.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    testing.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
     testing.add_argument(
-        "--release", default="", metavar="R", help="for this release (default: the trace's, or the newest)"
+        "--release", default="", metavar="R", help="the release to write it for (default: the trace's, or the newest)"
     )
-    testing.add_argument("--out", type=Path, metavar="FILE", help="write it there")
+    testing.add_argument("--out", type=Path, metavar="FILE", help="write it to this file (default: standard output)")
     testing.add_argument(
         "--main",
         action="store_true",
-        help="a Java program that needs kafka-metadata only (default: a method of ReplicationControlManagerTest)",
+        help="print a Java program that needs kafka-metadata only (default: a method of ReplicationControlManagerTest)",
     )
     testing.add_argument(
-        "--run", action="store_true", help="compile it (a method: into Kafka's test class), and run it"
+        "--run", action="store_true", help="compile it and run it; a method is compiled into Kafka's test class"
     )
 
     confirming = actions.add_parser("confirm", help="repeat a trace on the whole QuorumController of a release")
     confirming.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
-    confirming.add_argument("--model", metavar="MODEL", help="another model than the trace names")
-    confirming.add_argument("--release", default="", metavar="R", help="default: the newest with jars of its tests")
+    confirming.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
+    confirming.add_argument(
+        "--release", default="", metavar="R", help="the release to run (default: the newest with jars of its tests)"
+    )
 
     noting = actions.add_parser("findings", help="execute the runs of the page of findings, and note what took them")
     noting.add_argument(
-        "--out", type=Path, default=CONFIRMED, metavar="FILE", help="default: with the project's traces"
+        "--out",
+        type=Path,
+        default=CONFIRMED,
+        metavar="FILE",
+        help="the file of notes (default: with the project's traces)",
     )
 
 
@@ -161,7 +203,7 @@ def _release_option(parser: argparse.ArgumentParser, default: str = LATEST.versi
         action="extend",
         default=[],
         metavar="R",
-        help=f"default: {default}; all: every one",
+        help=f"releases; all: every one (default: {default})",
     )
 
 

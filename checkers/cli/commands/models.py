@@ -15,7 +15,12 @@ from reassure.spec.language.vocabulary import LanguageError, Model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="tell all of this one: settings, actions, properties")
+    parser.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="print settings, actions and properties of this model (default: list all models)",
+    )
     parser.add_argument("--mutants", action="store_true", help="list the deliberately flawed models too")
 
 

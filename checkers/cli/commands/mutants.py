@@ -23,23 +23,48 @@ TIMEOUT = 20.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a name (kraft), a path (my_idea.py) or a module")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration; repeatable")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a configuration value (default: the model's); repeatable",
+    )
     parser.add_argument(
         "--property",
         action="append",
         default=[],
         metavar="NAME",
-        help="judge only by these properties and covers; repeatable, * allowed",
+        help="judge only by these properties and covers; repeatable, * matches any letters (default: all)",
     )
     parser.add_argument("--max", type=positive, metavar="N", help="judge a sample of N mutants (default: all of them)")
-    parser.add_argument("--seed", type=seed, metavar="N", help="choose another sample (default: 0)")
+    parser.add_argument("--seed", type=seed, metavar="N", help="seed of the sample (default: 0)")
     parser.add_argument(
-        "--timeout", type=duration, default=TIMEOUT, metavar="20s", help="give one mutant up after this time (20s)"
+        "--timeout",
+        type=duration,
+        default=TIMEOUT,
+        metavar="20s",
+        help="give one mutant up after this time (default: 20s)",
     )
-    parser.add_argument("--memory", type=size, metavar="2G", help="give one mutant up before it uses more memory")
-    parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="processes (default: 1)")
-    parser.add_argument("--budget", type=duration, metavar="10m", help="stop after this time; the result is partial")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the run record; - is standard output")
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="give one mutant up before it uses more memory, such as 2G (default: no limit)",
+    )
+    parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="number of processes (default: 1)")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="10m",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write the run record as JSON; - is standard output (default: not written)",
+    )
     parser.add_argument("--full", action="store_true", help="print the mutants that are killed too")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
     parser.add_argument("--all", action="store_true", help="judge every model of the project as mutants.toml says")

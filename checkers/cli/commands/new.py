@@ -123,13 +123,13 @@ pin = {{ distinct = 17 }}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="of the model: NAME.py and test_NAME.py are written")
+    parser.add_argument("name", metavar="NAME", help="the name of the model; NAME.py and test_NAME.py are written")
     parser.add_argument(
         "--dir",
         type=Path,
         default=Path(),
         metavar="DIR",
-        help="where to (default: here); gate.toml there gets an entry",
+        help="the folder to write into; its gate.toml gets an entry (default: the current folder)",
     )
 
 

@@ -20,13 +20,28 @@ from reassure.checkers.cli.reporting import run_and_report
 def configure(parser: argparse.ArgumentParser) -> None:
     common_options(parser)
     parser.add_argument(
-        "--method", choices=METHODS, default="auto", help="auto (default): bounded search, then induction"
+        "--method",
+        choices=METHODS,
+        default="auto",
+        help="how to prove; auto: bounded search, then induction with lemmas (default: auto)",
     )
-    parser.add_argument("--depth", type=positive, metavar="N", help="states of bounded search and of k-induction")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="Z3's; another may find another proof")
+    parser.add_argument(
+        "--depth",
+        type=positive,
+        metavar="N",
+        help="states of a run in bounded search (default: auto 6, bmc 20) or of k-induction (default: 4)",
+    )
+    parser.add_argument(
+        "--seed", type=seed, default=0, metavar="N", help="seed of Z3; another seed may find another proof (default: 0)"
+    )
     clipping_option(parser)
     story_option(parser)
-    parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the inductive invariant")
+    parser.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="FILE",
+        help="write the inductive invariant, for `reassure verify` (default: not written)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -11,10 +11,14 @@ from reassure.checkers.cli.parser import note, spark_options, spark_settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR", help="as given to check --engine spark --out DIR")
-    parser.add_argument("sql", metavar="SQL", help="over the tables states, edges, levels, properties")
-    parser.add_argument("--format", choices=["table", "csv", "json"], default="table", help="default: table")
-    parser.add_argument("--limit", type=int, default=1000, metavar="N", help="rows printed (default: 1000; 0: all)")
+    parser.add_argument("dir", metavar="DIR", help="the folder of a run, given to check --engine spark --out DIR")
+    parser.add_argument("sql", metavar="SQL", help="a query over the tables states, edges, levels and properties")
+    parser.add_argument(
+        "--format", choices=["table", "csv", "json"], default="table", help="format of the output (default: table)"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=1000, metavar="N", help="print at most N rows; 0: all (default: 1000)"
+    )
     spark_options(parser)
 
 

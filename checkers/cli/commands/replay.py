@@ -33,12 +33,12 @@ class ReplayedFile:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", type=Path, metavar="TRACE|DIR", help=f"an ITF file, or a folder of them (*{SUFFIX})")
-    parser.add_argument("--model", metavar="MODEL", help="another model than the trace names")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="of a folder: write a JUnit report")
+    parser.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="with a folder: write a JUnit report")
     parser.add_argument(
         "--fail-stale",
         action="store_true",
-        help="of a folder: exit with 17 if a trace was found with another text of its model, even if it still replays",
+        help="with a folder: exit with 17 if a trace is of another text of its model, even if it still replays",
     )
 
 

@@ -33,7 +33,7 @@ FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
-    parser.add_argument("--model", metavar="MODEL", help="another model than the trace names")
+    parser.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
     parser.add_argument(
         "--format",
         choices=["text", *FORMATS],

@@ -20,13 +20,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common_options(parser)
     search_options(parser)
     parser.add_argument(
-        "--walks", type=positive, default=WALKS.count, metavar="N", help=f"walks (default: {WALKS.count:,})"
+        "--walks", type=positive, default=WALKS.count, metavar="N", help=f"number of walks (default: {WALKS.count:,})"
     )
     parser.add_argument(
-        "--depth", type=positive, default=WALKS.depth, metavar="N", help=f"states of a walk (default: {WALKS.depth})"
+        "--depth",
+        type=positive,
+        default=WALKS.depth,
+        metavar="N",
+        help=f"most states of a walk (default: {WALKS.depth})",
     )
     parser.add_argument(
-        "--seed", type=seed, default=WALKS.seed, metavar="N", help="the same seed gives the same walks (default: 0)"
+        "--seed",
+        type=seed,
+        default=WALKS.seed,
+        metavar="N",
+        help="seed of the walks; the same seed gives the same walks (default: 0)",
     )
     parser.add_argument(
         "--weight",
@@ -34,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=weight,
         default=[],
         metavar="ACTION=N",
-        help="how often an action is chosen beside the others, which weigh 1; 0 leaves it out; repeatable",
+        help="choose this action N times as often as one of weight 1; 0: never; repeatable (default: as declared)",
     )
 
 

@@ -18,12 +18,16 @@ from reassure.checkers.cli.parser import model_argument, output_options
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
     parser.add_argument(
-        "--property", action="append", default=[], metavar="NAME", help="only these; repeatable, * allowed"
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these properties; repeatable, * matches any letters (default: all)",
     )
     parser.add_argument(
         "--fair-only", action="store_true", help="search paths of fair actions only: unfair ones need never occur"
     )
-    parser.add_argument("--limit", type=positive, metavar="N", help="stop after expanding N states")
+    parser.add_argument("--limit", type=positive, metavar="N", help="stop after expanding N states (default: no limit)")
     output_options(parser)
 
 

@@ -35,13 +35,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINE_NAMES,
         default=DEFAULT_ENGINE,
-        help="native (default) and reference run in processes here, spark as tasks of Spark",
+        help="native and reference run in processes here, spark as tasks of Spark (default: native)",
     )
-    parser.add_argument("-j", "--jobs", type=positive, default=CORES, metavar="N", help=f"processes (default: {CORES})")
+    parser.add_argument(
+        "-j", "--jobs", type=positive, default=CORES, metavar="N", help=f"number of processes (default: {CORES})"
+    )
     parser.add_argument("--pairwise", action="store_true", help="check a pairwise-covering subset of the grid")
-    parser.add_argument("--depth", type=positive, metavar="N", help="stop each search after N levels")
-    parser.add_argument("--memory", type=size, metavar="2G", help="stop each search before it uses more memory")
-    parser.add_argument("--fail-fast", action="store_true", help="stop each search at its first violation")
+    parser.add_argument(
+        "--depth",
+        type=positive,
+        metavar="N",
+        help="stop each search after N levels; initial states are level 1 (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop each search before it uses more memory, such as 2G (default: no limit)",
+    )
+    parser.add_argument(
+        "--fail-fast", action="store_true", help="stop each search at its first violation (default: search on)"
+    )
     clipping_option(parser)
     spark_options(parser)
 

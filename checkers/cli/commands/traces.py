@@ -33,10 +33,14 @@ WALK_LENGTH = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
-    parser.add_argument("--cover", choices=(*NAMED, *MASS), help="what to take (default: actions)")
-    parser.add_argument("--walks", type=positive, metavar="N", help="instead write N random walks")
+    parser.add_argument("--cover", choices=(*NAMED, *MASS), help="what the traces take (default: actions)")
+    parser.add_argument("--walks", type=positive, metavar="N", help="write N random walks in place of a suite")
     parser.add_argument(
-        "--seed", type=seed, default=0, metavar="N", help="of random walks: the same seed gives the same (default: 0)"
+        "--seed",
+        type=seed,
+        default=0,
+        metavar="N",
+        help="seed of random walks; the same seed gives the same walks (default: 0)",
     )
     parser.add_argument(
         "--by",
@@ -44,9 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of --cover classes: steps are of one class where this gives the same value; it may read before, after, "
         "action (its name), config and the parameters",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write the traces here")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write the traces into this folder")
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="extend the suite in this folder: keep what the model still has"
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="extend the suite in this folder; traces that the model still has are kept",
     )
     parser.add_argument(
         "--max-length",
@@ -59,10 +66,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=["itf", "steps"],
         default="itf",
-        help="steps: beside each ITF file write plain JSON for tests in other languages (default: itf)",
+        help="steps: write plain JSON for tests in other languages beside each ITF file (default: itf)",
     )
-    parser.add_argument("--budget", type=duration, metavar="60s", help="end the search after this time")
-    parser.add_argument("--memory", type=size, metavar="2G", help="end the search before it uses more memory")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="end the search after this time, such as 90s or 10m (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="end the search before it uses more memory, such as 2G (default: no limit)",
+    )
     thread_option(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress")
 

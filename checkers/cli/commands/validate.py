@@ -35,23 +35,32 @@ MOST_REASONS = 8
 
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
-    parser.add_argument("log", type=Path, metavar="LOG", help="observations, a JSON object a line; - is standard input")
+    parser.add_argument(
+        "log", type=Path, metavar="LOG", help="observations, one JSON object a line; - is standard input"
+    )
     parser.add_argument(
         "--hidden",
         default="",
         metavar="ACTION,...",
-        help="actions that may be taken between lines without being observed; * allowed (default: none)",
+        help="actions that may be taken between lines without being observed; * matches any letters (default: none)",
     )
     parser.add_argument(
         "--width",
         type=positive,
         default=WIDTH,
         metavar="N",
-        help=f"states that may be possible at once; more end the search with 5 (default: {WIDTH:,})",
+        help=f"end with exit code 5 if more states than this are possible at once (default: {WIDTH:,})",
     )
-    parser.add_argument("--engine", choices=("native", "reference"), default="native", help="default: native")
-    parser.add_argument("--budget", type=duration, metavar="60s", help="stop after this time; the result is partial")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the behaviour found as ITF")
+    parser.add_argument(
+        "--engine", choices=("native", "reference"), default="native", help="the engine (default: native)"
+    )
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the behaviour that explains the log as ITF")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the answer; - is standard output")
     parser.add_argument("--quiet", action="store_true", help="print no progress and no states")
 

@@ -14,8 +14,10 @@ from reassure.checkers.cli.files import file_of_a_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("certificate", type=Path, metavar="FILE", help="as written by prove --certificate FILE")
-    parser.add_argument("--model", metavar="MODEL", help="where the model is now")
+    parser.add_argument(
+        "certificate", type=Path, metavar="FILE", help="a certificate, written by prove --certificate FILE"
+    )
+    parser.add_argument("--model", metavar="MODEL", help="the model's file, if it has moved")
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -88,6 +88,24 @@ def test_how_likely_states_are() -> None:
         assert abs(found.get(state, 0) - chance) < 0.03, state
 
 
+def test_a_declared_weight_counts(tmp_path: Path) -> None:
+    """Of the two actions of a coin one has weight 9: it is chosen nine times in ten, unless --weight differs."""
+    path = tmp_path / "coin.py"
+    path.write_text(
+        "from dataclasses import dataclass\n"
+        "from reassure import Model, action, initial\n\n\n"
+        "@dataclass(frozen=True)\nclass Config: ...\n\n\n"
+        "@dataclass(frozen=True)\nclass Coin:\n    heads: bool\n\n\n"
+        "@initial\ndef start(c: Config) -> Coin:\n    return Coin(heads=False)\n\n\n"
+        "@action(who='hand', weight=9)\ndef heads(s: Coin) -> Coin:\n    return Coin(heads=True)\n\n\n"
+        "@action(who='hand')\ndef tails(s: Coin) -> Coin:\n    return Coin(heads=False)\n\n\n"
+        "MODEL = Model.of(__name__, state=Coin, config=Config)\n"
+    )
+    for weights, expected in (({}, 1_800), ({"heads": 1}, 1_000)):
+        verdict, _ = walked(str(path), [], SimulationOptions(2_000, 2, 1, weights))
+        assert abs(verdict.actions["heads"].taken - expected) < 80
+
+
 def test_weights() -> None:
     """In `core` all of an action's steps share its weight: three brokers to fence weigh no more than one to cancel."""
     verdict, _ = walked("core", [], SimulationOptions(2_000, 2, 1, {"fence": 3}))
