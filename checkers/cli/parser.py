@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 from pathlib import Path
@@ -28,6 +29,10 @@ def parse(words: list[str], into: argparse.Namespace) -> Command:
     """Reads the command line; the module of its command. Raises `Failure`, or `SystemExit` after `--help`."""
     name = words[0] if words else ""
     if name not in COMMANDS:
+        if name and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
         _overview().parse_args(words)
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
     into.command = name

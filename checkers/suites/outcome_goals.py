@@ -137,7 +137,8 @@ def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
             found = eval(code, {**names, "config": graph.bound.config, **step.params, **given})
         except Exception as error:
             where = f"on {step.action.name} from {given['before']}"
-            raise LanguageError(f"--by {expression!r} raised {type(error).__name__}: {error} {where}") from None
+            hint = "; it may read before, after, action, config and the parameters" * isinstance(error, NameError)
+            raise LanguageError(f"--by {expression!r} raised {type(error).__name__}: {error} {where}{hint}") from None
         return str(canonical(found))
 
     return value

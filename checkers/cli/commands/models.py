@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
-    """Prints one model, or each with its first line and its settings."""
+    """Prints one model, or a line for each."""
     if args.model is not None:
         _tell(load(args.model), find(args.model), console)
         return Exit.OK
@@ -37,9 +37,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         except LanguageError as error:
             console.print(f"{name}: {error}", style="red", markup=False)
             continue
-        console.print(f"{name:24} {module_text(model)}", markup=False, soft_wrap=True)
-        fields = ", ".join(f"{s.name}={s.default}" for s in settings_of(model))
-        console.print(f"{'':24} --set {fields}", style="dim", markup=False, soft_wrap=True)
+        row = Text(f"{name:24} ", style="cyan").append(module_text(model), style="default")
+        if console.is_terminal:
+            row.truncate(console.width, overflow="ellipsis")
+        console.print(row)
+    console.print(Text("\n`reassure models MODEL` tells settings, actions and properties", style="dim"))
     return Exit.OK
 
 

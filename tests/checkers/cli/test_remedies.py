@@ -127,3 +127,10 @@ def test_a_cover_is_not_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 6
     assert "reassignment_pending is a cover, which this command does not decide: `reassure check` does" in err
     assert "`reassure find --prove` proves that none is reached" in err
+
+
+def test_the_names_that_classes_may_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "traces", "die_hard", f"--out={tmp_path}", "--cover=classes", "--by=s.big")
+    assert (code, len(err.splitlines())) == (64, 1)
+    assert "name 's' is not defined" in err
+    assert err.endswith("; it may read before, after, action, config and the parameters\n")
