@@ -156,7 +156,7 @@ def markdown(
 
 def front_table(found: list[Entry], root: Path) -> str:
     """The findings in short, with links from the front page. root: of the checkout."""
-    rows = ["| what happens | steps, by release | run | as a test of Kafka's |", "|---|---|---|---|"]
+    rows = ["| what happens | steps, by release | run | failing test |", "|---|---|---|---|"]
     by_headline: dict[Headline, list[Case]] = {}
     for case in cases(found):
         by_headline.setdefault(case.headline, []).append(case)
@@ -229,7 +229,11 @@ def _section(number: int, several: list[Case], folder: Path, notes: Mapping[str,
     lines.append(
         f"Claim {headline.claim}, property `{headline.property}`. `reassure show` prints [the run]({link}), "
         "`reassure kafka replay` executes it on a release"
-        + (f", and [a test]({test.parent.name}/{test.name}) for Kafka has the same steps." if test.is_file() else ".")
+        + (
+            f", and [a method]({test.parent.name}/{test.name}) of `ReplicationControlManagerTest` fails because of it."
+            if test.is_file()
+            else "."
+        )
     )
     return "\n\n".join(lines)
 

@@ -50,8 +50,13 @@ def reading_name(answer: Answer) -> str:
 
 def where(claim: Claim) -> str:
     """Where a claim is from: the document with lines, or that it is ours."""
-    lines = f", line{'s' * any(c in claim.lines for c in ',-')} {claim.lines}" if claim.lines else ""
+    lines = f", {lines_of(claim)}" if claim.lines else ""
     return f"{claim.title or claim.document}{lines}{' (ours: the document does not say it)' * claim.ours}"
+
+
+def lines_of(claim: Claim) -> str:
+    """The lines of the document that a claim is from."""
+    return f"line{'s' * any(c in claim.lines for c in ',-')} {claim.lines}"
 
 
 def _is_file(document: str) -> bool:
@@ -176,13 +181,12 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
         lines += [
             f"### {title(document, found)}",
             "",
-            f"`{document}`",
-            "",
             "| claim | reading | verdict | by |",
             "|---|---|---|---|",
         ]
         for entry in (e for e in found if e.claim.document == document):
-            said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}"
+            place = f" ({lines_of(entry.claim)})" if entry.claim.lines else ""
+            said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}{place}"
             for answer in entry.answers:
                 cells = (said, _bar(reading_name(answer)), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
                 lines.append("| " + " | ".join(cells) + " |")

@@ -38,4 +38,10 @@
         PartitionRegistration after2 = replication.getPartition(fooId, 0);
         assertEquals(List.of(1, 2), Replicas.toList(after2.replicas));
         assertEquals(1, after2.leader);
+
+        PartitionRegistration end = replication.getPartition(fooId, 0);
+        Set<Integer> kept = new java.util.HashSet<>(Replicas.toList(end.replicas));
+        kept.removeAll(Replicas.toList(end.removingReplicas));
+        assertEquals(Set.of(1, 2), kept,
+            "the reassignment leads elsewhere than it was asked to: " + end);
     }

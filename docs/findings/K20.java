@@ -88,4 +88,7 @@
         assertEquals(Set.of(3), Set.copyOf(Replicas.toList(after5.isr)));
         assertEquals(Set.of(1), Set.copyOf(Replicas.toList(after5.elr)));
         assertEquals(3, after5.leader);
+
+        assertNotEquals(3, replication.getPartition(fooId, 0).leader,
+            "broker 3 was no replica, has deleted its log, and leads without what was committed");
     }

@@ -75,4 +75,7 @@
         assertEquals(Set.of(1), Set.copyOf(Replicas.toList(after4.isr)));
         assertEquals(Set.of(3), Set.copyOf(Replicas.toList(after4.elr)));
         assertEquals(1, after4.leader);
+
+        assertNotEquals(1, replication.getPartition(fooId, 0).leader,
+            "broker 1 was no replica, has deleted its log, and leads without what was committed");
     }

@@ -40,4 +40,23 @@
         assertEquals(List.of(1, 2, 3), Replicas.toList(after2.replicas));
         assertEquals(Set.of(2, 3), Set.copyOf(Replicas.toList(after2.removingReplicas)));
         assertEquals(1, after2.leader);
+
+        // every replica catches up and joins the ISR
+        ControllerResult<AlterPartitionResponseData> joined = replication.alterPartition(
+            anonymousContextFor(ApiKeys.ALTER_PARTITION),
+            new AlterPartitionRequestData().
+                setBrokerId(replication.getPartition(fooId, 0).leader).
+                setBrokerEpoch(ctx.currentBrokerEpoch(replication.getPartition(fooId, 0).leader)).
+                setTopics(List.of(new TopicData().setTopicId(fooId).setPartitions(List.of(
+                    new PartitionData().
+                        setPartitionIndex(0).
+                        setLeaderEpoch(replication.getPartition(fooId, 0).leaderEpoch).
+                        setPartitionEpoch(replication.getPartition(fooId, 0).partitionEpoch).
+                        setNewIsrWithEpochs(List.of(
+                            new BrokerState().setBrokerId(1).setBrokerEpoch(ctx.currentBrokerEpoch(1)),
+                            new BrokerState().setBrokerId(2).setBrokerEpoch(ctx.currentBrokerEpoch(2)),
+                            new BrokerState().setBrokerId(3).setBrokerEpoch(ctx.currentBrokerEpoch(3)))))))));
+        ctx.replay(joined.records());
+        assertEquals(NONE_REASSIGNING, replication.listPartitionReassignments(null, Long.MAX_VALUE),
+            "the reassignment goes on although every replica is in sync: " + replication.getPartition(fooId, 0));
     }
