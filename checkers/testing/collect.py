@@ -22,6 +22,8 @@ from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
 
 GATE = "gate.toml"
 DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
+TESTS = re.compile(r"test_.*|.*_test|conftest")
+"""Names of files of tests: what they call MODEL is none."""
 WHOLE = "search"
 """The test that a search came to its end; the others are named by their property or cover."""
 
@@ -30,7 +32,9 @@ def collector(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The collector of a file, if it is a gate or a model."""
     if path.name == GATE or path.name.endswith(f".{GATE}"):
         return GateTests.from_parent(parent, path=path)
-    if path.suffix == ".py" and DECLARES.search(path.read_text(encoding="utf-8", errors="replace")):
+    if path.suffix != ".py" or TESTS.fullmatch(path.stem):
+        return None
+    if DECLARES.search(path.read_text(encoding="utf-8", errors="replace")):
         return ModelTests.from_parent(parent, path=path)
     return None
 

@@ -177,7 +177,7 @@ def _open(report: MutantReport, request: MutantRequest, judge: Judge) -> None:
     """Notes the mutants and the properties. `Failure` as `judge_mutants`."""
     bound, base, wants = judge.bound, judge.base, judge.options.wants
     if base.raised:
-        raise Failure(Exit.MODEL, base.raised)
+        raise Failure(Exit.MODEL, f"{base.raised}; `reassure check` shows how")
     if base.ended:
         raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {base.ended}")
     report.model, report.base, mutants = bound.model.name, base, mutants_of(bound)

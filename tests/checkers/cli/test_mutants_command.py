@@ -187,3 +187,4 @@ def test_a_model_that_raises_has_no_mutants_to_judge(tmp_path: Path, capsys: pyt
     code, _, err = said(capsys, "mutants", model_file(tmp_path, text))
     assert code == 150
     assert "take() raised ValueError" in err
+    assert err.endswith("; `reassure check` shows how\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.cli.main import main
+
 pytest_plugins = ["pytester"]
 
 ON = ("-p", "no:reassure", "-p", "reassure.pytest_plugin", "-p", "no:cacheprovider", "--reassure-engine=reference")
@@ -88,6 +90,15 @@ def test_nothing_is_collected_unasked(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(jugs=MODEL, test_one="def test_one(): pass\n")
     Path("gate.toml").write_text(GATE)
     pytester.runpytest_inprocess(*ON).assert_outcomes(passed=1)
+
+
+def test_a_file_of_tests_is_no_model(pytester: pytest.Pytester) -> None:
+    """Such as `reassure new` writes it: its MODEL is a path."""
+    assert main(["new", "lease", f"--dir={pytester.path}"]) == 0
+    assert "MODEL = Path(__file__)" in Path("test_lease.py").read_text()
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA")
+    ran.assert_outcomes(passed=8)
+    ran.stdout.fnmatch_lines(["PASSED gate.toml::lease.py", "PASSED lease.py::one_at_a_time"])
 
 
 @pytest.mark.parametrize(
