@@ -15,8 +15,18 @@ from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.worker import Worker
 
-CHECKS = ("terms", "replay", "native", "asked", "prove", "guards", "mutants", "spark")
-EVERY = {"terms": 1, "replay": 1, "native": 1, "asked": 4, "prove": 12, "guards": 4, "mutants": 4, "spark": 40}
+CHECKS = ("terms", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "spark")
+EVERY = {
+    "terms": 1,
+    "replay": 1,
+    "native": 1,
+    "wide": 4,
+    "asked": 4,
+    "prove": 12,
+    "guards": 4,
+    "mutants": 4,
+    "spark": 40,
+}
 """One of how many models each check is made on, as fast as it is. Spark is asked for by name: it needs Java."""
 LANGUAGE = "reassure"
 

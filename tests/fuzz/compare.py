@@ -12,7 +12,7 @@ from tests.fuzz.compare_asked import asked
 from tests.fuzz.compare_guards import guards
 from tests.fuzz.compare_mutants import mutants
 from tests.fuzz.compare_proofs import proofs
-from tests.fuzz.compare_searches import native, replays, spark
+from tests.fuzz.compare_searches import native, replays, spark, wide
 from tests.fuzz.compare_terms import terms
 from tests.fuzz.subject import Difference, Refused, Subject, loaded
 
@@ -20,6 +20,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "terms": terms,
     "replay": replays,
     "native": native,
+    "wide": wide,
     "spark": spark,
     "prove": proofs,
     "guards": guards,

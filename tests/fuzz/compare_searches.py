@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
+from reassure.checkers.encoding import state_layout
 from reassure.checkers.native import engine
 from reassure.checkers.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -43,8 +46,15 @@ def plain(subject: Subject) -> dict[str, Any] | str:
     return searched(subject, lambda o: reference.check(subject.bound, o, new_verdict(subject, "reference"), quiet))
 
 
-def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3)) -> Iterator[Difference]:
-    """The native engine on several numbers of threads."""
+def wide(subject: Subject) -> Iterator[Difference]:
+    """States of many words, none with more bits than the widest field has; the canonical order is theirs."""
+    widest = max((f.code.bits for f in state_layout.state_layout(subject.bound).fields), default=1)
+    with patch.object(state_layout, "layout_of", partial(state_layout.layout_of, room=widest)):
+        yield from native(subject, (1, 3), "wide")
+
+
+def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3), name: str = "native") -> Iterator[Difference]:
+    """The native engine on several numbers of threads. name: of the comparison."""
 
     def check(options: SearchOptions) -> CheckResult:
         verdict = new_verdict(subject, "native")
@@ -54,7 +64,7 @@ def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3)) -> Iterator[D
     for workers in threads:
         found = _different(want, lambda w=workers: searched(subject, check, workers=w))
         if found is not None:
-            yield Difference("native", found[0], f"{workers} threads: {found[1]}")
+            yield Difference(name, found[0], f"{workers} threads: {found[1]}")
             return
 
 

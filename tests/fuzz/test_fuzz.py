@@ -50,7 +50,7 @@ def test_the_fixed_set_shows_every_construct() -> None:
 @pytest.mark.parametrize("number", FIXED)
 def test_fixed(number: int, folder: Path) -> None:
     said = answer(
-        generate(number, LANGUAGE), number, ["terms", "replay", "native", "guards", "asked", "mutants"], folder
+        generate(number, LANGUAGE), number, ["terms", "replay", "native", "wide", "guards", "asked", "mutants"], folder
     )
     assert (said.differences, said.refused) == ((), "")
 
