@@ -372,9 +372,9 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     promise = meta.get("property", "")
     name = promise or args.trace.name.split(".")[0]
     program = reproduction(trace, wanted, name, promise) if args.main else None
+    text = program.text if program is not None else junit_method(trace, wanted, name, promise)
     if promise and not fails_without_it(promise):
         note(f"note: the steps are asserted; there is no assertion of {promise}, so that the test passes")
-    text = program.text if program is not None else junit_method(trace, wanted, name, promise)
     if args.out is not None:
         write_atomically(args.out, text)
         say(console, f"test: {args.out}", "dim")

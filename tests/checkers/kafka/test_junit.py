@@ -99,6 +99,14 @@ def test_a_property_without_an_assertion_is_told(capsys: pytest.CaptureFixture[s
     assert said in capsys.readouterr().err
 
 
+def test_a_run_that_is_no_test_is_refused_and_nothing_else_said(capsys: pytest.CaptureFixture[str]) -> None:
+    path = min(COUNTEREXAMPLES.glob("kraft_kafka_operated--*--changed_min_isr_leaves_who_may_lead.itf.json"))
+    assert main(["kafka", "test", str(path)]) == Exit.USAGE.value
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "reassure: change_min_isr(1) has no counterpart in Kafka's test context"
+    assert not any("there is no assertion" in line for line in said)
+
+
 def test_producers_wait_for_no_more_than_there_are_replicas() -> None:
     bound, _ = plain("kraft_kafka", ["brokers=4", "release=4.3"])
     three = ("start", {"target": frozenset({TWO, Broker(3), Broker(4)})})
