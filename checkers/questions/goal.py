@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from reassure import spec
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.traces.values_along import names_for_expressions
 from reassure.spec.language.vocabulary import Action, Model, Property
 
 NAME = "expression"
@@ -43,9 +42,7 @@ def never(model: Model, expression: str) -> Iterator[tuple[Model, Property]]:
         path = Path(folder) / f"{NAME}.py"
         text = f"def {NAME}({', '.join(kinds)}):\n    return not ({expression})\n"
         path.write_text(text, encoding="utf-8")
-        namespace = {name: getattr(spec, name) for name in spec.__all__}
-        for module in (model.state.__module__, model.module):
-            namespace |= vars(sys.modules[module])
+        namespace = names_for_expressions(model)
         made: dict[str, FunctionType] = {}
         exec(compile(text, str(path), "exec"), namespace, made)
         function = made[NAME]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -18,6 +19,7 @@ from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
 from reassure.checkers.traces import render
 from reassure.checkers.traces.steps_format import to_steps
+from reassure.checkers.traces.values_along import values_along
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, to_itf
 
@@ -41,6 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="html: one page with a picture; mermaid: a sequence diagram; json: ITF; steps: plain JSON for tests in "
         "other languages (default: text)",
     )
+    parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="EXPRESSION",
+        help="print the value of this Python expression where it changes: `s` is a state, `c` the configuration; "
+        "repeatable",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to this file (default: standard output)")
 
 
@@ -48,11 +58,16 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Prints or writes the trace."""
     if args.out is not None and args.format == "text":
         raise Failure(Exit.USAGE, f"--out is for a format other than text: add --format {_format_of(args.out)}")
+    if args.value and args.format != "text":
+        raise Failure(Exit.USAGE, f"--value is for --format text, not {args.format}")
     must_be_writable(args.out, "--out")
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
     if args.format == "text":
+        values = {expression: values_along(trace, bound, expression) for expression in args.value}
         render.tell(trace, bound, console)
+        for expression, along in values.items():
+            _print_values(expression, along, console)
         return Exit.OK
     text = FORMATS[args.format](trace, bound)
     args.found = Exit.OK
@@ -62,6 +77,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         write_atomically(args.out, text)
         console.print(f"{args.format}: {args.out}", style="dim", markup=False, soft_wrap=True)
     return Exit.OK
+
+
+def _print_values(expression: str, along: list[str], console: Console) -> None:
+    """The first value, and the others where they change, by the numbers that the steps have."""
+    console.print(Text(f"\n{expression}", style="bold"))
+    for number, value in enumerate(along):
+        if number == 0 or value != along[number - 1]:
+            console.print(Text(f"  {number}. {value}"))
 
 
 def _format_of(file: Path) -> str:
