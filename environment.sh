@@ -15,6 +15,7 @@ environment() {
     local wanted
     wanted="$1 $(cksum < pyproject.toml)"
     if [ ! -f "$stamp" ] || ! grep -qxF "$wanted" "$stamp"; then
+        echo "installing into .venv, which takes about a minute" >&2
         [ -x .venv/bin/python ] || "$python" -m venv .venv
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$1"
         echo "$wanted" >> "$stamp"

@@ -11,7 +11,7 @@ from rich.console import Console
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
 
-MODEL = '''"""{name}: a lease on a resource, given by a server to one client at a time."""
+MODEL = '''"""A lease on a resource, given by a server to one client at a time."""
 
 from __future__ import annotations
 
