@@ -116,7 +116,7 @@ def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
         row = Text(f"  {len(alike)} of {len(verdict.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {', '.join(alike)}", style="dim")
-        console.print(row)
+        console.print(row, soft_wrap=not console.is_terminal)  # a terminal's lines break between names
     if not verdict.properties:
         console.print("  none")
     if verdict.not_applicable:
@@ -136,7 +136,7 @@ def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
         row.append("reached", style="green")
         last = max(c.depth for c in folded if c.depth is not None)
         row.append(f", the last at depth {last}: {', '.join(c.name for c in folded)}", style="dim")
-        console.print(row)
+        console.print(row, soft_wrap=not console.is_terminal)
     for c in (one for one in verdict.covers if one not in folded):
         row = Text(f"  {c.name:{width}}  ")
         if c.depth is not None:

@@ -77,3 +77,23 @@ def test_a_cover_that_nothing_reaches_is_not_folded(tmp_path: Path, capsys: pyte
     assert code == 16
     assert "\n  21 of 25 reached, the last at depth 21: seen_0" in out
     assert "\n  seen_24  never reached\n" in out
+
+
+def test_a_terminal_breaks_lists_between_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a pipe a list is one line, as it is for whoever reads it with grep."""
+    path = model_file(tmp_path, counter(25, (2,), 13))
+    words = ["check", path, "--engine=reference", "--quiet"]
+    piped = said(capsys, *words)[1].splitlines()
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", said(capsys, *words)[1]).splitlines()
+    for start, end in (("  26 of 27 hold: ", "deadlock"), ("  13 of 13 reached", "seen_12")):
+        (whole,) = [line for line in piped if line.startswith(start)]
+        (first,) = [number for number, line in enumerate(lines) if line.startswith(start)]
+        last = next(n for n in range(first, len(lines)) if lines[n].endswith(end))
+        broken = lines[first : last + 1]
+        assert len(broken) > 1
+        assert max(map(len, broken)) <= 60
+        assert " ".join(line.rstrip() for line in broken) == whole
