@@ -10,13 +10,14 @@ from reassure.checkers import publish
 from reassure.checkers.evidence import findings, release_matrix
 from reassure.checkers.evidence.verdicts import Entry
 from reassure.checkers.publish import front_page
+from tests.helpers.ledger_entries import ledger_entries
 
 ROOT = publish.ROOT
 
 
 @pytest.fixture(scope="module")
 def entries() -> list[Entry]:
-    return publish.entries()
+    return ledger_entries()
 
 
 @pytest.fixture(scope="module")
