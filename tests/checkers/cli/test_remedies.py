@@ -134,3 +134,13 @@ def test_the_names_that_classes_may_read(tmp_path: Path, capsys: pytest.CaptureF
     assert (code, len(err.splitlines())) == (64, 1)
     assert "name 's' is not defined" in err
     assert err.endswith("; it may read before, after, action, config and the parameters\n")
+
+
+def test_one_state_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = LEASE.replace("invariant, replace", "invariant, leads_to, replace")
+    claim = (
+        "\n@leads_to(lambda s: s.given == 2)\ndef all_are_given(s: State) -> bool:\n    return s.given == 0\n\nMODEL"
+    )
+    (tmp_path / "one.py").write_text(text.replace("\nMODEL", claim))
+    code, out, _ = said(capsys, "stuck", str(tmp_path / "one.py"))
+    assert (code, out.splitlines()[3]) == (5, "  1 state must be followed by the goal")
