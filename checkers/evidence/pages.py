@@ -104,7 +104,7 @@ def cell(answer: Answer, found: RecordedResult | None) -> str:
     """A cell of the table of shared promises: never empty."""
     if found is None:
         return answer.stale or "has none"  # such as limits: holding for want of any would be no verdict
-    word = {"violated": "falls", "not_reached": "never reached", "not_checked": "not checked"}.get(found.status)
+    word = {"not_reached": "never reached", "not_checked": "not checked"}.get(found.status)
     word = word or found.status.replace("_", " ")
     return f"{word}, {found.states} states" if found.status == "violated" else word
 
