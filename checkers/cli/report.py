@@ -30,7 +30,6 @@ LEMMAS = 12
 """Lemmas of a proof that are printed."""
 EXCLUDED = 5
 """Reasons why a model excludes combinations that are printed; the record has all."""
-FALLEN = frozenset({PropertyStatus.VIOLATED, PropertyStatus.RAISED})
 ESTABLISHED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED})
 STYLES = {
     "holds": "green",
@@ -68,9 +67,12 @@ def report(
 
 
 def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
-    """Tells the traces, `most` of them at most: the shortest violations, then covers. What they share is told once."""
+    """Tells the traces, `most` of them at most: into what raises, the shortest violations, then covers.
+
+    What they share is told once.
+    """
     shown = [found for found in results(verdict) if _states_told(found)]
-    short = sorted(shown, key=lambda found: (isinstance(found, CoverResult), _states_told(found)))
+    short = sorted(shown, key=lambda found: (isinstance(found, CoverResult), not _raised(found), _states_told(found)))
     chosen = short if most is None else short[:most]
     told: list[Trace] = []
     for found in (one for one in shown if one in chosen):
@@ -82,10 +84,15 @@ def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: in
         told.append(found.trace)
     left = len(shown) - len(chosen)
     if left and most:
-        fallen = sum(p.status in FALLEN for p in verdict.properties)
-        some = f"{fallen} of {len(verdict.properties)} properties are violated; " if fallen > most else ""
+        properties = [p for p in verdict.properties if not _raised(p)]
+        fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
+        some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
         text = f"{some}{left} more trace{'s' * (left != 1)} (--full tells all, --property NAME one)"
         console.print(Text(f"\n{text}", style="bold"))
+
+
+def _raised(found: PropertyResult | CoverResult) -> bool:
+    return isinstance(found, PropertyResult) and found.status is PropertyStatus.RAISED
 
 
 def _astray(found: PropertyResult | CoverResult) -> list[Any]:

@@ -107,6 +107,22 @@ def test_the_report_the_record_and_the_trace(tmp_path: Path, capsys: pytest.Capt
     assert (code, out.splitlines()[-1]) == (15, "commit does not raise at its end")
 
 
+def test_what_raises_is_told_where_not_every_trace_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no property that is violated."""
+    text = ACTION + "\n@invariant\ndef all_are_alive(s: State) -> bool:\n    return len(s.alive) == 3\n"
+    code, out, _ = said(capsys, "check", written(tmp_path, text))
+    told = [line for line in out.splitlines() if line.startswith("raising: ")]
+    assert (code, told) == (
+        150,
+        [
+            "raising: two_are_alive is violated after 2 steps",
+            "raising: all_are_alive is violated after 1 step",
+            "raising: commit raises after 3 steps",
+        ],
+    )
+    assert "\n4 of 6 properties are violated; 2 more traces (--full tells all, --property NAME one)\n" in out
+
+
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize(
     ("premise", "goal"),
