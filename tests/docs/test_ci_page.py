@@ -15,7 +15,9 @@ from reassure.checkers.cli.gate.gate_file import judged_keys
 from reassure.checkers.cli.gate.kinds import KINDS
 from tests.helpers.command import said
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "how-to" / "ci.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "reference" / "gate-file.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:
@@ -59,8 +61,22 @@ def test_the_steps_of_the_workflow(
     shutil.rmtree("report")
 
 
-def test_the_page_names_every_kind_and_key() -> None:
-    row = next(line for line in PAGE.splitlines() if line.startswith("| `kind` |"))
+def test_the_reference_names_every_kind_and_key() -> None:
+    row = next(line for line in REFERENCE.splitlines() if line.startswith("| `kind` |"))
     assert set(re.findall(r"`([a-z ]+)`", row)) == {"kind", *KINDS}
-    keys = set(re.findall(r"^\| `([a-z_]+)` \|", PAGE, re.MULTILINE))
+    keys = set(re.findall(r"^\| `([a-z_]+)` \|", REFERENCE.partition("| kind | pins |")[0], re.MULTILINE))
     assert keys == set(judged_keys("check"))
+
+
+def test_the_reference_names_every_pin_of_every_kind() -> None:
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", REFERENCE.partition("| kind | pins |")[2], re.MULTILINE)
+    pins = {kind: re.findall(r"`(\w+)`", named) for kinds, named in rows for kind in re.findall(r"`([a-z ]+)`", kinds)}
+    assert pins == {kind: list(about.pins) for kind, about in KINDS.items()}
+
+
+def test_the_example_of_the_reference_is_a_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = re.findall(r"```toml\n(.*?)```", REFERENCE, re.DOTALL)[0]
+    path = tmp_path / "gate.toml"
+    path.write_text(example)
+    code, out, err = said(capsys, "gate", str(path), "-j", "1")
+    assert (code, err) == (0, "") and out.startswith("ok   two_phase_commit managers=3")
