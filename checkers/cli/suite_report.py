@@ -32,8 +32,8 @@ def report_suite(
     lengths = written.lengths or [0]
     say(
         f"{chosen.noun}: {chosen.taken:,} of {chosen.reachable:,} that can be taken ({chosen.percent:.1f} %), by "
-        f"{len(written.traces):,} trace{'s' * (len(written.traces) != 1)} of {sum(lengths):,} steps, "
-        f"{max(lengths):,} at most"
+        f"{len(written.traces):,} trace{'s' * (len(written.traces) != 1)} with {sum(lengths):,} steps in all, "
+        f"at most {max(lengths):,} in one"
     )
     if kept.files:
         say(f"kept: {', '.join(kept.files[:MOST_LINES])}{' ...' if len(kept.files) > MOST_LINES else ''}")

@@ -35,7 +35,7 @@ SHOWN = {
     "unfenced": "unfenced brokers",
     "min_isr": "min.insync.replicas",
     "unclean": "unclean election",
-    "complete": "holding everything committed",
+    "complete": "brokers with every committed record",
 }
 """Parts of a state that the story tells, with their names."""
 
@@ -143,12 +143,13 @@ def markdown(
     rows = [_row(number, several, releases) for number, several in enumerate(by_headline.values(), 1)]
     parts = [
         "# Findings in released Kafka",
-        "Written by `python -m reassure.checkers.publish` from the claims' ledger and its traces. For each release the "
-        "steps of the shortest run that breaks the promise, found by an exhaustive search in the claim's bounds.",
+        "Written by `python -m reassure.checkers.publish` from the claims' ledger and its traces. The table gives, for "
+        "each release, the number of steps of a shortest run that violates the promise. An exhaustive search within "
+        "the claim's bounds found it.",
         "\n".join([head, *rows]),
-        "Partition 0 of a topic, eligible leader replicas on. What Kafka's classes execute is the controller's part; "
-        "that a broker deletes its log when it leaves the replicas is the model's. The whole controller is run where "
-        "Kafka published the jars of its tests.",
+        "Each run is about partition 0 of a topic, with eligible leader replicas (ELR) on. Kafka's classes execute the "
+        "controller's part. The model adds that a broker deletes its log when it leaves the replicas. The whole "
+        "controller is run for the releases whose test jars Kafka published.",
     ]
     parts += [_section(number, several, folder, notes) for number, several in enumerate(by_headline.values(), 1)]
     return "\n\n".join(parts) + "\n"
@@ -156,7 +157,7 @@ def markdown(
 
 def front_table(found: list[Entry], root: Path) -> str:
     """The findings in short, with links from the front page. root: of the checkout."""
-    rows = ["| what happens | steps, by release | run | failing test |", "|---|---|---|---|"]
+    rows = ["| what happens | steps to it in each release | run | failing test |", "|---|---|---|---|"]
     by_headline: dict[Headline, list[Case]] = {}
     for case in cases(found):
         by_headline.setdefault(case.headline, []).append(case)
@@ -265,7 +266,9 @@ def _story(trace: Trace) -> list[str]:
         lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(told)}*" if told else ""))
     leader, whole = trace.states[-1].partition.leader, trace.states[-1].complete
     if leader is not None and leader not in whole:
-        lines.append(f"\nBroker {plain(leader)} leads, and lacks committed records that {plain(whole)} hold.")
+        lines.append(
+            f"\nBroker {plain(leader)} leads without every committed record; the brokers {plain(whole)} have them."
+        )
     return lines
 
 
@@ -283,7 +286,8 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
             by_class.setdefault(name, []).append(case.release)
     took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
     said = (
-        f"Every step of each release's run was executed by its own classes, with the same outcome. {'; '.join(took)}."
+        "For each release, Kafka's classes of that release executed every step of its run with the same outcome. "
+        f"{'; '.join(took)}."
     )
     left = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
     return f"{said if took else ''} {left}".strip()

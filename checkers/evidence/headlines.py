@@ -29,18 +29,20 @@ HEADLINES = (
         "nothing_lost_by_a_completion",
         "Unclean leader election is off, and acknowledged records are gone: a broker that a reassignment removed is "
         "added again, and a clean election makes it the leader while its log is empty. The other replicas truncate.",
-        "`PartitionChangeBuilder.maybePopulateTargetElr` keeps whoever leaves an ISR below MinISR eligible, also where "
-        "it leaves the replicas. From 4.3 on (KAFKA-19975) completion asks for fewer replicas in sync.",
+        "`PartitionChangeBuilder.maybePopulateTargetElr` puts a broker that leaves an ISR below MinISR into the ELR, "
+        "even if the broker also leaves the replicas. From 4.3 on (KAFKA-19975) completion needs fewer in-sync "
+        "replicas.",
     ),
     Headline(
         "Committed records are lost after a cancelled reassignment",
         "K20",
         ("two replicas", "four brokers"),
         "nothing_lost_by_a_cancellation",
-        "The same loss by another way: the reassignment is cancelled once an added broker has joined, and asked for "
-        "again. The broker deleted its log in between, and is still eligible.",
-        "`PartitionReassignmentRevert` takes the broker out of replicas and ISR; the ELR that the change builder then "
-        "computes has it. A cancellation is refused only where nobody of the originals is in sync.",
+        "Records are lost as in finding 1, in another way: the reassignment is cancelled after an added broker has "
+        "joined the ISR, and then it is requested again. The broker deleted its log in between, and is still in the "
+        "ELR.",
+        "`PartitionReassignmentRevert` removes the broker from replicas and ISR; the ELR that the change builder then "
+        "computes contains it. A cancellation is refused only if none of the original replicas is in sync.",
     ),
     Headline(
         "A reassignment that is taken back never ends",
@@ -48,9 +50,10 @@ HEADLINES = (
         ("as it is",),
         "rolling_back_ends",
         "A running reassignment is taken back by asking for replicas that the partition had before and that are in "
-        "sync, such as the assignment that the reassignment tool prints for a rollback. Only a cancellation ends it.",
-        "A request that adds nothing leaves the old `adding` in place, which becomes `removing` too; since 4.3 "
-        "(KAFKA-19975) completion waits for all of `adding` in the ISR without `removing`.",
+        "sync, such as the assignment that the reassignment tool prints for a rollback. Only a cancellation ends the "
+        "reassignment.",
+        "A request that adds no replica leaves the old `adding` in place, and these replicas become `removing` too. "
+        "Since 4.3 (KAFKA-19975) completion waits until the ISR without `removing` contains all of `adding`.",
     ),
     Headline(
         "A broker's registration makes the active controller resign, again and again",
@@ -58,28 +61,30 @@ HEADLINES = (
         ("one replica, two requests, two failures", "three requests, three failures"),
         "broker_events_are_carried_out",
         "The controller throws while it registers a broker, and gives up its leadership; the next controller does the "
-        "same when the broker tries again. The broker cannot come back while the other one is alive.",
-        "After a cancellation the last known leader is a broker that is no replica any more; electing it looks up its "
-        "directory (`PartitionRegistration.directory`), which throws.",
+        "same when the broker tries again. The broker cannot come back while the other broker is alive.",
+        "After a cancellation the last known leader is a broker that is no longer a replica. The controller elects it "
+        "and looks up its directory; `PartitionRegistration.directory` throws.",
     ),
     Headline(
         "Asking for the present assignment does not stop a removal",
         "K14",
         ("as it is",),
         "retarget_replaces_the_target",
-        "Replicas are being removed; the administrator asks for all of them again. The answer is NONE, and they are "
-        "removed all the same, or stay as intermediate replicas that nobody asked for.",
-        "`changePartitionReassignment` writes `adding` and `removing` only where the new sets are not empty, so that "
-        "the old ones stay.",
+        "While replicas are being removed, the administrator asks for the full assignment again. The controller "
+        "answers NONE (no error). The replicas are removed all the same, or stay as intermediate replicas that nobody "
+        "asked for.",
+        "`changePartitionReassignment` writes `adding` and `removing` only if the new sets are not empty, so that "
+        "the old sets stay.",
     ),
     Headline(
         "Changing min.insync.replicas keeps a partition offline",
         "K18",
         ("somebody may still lead",),
         "changed_min_isr_leaves_who_may_lead",
-        "The last in-sync replica is down, and eligible. min.insync.replicas of the topic is changed; the broker comes "
-        "back with everything that was committed, and nobody may lead until an unclean election is allowed.",
+        "The last in-sync replica is down, and in the ELR. Then min.insync.replicas of the topic is changed. The "
+        "broker comes back with every committed record, and no broker may become leader until an unclean election is "
+        "allowed.",
         "From 4.0 on a change of min.insync.replicas comes with a ClearElrRecord for the topic, "
-        "which empties the ELR also where the ISR is empty.",
+        "which empties the ELR even if the ISR is empty.",
     ),
 )

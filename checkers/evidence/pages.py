@@ -404,7 +404,7 @@ def _html_reading(answer: Answer) -> str:
 
 def _story(answer: Answer, name: str) -> str:
     trace, bound = trace_of(answer, name)
-    what = "How it falls" if answer.verdict is ReadingVerdict.VIOLATED else "How it is reached"
+    what = "Counterexample" if answer.verdict is ReadingVerdict.VIOLATED else "Run that reaches it"
     moves = story.moves(trace)
     steps = f"{len(moves)} step{'s' * (len(moves) != 1)}"
     why = "".join(f"{html.escape(line)}\n" for line in reasons(trace, bound))

@@ -19,14 +19,14 @@ EXAMPLES = 3
 
 COVERED = (
     "every replica set that each partition passes through",
-    "each single broker and each single rack failing at each of them, replicas certainly in sync counted",
-    "the limits of batches, and how much each broker receives and sends in each",
+    "the failure of each single broker and of each single rack at each of them; only replicas certainly in sync count",
+    "the limits of batches, and how much each broker receives and sends in each batch",
 )
 NOT_COVERED = (
     "replicas that are out of sync, or leaders that are not preferred, before the move",
-    "targets below MinISR: by its document KRaft never completes them (K2), by Kafka's code it does",
+    "targets below MinISR: KRaft's document says that they never complete (K2), Kafka's code completes them",
     "two failures at once, or what a protocol does after one (`reassure check` does that)",
-    "partitions in other ways than by limits and load; produce traffic in the time given",
+    "effects of partitions on each other, except limits and load; produce traffic, in the time that is printed",
 )
 
 
@@ -80,15 +80,16 @@ def report_plan(
         if len(promise.breaks) > EXAMPLES:
             say(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", "dim")
     if not judged.racked:
-        say("  not every broker concerned has a rack, so nothing is said about racks", "yellow")
+        say("  the promises about racks are not checked: some of the brokers have no rack", "yellow")
     batches = f"{many:,} batch{'es' * (many != 1)}"
-    say(f"\n{judged.moved:,} replicas are copied in {batches}; a broker has {max(judged.busiest):,} at most in one")
+    say(f"\n{judged.moved:,} replicas are copied in {batches}")
+    say(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
     if judged.fewest_racks is not None:
-        say(f"replicas certainly in sync are in {judged.fewest_racks} racks at the fewest")
+        say(f"replicas certainly in sync are in at least {judged.fewest_racks} racks")
     if copying:
         size, throttle = copying
         time = lasting(judged.seconds(size, throttle))
-        say(f"{time} at least, with {size:,} bytes a partition and {throttle:,} bytes/s a broker and direction")
+        say(f"copying takes at least {time}: {size:,} bytes a partition, {throttle:,} bytes/s a broker and direction")
     for what, texts in (("covered", COVERED), ("not covered", NOT_COVERED)):
         say(f"\n{what}", "dim")
         for text in texts:

@@ -34,7 +34,7 @@ class Config:
     clients: Annotated[int, Range(1, 6)] = 3
     """Clients that ask for the lease."""
     grants: Annotated[int, Range(1, 6)] = 4
-    """How often the lease is given."""
+    """The number of times that the lease can be given."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def passes_through_nobody(before: State, after: State) -> bool:
 
 @cover
 def given_twice(s: State) -> bool:
-    """Otherwise there is nothing that the properties are about."""
+    """Otherwise the lease is never given a second time."""
     return s.holder is not None and s.granted == 2
 
 

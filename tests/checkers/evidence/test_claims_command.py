@@ -363,7 +363,7 @@ def test_page(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reader = read_page(text)
     assert '<html lang="en">' in text
     assert "prefers-color-scheme: dark" in text
-    assert "How it falls: goal_not_reached, 6 steps" in reader.text
+    assert "Counterexample: goal_not_reached, 6 steps" in reader.text
     assert "hero: fill_big()big: 0 → 5" in reader.text
     assert "How it is reached: everybody_commits" in reader.text
 
@@ -408,5 +408,5 @@ def test_the_fairness_that_a_verdict_assumes(toys: Path, capsys: pytest.CaptureF
     assert f"13 levels, {fair} |" in capsys.readouterr().out
     assert main(["claims", "--format", "html"]) == 0
     reader = read_page(capsys.readouterr().out)
-    assert "How it falls: a_pending_reassignment_ends, 4 steps" in reader.text
+    assert "Counterexample: a_pending_reassignment_ends, 4 steps" in reader.text
     assert "steps 3 to 4 repeat for ever" in reader.text
