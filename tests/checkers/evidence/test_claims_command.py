@@ -365,7 +365,7 @@ def test_page(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "prefers-color-scheme: dark" in text
     assert "Counterexample: goal_not_reached, 6 steps" in reader.text
     assert "hero: fill_big()big: 0 → 5" in reader.text
-    assert "How it is reached: everybody_commits" in reader.text
+    assert "Run that reaches it: everybody_commits" in reader.text
 
 
 WHOLE_RUNS = """

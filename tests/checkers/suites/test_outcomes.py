@@ -102,7 +102,7 @@ def test_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = model_file(tmp_path, MODEL)
     code, out, _ = said(capsys, "traces", path, "--cover=branches", f"--out={tmp_path / 'o'}", "--quiet")
     assert code == 0
-    assert "branches: 5 of 5 that can be taken (100.0 %), by 1 trace of 2 steps" in out
+    assert "branches: 5 of 5 that can be taken (100.0 %), by 1 trace with 2 steps in all" in out
     place = LINES["    elif s.n == 5:"]
     assert f"mine.py:{place} if s.n == 5: true: no reachable step comes to it" in out
     (trace,) = index_of(tmp_path / "o")["traces"]

@@ -205,7 +205,7 @@ def test_what_nothing_reaches_is_listed_with_the_reason(tmp_path: Path, capsys: 
     path = model_file(tmp_path, MODEL.replace("DOUBLE", "== 1"))
     code, out, _ = said(capsys, "traces", path, f"--out={tmp_path / 'o'}")
     assert code == 0
-    assert "actions: 2 of 2 that can be taken (100.0 %), by 1 trace of 2 steps" in out
+    assert "actions: 2 of 2 that can be taken (100.0 %), by 1 trace with 2 steps in all" in out
     assert "never: no reachable state enables it\n" in out
     code, out, _ = said(capsys, "traces", path, "--cover=pairs", f"--out={tmp_path / 'p'}")
     assert "double, double: double is not enabled after double in any reachable state\n" in out
