@@ -59,7 +59,7 @@ def report_fairness(bound: BoundModel, found: Analysis, console: Console, storie
             console.print(line, soft_wrap=True)
         if p.enough is not None:
             enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
-            console.print(Text(f"  enough together: {enough}"), soft_wrap=True)
+            console.print(Text(f"  sufficient together: {enough}"), soft_wrap=True)
     if found.stopped:
         console.print(Text(f"\nstopped because {found.stopped.text}"), soft_wrap=True)
     code = exit_of(found)

@@ -95,7 +95,7 @@ class MutantsOfAll:
         head = f"{plan.model}: {report.extent}: {counts or 'none was judged'} ({seconds:.0f} s)"
         self.console.print(Text(head, style="bold"), soft_wrap=True)
         if report.early:
-            self.console.print(Text(f"  this is not whole: stopped because {report.early.text}", style="yellow"))
+            self.console.print(Text(f"  this is incomplete: stopped because {report.early.text}", style="yellow"))
             return Exit.INCONCLUSIVE, None
         code = Exit.OK
         for name in report.unexercised:

@@ -33,7 +33,7 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full tells those that are killed)"
     console.print(Text(f"\n{counts}{told}"), soft_wrap=True)
     if report.early:
-        console.print(Text(f"this is not whole: stopped because {report.early.text}", style="yellow"), soft_wrap=True)
+        console.print(Text(f"this is incomplete: stopped because {report.early.text}", style="yellow"), soft_wrap=True)
     code = report.exit()
     style = "green" if code is Exit.OK else "bold red"
     console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))

@@ -311,7 +311,7 @@ def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str,
     if counts.get("not needed"):
         console.print("not needed: without it no property is violated; a property may be missing")
     if temporal := [p.name for p in bound.properties if p.temporal]:
-        console.print(Text(f"not weighed, since about whole runs: {', '.join(temporal)}"), soft_wrap=True)
+        console.print(Text(f"not evaluated, since they are about whole runs: {', '.join(temporal)}"), soft_wrap=True)
     if early:
         console.print(Text(f"stopped because {early}"), soft_wrap=True)
 

@@ -14,21 +14,21 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import Exit
 
 COMMANDS = {
-    "models": "list the models and their settings; or tell all of one",
+    "models": "list the models, or print the settings, actions and properties of one",
     "new": "write a small model that runs, with its test and its entry in a gate file",
     "check": "search every reachable state of a model",
     "simulate": "take random walks through a model: finds bugs, proves nothing",
     "prove": "prove invariants for runs of any length, or refute them",
     "verify": "check a certificate of `prove` with a fresh solver",
     "guards": "remove each guard in turn: which properties depend on it?",
-    "mutants": "change the model's text in many places: which properties notice?",
+    "mutants": "make one mistake at a time in the model's text: which properties does it violate?",
     "fairness": "drop and weaken each fairness assumption: which do liveness properties need?",
     "diff": "compare the behaviour of a model and a variant: steps, states and properties",
-    "find": "find the shortest trace to a state or step of which an expression is true",
+    "find": "find the shortest trace to a state or step for which an expression is true",
     "stuck": "find states from which a goal is unreachable on every path",
     "sweep": "check every configuration of a grid, here or on Spark",
-    "query": "ask SQL of the state space that a Spark run has kept",
-    "traces": "write a small set of traces that takes every action, pair, state, ...",
+    "query": "run SQL over the state space that a Spark run has kept",
+    "traces": "write a small set of traces that together take every action, pair or state",
     "replay": "execute a trace, or a folder of them, in plain Python",
     "validate": "find a behaviour of a model that explains a log",
     "explore": "walk through a model in the browser, step by step",
@@ -37,7 +37,7 @@ COMMANDS = {
     "audit": "judge every change of a partition in a KRaft metadata log",
     "plan": "check a reassignment of a real cluster, or propose one",
     "gate": "run all checks of a file; exit with the most severe code",
-    "kafka": "run Kafka's own controller classes beside a model, or as one",
+    "kafka": "run Kafka's own controller classes: compare them with a model, or search their states",
     "claims": "print what the documents promise, and the verdicts",
 }
 """Every command, with what it does."""

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--partitions",
         type=positive,
         metavar="N",
-        help="Spark: owners of the visited states (default: two for each core)",
+        help="Spark: divide the visited states into N parts (default: two for each core)",
     )
     parser.add_argument(
         "--out", metavar="DIR", help="Spark: keep the run in this folder, with the state space for `query`"

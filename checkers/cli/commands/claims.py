@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="print these claims with all their readings (default: a line for each claim)",
     )
-    parser.add_argument("--claim", action="append", default=[], metavar="ID", help="as ID; repeatable")
+    parser.add_argument("--claim", action="append", default=[], metavar="ID", help="print this claim; repeatable")
     parser.add_argument("--full", action="store_true", help="print every claim with all its readings")
     parser.add_argument("--table", action="store_true", help="only the table of shared promises")
     parser.add_argument(

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", default="", metavar="PATH", help="open at this path: what follows the # in an address")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="open at the end of this trace (ITF)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
-    parser.add_argument("--no-search", action="store_true", help="do not search every state behind the page")
+    parser.add_argument("--no-search", action="store_true", help="do not search every state in the background")
     parser.add_argument("--budget", type=duration, metavar="60s", help="stop a search after this time (default: none)")
     parser.add_argument(
         "--memory", type=size, default=MEMORY, metavar="2G", help="stop a search before it uses more (default: 2G)"

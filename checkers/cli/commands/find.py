@@ -115,12 +115,15 @@ def _report_guards(found: Answer, console: Console) -> None:
         row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
         if guard.trace is not None:
             steps = " > ".join(call(step) for step in guard.trace.steps[1:])
-            row.append(f"\n    without it: {steps or 'so at the start'}", style="dim")
+            row.append(f"\n    without it: {steps or 'true in an initial state'}", style="dim")
         console.print(row, soft_wrap=True)
     if not found.guards and found.guards_left == 0:
-        console.print("  no guard forbids it by itself: without any one of them it is not found either")
+        console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")
     elif found.guards_left:
-        console.print(f"  {found.guards_left} guards could not be left out: without them actions are not defined")
+        count = f"{found.guards_left} guard{'s' * (found.guards_left != 1)}"
+        console.print(
+            f"  {count} could not be left out: the action may raise without it, or the search was not completed"
+        )
 
 
 def _record(found: Answer, trace: str | None) -> dict[str, Any]:

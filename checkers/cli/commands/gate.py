@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run only the checks of this name; repeatable, * matches any letters (default: all)",
     )
     parser.add_argument(
-        "--changed", action="store_true", help="run only what has changed since its last record that was as expected"
+        "--changed",
+        action="store_true",
+        help="run only checks that have changed since they last gave what FILE expects",
     )
     parser.add_argument(
         "--budget",

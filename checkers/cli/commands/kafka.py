@@ -83,7 +83,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     replaying.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
     _release_option(replaying, "that of the trace's configuration, or the newest")
 
-    conforming = actions.add_parser("conform", help="take every step of a model's controller on Kafka's, and compare")
+    conforming = actions.add_parser(
+        "conform", help="take each controller step of a model on Kafka's controller; compare"
+    )
     model_argument(conforming)
     _release_option(conforming)
     conforming.add_argument(
@@ -112,7 +114,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     spark_options(conforming)
     output_options(conforming)
 
-    keeping = actions.add_parser("record", help="keep the answers of releases to the steps of a model")
+    keeping = actions.add_parser("record", help="record what Kafka's releases answer to the steps of a model")
     keeping.add_argument("--model", default=KEPT_MODEL, metavar="MODEL", help=f"the model (default: {KEPT_MODEL})")
     _release_option(keeping)
     keeping.add_argument(
@@ -163,7 +165,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     output_options(exploring)
 
-    testing = actions.add_parser("test", help="print a trace as a test of Kafka's, or as a program")
+    testing = actions.add_parser("test", help="print a trace as a method of Kafka's test class, or as a Java program")
     testing.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
     testing.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
     testing.add_argument(
@@ -186,13 +188,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--release", default="", metavar="R", help="the release to run (default: the newest with jars of its tests)"
     )
 
-    noting = actions.add_parser("findings", help="execute the runs of the page of findings, and note what took them")
+    noting = actions.add_parser(
+        "findings", help="execute the runs of the page of findings; record the classes that took them"
+    )
     noting.add_argument(
         "--out",
         type=Path,
         default=CONFIRMED,
         metavar="FILE",
-        help="the file of notes (default: with the project's traces)",
+        help="the file to write (default: with the project's traces)",
     )
 
 
@@ -401,9 +405,9 @@ def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
         for name, ours, theirs in step.differs:
             say(console, f"       {name}: the trace has {ours or 'none'}, the controller {theirs or 'none'}", "red")
     if any(step.differs for step in steps):
-        say(console, f"the whole controller of Kafka {wanted.version} does something else", "red")
+        say(console, f"the whole controller of Kafka {wanted.version} gives results that differ from the trace", "red")
         return Exit.TRACE
-    say(console, f"the whole controller of Kafka {wanted.version} does the same", "green")
+    say(console, f"the whole controller of Kafka {wanted.version} gives the results of the trace", "green")
     return Exit.OK
 
 

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if console.is_terminal:
             row.truncate(console.width, overflow="ellipsis")
         console.print(row)
-    console.print(Text("\n`reassure models MODEL` tells settings, actions and properties", style="dim"))
+    console.print(Text("\n`reassure models MODEL` prints settings, actions and properties", style="dim"))
     return Exit.OK
 
 

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.spark.sql import QueryError, query, show
 
     if args.limit < 0:
-        raise Failure(Exit.USAGE, f"--limit {args.limit} is less than nothing")
+        raise Failure(Exit.USAGE, f"--limit {args.limit} is negative; 0 prints all rows")
     try:
         names, rows, more = query(args.dir, args.sql, spark_settings(args), args.limit)
     except (QueryError, RunDirectoryError) as error:

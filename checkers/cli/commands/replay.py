@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-stale",
         action="store_true",
-        help="with a folder: exit with 17 if a trace is of another text of its model, even if it still replays",
+        help="with a folder: exit with 17 if a trace was written with another text of its model, even if it replays",
     )
 
 
@@ -73,7 +73,7 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
         if found.problem:
             console.print(f"FAIL  {found.name}: {found.problem}", markup=False, soft_wrap=True)
         elif found.stale:
-            console.print(f"stale {found.name}: it replays; the model's text has changed since", markup=False)
+            console.print(f"stale {found.name}: the trace replays; the model's text has changed since", markup=False)
     stale, failed = sum(r.stale for r in results), sum(bool(r.problem) for r in results)
     code = worst([r.code for r in results] + ([Exit.DRIFT] if args.fail_stale and stale else []))
     console.print(

@@ -198,7 +198,7 @@ def _update(report: Report, console: Console) -> None:
     }
     made = update.updated(file.text, wanted)
     if made == file.text:
-        console.print(Text("--update: every pin that a run can give is as it is", style="dim"))
+        console.print(Text("--update: the file has every pin and length of a trace that this run gives", style="dim"))
         return
     write_atomically(file.path, made)
     name = str(file.path)

@@ -143,7 +143,7 @@ def test_what_is_interrupted_is_said_not_to_be_whole(
     interrupted_after(monkeypatch, 5, KeyboardInterrupt())
     _, out, _ = said(capsys, "mutants", tokens, "--property=value_is_small", f"--json={tmp_path / 'i.json'}")
     assert out.startswith("mine: 3 states, 5 steps; 5 of 27 mutants\n")
-    assert "\nthis is not whole: stopped because interrupted\n" in out
+    assert "\nthis is incomplete: stopped because interrupted\n" in out
     found = record(tmp_path / "i.json")
     assert (found["complete"], found["stop_reason"], len(found["mutants"])) == (False, "interrupted", 5)
     assert found["stopped_because"] == "interrupted"
@@ -155,13 +155,13 @@ def test_without_survivors_an_early_end_is_inconclusive(
     interrupted_after(monkeypatch, 0, KeyboardInterrupt())
     code, out, _ = said(capsys, "mutants", tokens)
     assert code == 5
-    assert "\nnone was judged\nthis is not whole: stopped because interrupted\ninconclusive (exit code 5)\n" in out
+    assert "\nnone was judged\nthis is incomplete: stopped because interrupted\ninconclusive (exit code 5)\n" in out
 
 
 def test_a_budget_ends_it(tokens: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "mutants", tokens, "--budget=1ms")
     assert code == 5
-    assert "itself was not searched to its end: the budget of 0.001 s ended" in err or "this is not whole" in out
+    assert "itself was not searched to its end: the budget of 0.001 s ended" in err or "this is incomplete" in out
 
 
 @pytest.mark.parametrize(

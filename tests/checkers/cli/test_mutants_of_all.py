@@ -100,7 +100,7 @@ def test_what_is_ended_early_is_not_recorded(paths: MutantPaths, monkeypatch: py
     assert code is Exit.INCONCLUSIVE
     assert asked == shipped()[:1]
     assert out.startswith(f"{asked[0]}: 0 of 2 mutants: none was judged (")
-    assert "  this is not whole: stopped because interrupted\n" in out
+    assert "  this is incomplete: stopped because interrupted\n" in out
     assert not paths.record.exists()
 
 

@@ -87,6 +87,6 @@ def test_a_line_for_each_model(capsys: pytest.CaptureFixture[str]) -> None:
         "die_hard                 Die Hard: measure exactly four gallons with a three-gallon and a five-gallon jug."
         in lines
     )
-    assert lines[-2:] == ["", "`reassure models MODEL` tells settings, actions and properties"]
+    assert lines[-2:] == ["", "`reassure models MODEL` prints settings, actions and properties"]
     assert not [line for line in lines if line.startswith("isr_not_trimmed")]
     assert any(line.startswith("isr_not_trimmed") for line in said(capsys, "models", "--mutants")[1].splitlines())

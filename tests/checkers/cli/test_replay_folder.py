@@ -37,7 +37,7 @@ def test_stale_and_refused_traces_are_named(suite: Path, capsys: pytest.CaptureF
     edit(suite / FIRST, lambda data: data["#meta"].update(model_sha256="0" * 64))
     code, out, _ = said(capsys, "replay", str(suite))
     assert code == 0
-    assert f"stale {FIRST}: it replays; the model's text has changed since\n" in out
+    assert f"stale {FIRST}: the trace replays; the model's text has changed since\n" in out
     assert "3 traces, 0 failed, 1 stale (exit code 0)" in out
     report = suite / "report.xml"
     code, out, _ = said(capsys, "replay", str(suite), "--fail-stale", f"--junit={report}")

@@ -165,7 +165,7 @@ def test_the_whole_controller_does_the_same(version: str, tmp_path: Path, capsys
         path = tmp_path / f"{name}.itf.json"
         assert main(["kafka", "confirm", str(path), "--release", version]) == Exit.OK.value
         said = capsys.readouterr().out
-        assert f"the whole controller of Kafka {version} does the same" in said
+        assert f"the whole controller of Kafka {version} gives the results of the trace" in said
         assert ("IllegalArgumentException" in said) == (name == "controller_goes_on")
         last = [line for line in said.splitlines() if "(controller epoch" in line][-1]
         assert last.endswith("(controller epoch 3)" if name == "controller_goes_on" else "(controller epoch 1)")

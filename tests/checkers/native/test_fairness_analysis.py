@@ -60,8 +60,8 @@ def test_known_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ("stay", "weak instead of strong", "not needed"),
         ("back", "dropped", "needed"),
     ]
-    assert "enough together: weak fairness of turn, strong fairness of leave" in out
-    assert "stay" not in out[out.index("enough together") :]
+    assert "sufficient together: weak fairness of turn, strong fairness of leave" in out
+    assert "stay" not in out[out.index("sufficient together") :]
     assert "needed: from here on nothing happens any more" in out  # without `turn`, in the first state
     traces = sorted(tmp_path.glob("*.itf.json"))
     assert len(traces) == 7

@@ -251,7 +251,7 @@ def rises(s: State) -> bool:
 """
     assert guards_of(tmp_path, text) == (0, {("up", "not s.x"): ("not needed", ())})
     assert json.loads((tmp_path / "g.json").read_text())["not_checked"] == ["rises"]
-    assert "not weighed, since about whole runs: rises\n" in capsys.readouterr().out
+    assert "not evaluated, since they are about whole runs: rises\n" in capsys.readouterr().out
     code, _, err = said(capsys, "guards", str(tmp_path / "small.py"), "--property=rises")
     assert (code, "it has small\n" in err) == (6, True)
 

@@ -65,7 +65,7 @@ def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.Captur
     ]
     code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
     assert (code, path.read_text()) == (0, NEW)
-    assert "every pin that a run can give is as it is" in out
+    assert "the file has every pin and length of a trace that this run gives" in out
 
 
 def test_a_dropped_invariant_is_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
