@@ -27,7 +27,10 @@ from reassure.checkers.native.kernels.tally import CLIPS_TOTAL, GENERATED, SWITC
 from reassure.checkers.native.search import OutOfMemory, Search
 from reassure.checkers.reference.guard_removed import Unguarded
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 from reassure.spec.semantics.trace import Trace
 
@@ -85,7 +88,7 @@ class Guards:
         self.bound, self.options, self.say = bound, options, say
         self.digest = digest
         self.layout = state_layout(bound)
-        switched = lower_model(bound, switches=True).only(options.wants)
+        switched = _with_switches(bound).only(options.wants)
         self.kernel = compiled(switched, self.layout)
         self.guards = switched.guards
         self.starts = self.starts_of(bound)
@@ -232,6 +235,15 @@ class Guards:
             **self.about(name, claim.kind if claim else "deadlock"),
             "without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}",
         }
+
+
+def _with_switches(bound: BoundModel) -> LoweredModel:
+    """The model with a switch for each guard. Raises `LanguageError` where leaving one out is outside the language."""
+    try:
+        return lower_model(bound, switches=True)
+    except SubsetError as error:
+        first = str(error).splitlines()[0]
+        raise LanguageError(f"with a guard left out the model is outside the language: {first}") from None
 
 
 def guards(bound: BoundModel, digest: str, options: SearchOptions, progress: Progress) -> tuple[list[Guard], Ran, str]:

@@ -299,6 +299,31 @@ def test_a_guard_before_a_value_that_is_never_there(value: str, tmp_path: Path) 
     assert found["write", "s.x == (s.n == 0)"] == ("not needed", ())
 
 
+def test_a_guard_without_which_an_order_would_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The guard fails for every member of the set; left out, the one before it decides, in no order."""
+    text = """
+def low(n: bool) -> bool:
+    require(n)
+    require(False)
+    return n
+
+@action(who="a")
+def pick(s: State) -> State:
+    require(all(s.x for n in frozenset({False, True}) if low(n)))
+    return s
+"""
+    (tmp_path / "small.py").write_text(SMALL.format(text=text))
+    code, _, err = said(capsys, "guards", str(tmp_path / "small.py"))
+    assert code == 150
+    assert "with a guard left out the model is outside the language: " in err
+    line = (
+        SMALL.format(text=text).splitlines().index("    require(all(s.x for n in frozenset({False, True}) if low(n)))")
+        + 1
+    )
+    assert f"small.py:{line}:" in err and "what may fail in a comprehension over a set" in err
+    assert len(err.splitlines()) == 1
+
+
 def test_a_model_that_raises_with_all_its_guards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = """
 @action(who="a")
