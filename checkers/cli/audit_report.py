@@ -120,7 +120,7 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
     parts = [
         f"<p>{html.escape(files)}</p>",
         *(f"<p>{html.escape(line)}</p>" for line in [*summary(report), *report.torn]),
-        "<h2>Releases</h2><p>How many of the changes the controller of a release does not make.</p>",
+        "<h2>Releases</h2><p>The number of changes that the controller of each release does not make.</p>",
         _table(("release", "changes"), [(r, f"{n:,}") for r, n in audit.not_by.items()]),
         f"<h2>{len(audit.findings):,} findings</h2>",
     ]

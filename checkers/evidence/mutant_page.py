@@ -8,12 +8,12 @@ from reassure.checkers.evidence.mutant_record import ModelRecord, Plans
 
 HEAD = """# Mutants
 
-What `reassure mutants --all --record` found: each model with one small mistake in its text, searched, for many mistakes
-([how to](../docs/how-to/mutants.md)). Written by `python -m reassure.checkers.publish` from `mutants.json`.
+`reassure mutants --all --record` makes one small mistake at a time in a model's text and searches every state of the
+mutant ([how to](../docs/how-to/mutants.md)). `python -m reassure.checkers.publish` wrote this page from `mutants.json`.
 
-A property that holds and kills no mutant is *unexercised*: nothing shows that it could fail. A survivor is a mistake
-that no property of the model notices, or no mistake at all. Of a model with many mutants a sample is judged, and a
-number of others until each property has killed one, but for those of which `mutants.toml` says why they do not.
+A property that holds and kills no mutant is *unexercised*: nothing shows that it could fail. A survivor violates no
+property of the model; its change may be a mistake or harmless. Of a model with many mutants a sample is judged, and
+then more mutants, until each property has killed one or `mutants.toml` has a reason why it does not.
 """
 
 

@@ -336,16 +336,16 @@ def page(found: list[Entry]) -> str:
     tally = "".join(f"<li><b>{n}</b> {html.escape(key.words)}</li>" for key, n in counts(found))
     links = "".join(_contents(d, [e for e in found if e.claim.document == d]) for d in documents)
     rows = table(found)
-    links += '<li><a href="#promises">One table: every protocol, every shared promise</a></li>' if rows else ""
+    links += '<li><a href="#promises">Shared promises of all protocols</a></li>' if rows else ""
     body = "".join(_section(d, [e for e in found if e.claim.document == d]) for d in documents)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>What the documents promise</title><style>{STYLE}</style></head><body>"
         '<a class="skip" href="#claims">To the claims</a><header><h1>What the documents promise</h1>'
-        "<p>Each claim of the source documents, in each way it can be read, with what a checker says about it. No "
-        "verdict here is typed in. A refuted claim comes with the shortest story that refutes it; every story has been "
-        "executed again in plain Python.</p>"
+        "<p>This page lists each claim of the source documents with its readings and the verdict on each reading. Runs "
+        "of the checkers gave all verdicts. A refuted reading has its shortest counterexample, and plain Python has "
+        "executed every counterexample.</p>"
         f'<ul class="tally">{tally}</ul></header><nav aria-label="Contents"><ul>{links}</ul></nav>'
         f'<main id="claims">{body}{_promises(rows)}</main></body></html>\n'
     )
@@ -449,7 +449,7 @@ def _promises(rows: list[tuple[Answer, list[RecordedResult | None]]]) -> str:
         lines.append(f'<tr><th scope="row">{html.escape(answer.reading.name)}</th>{inner}</tr>')
     notes = "".join(f"<li><code>{html.escape(p.name)}</code>: {html.escape(matters(p.doc))}</li>" for p in PROMISES)
     return (
-        '<section aria-labelledby="promises"><h2 id="promises">One table: every protocol, every shared promise</h2>'
+        '<section aria-labelledby="promises"><h2 id="promises">Shared promises of all protocols</h2>'
         '<div class="wide" role="region" aria-labelledby="promises" tabindex="0"><table><thead><tr>'
         f'<th scope="col">protocol</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
         f"<ul>{notes}</ul></section>"

@@ -101,7 +101,7 @@ def _index(ran: list[GateRun], found: list[Entry], folder: Path) -> str:
             "",
             table(("protocol", "models", "checks of the gate", "claims of its document"), rows),
             "",
-            f"{_claims(across, folder)}## Shared promises",
+            f"{_claims(across, folder)}\n## Shared promises",
             "",
             pages.markdown_table(found),
         ]
