@@ -54,13 +54,18 @@ def step_claims_agree(bound: BoundModel, machine: Machine, state: Any) -> None:
             continue
         number = [a.name for a in bound.model.actions].index(step.action.name)
         fixed, taken = Fixed(machine, state, step.after), machine.steps(0)[number].taken
+        same: dict[str, z3.BoolRef] = {}
         for formula in machine.model.step_formulas[number]:
             assert formula.claim is not None
             try:
                 want = bound.holds_on(formula.claim, state, step)
             except ModelError:
                 continue
-            assert fixed.possible(taken, machine.holds(formula, 0) == z3.BoolVal(want)), (formula.name, step)
+            same[formula.name] = machine.holds(formula, 0) == z3.BoolVal(want)
+        # most often one choice of parameters has all truths: then nothing is asked again
+        if not fixed.possible(taken, *same.values()):
+            for name, condition in same.items():
+                assert fixed.possible(taken, condition), (name, step)
 
 
 @pytest.mark.parametrize("name", names())

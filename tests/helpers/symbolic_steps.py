@@ -43,7 +43,8 @@ class Fixed:
 
     def _solver(self, *conditions: z3.BoolRef) -> z3.Solver:
         solver = z3.SolverFor("QF_FD")
-        solver.add(*(z3.simplify(z3.substitute(c, *self.values)) for c in conditions))
+        if conditions:
+            solver.add(z3.simplify(z3.substitute(z3.And(*conditions), *self.values)))
         return solver
 
 
