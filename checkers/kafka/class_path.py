@@ -7,6 +7,8 @@ What is missing or has changed is fetched or compiled again.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -14,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -115,20 +118,30 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     place = _place(release, tests)
     jars = _known_jars(release, tests) or _resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as made:
+    with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as made:
+        if (kept := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
+            return kept
         classes = Path(made) / "classes"
         compiled(javac, jars, {DRIVER: java_source()}, classes)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         shutil.move(classes, place / "classes")
-    manifest = {
-        "format": FORMAT,
-        "driver": _digest(java_source().encode()),
-        "jars": _digests(jars),
-        "classes": _digests(sorted((place / "classes").rglob("*.class"))),
-    }
-    write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+        manifest = {
+            "format": FORMAT,
+            "driver": _digest(java_source().encode()),
+            "jars": _digests(jars),
+            "classes": _digests(sorted((place / "classes").rglob("*.class"))),
+        }
+        write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     return ClassPath(release, place / "classes", tuple(jars))
+
+
+@contextlib.contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """One process at a time writes a release's folder; a process that ends lets go of it."""
+    with open(place.with_name(f".{place.name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:

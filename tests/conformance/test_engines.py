@@ -253,13 +253,13 @@ def test_memory_limit() -> None:
 def test_nondeterminism_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that answers differently the second time is an internal error, not a result."""
     calls = iter(range(10**6))
-    steps = BoundModel.steps
+    attempts = BoundModel.attempts
 
     def flaky(self: BoundModel, state: Any) -> Any:
-        found = list(steps(self, state))
+        found = list(attempts(self, state))
         return iter(found[next(calls) % 2 :])
 
-    monkeypatch.setattr(BoundModel, "steps", flaky)
+    monkeypatch.setattr(BoundModel, "attempts", flaky)
     with pytest.raises(Failure) as caught:
         checked("die_hard", [], "reference")
     assert caught.value.code is Exit.INTERNAL
@@ -381,7 +381,7 @@ def test_a_state_of_more_words_than_kernels_take_is_refused(tmp_path: Path) -> N
         '@action(who="nobody")\ndef stay(s: State) -> State:\n    return s\n'
         "MODEL = Model.of(__name__, state=State, config=Config)\n"
     )
-    with pytest.raises(Failure, match="a state takes 65 words of 64 bits: the compiled engines take at most 64") as no:
+    with pytest.raises(Failure, match="a state takes 66 words of 64 bits: the compiled engines take at most 64") as no:
         checked(str(path), [], "native")
     assert no.value.code is Exit.MODEL
     reference, _ = checked(str(path), [], "reference")
