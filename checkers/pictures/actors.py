@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.format_value import entries, plain
 from reassure.spec.language.types import BagType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
 from reassure.spec.semantics.interpreter import BoundModel
@@ -55,7 +55,7 @@ def _places(value: Any, at: Place) -> Iterator[Place]:
             below = Place(f"{at.path}{dot}{name}", f"{at.shape}{dot}{name}", name, at.keys, None)
             yield from _places(getattr(value, name), below)
     elif isinstance(value, Map):
-        for key, inner in value.pairs():
+        for key, inner in entries(value):
             below = Place(f"{at.path}[{plain(key)}]", at.shape, at.leaf, (*at.keys, key), None)
             yield from _places(inner, below)
     else:

@@ -17,6 +17,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.suites.state_graph import StateGraph
 from reassure.checkers.symbolic.sample_evaluator import columns
+from reassure.checkers.traces.format_value import entries
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
     BagType,
@@ -162,7 +163,7 @@ def comparable(value: Any) -> object:
     if isinstance(value, tuple):
         return tuple(comparable(v) for v in value)
     if isinstance(value, Map):
-        return ("map", tuple((comparable(k), comparable(v)) for k, v in value.pairs()))
+        return ("map", tuple((comparable(k), comparable(v)) for k, v in entries(value)))
     if hasattr(value, "__dataclass_fields__"):
         return ("record", tuple((n, comparable(getattr(value, n))) for n in value.__dataclass_fields__))
     return value

@@ -15,7 +15,7 @@ def plain(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(plain(v) for v in value) + "]"
     if isinstance(value, Map):
-        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in value.pairs()) + "}"
+        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in entries(value)) + "}"
     if isinstance(value, Enum):
         return str(value.name.lower())
     if isinstance(value, bool):
@@ -27,6 +27,15 @@ def plain(value: Any) -> str:
     if hasattr(value, "__dataclass_fields__"):
         return "(" + ", ".join(f"{n} {plain(getattr(value, n))}" for n in value.__dataclass_fields__) + ")"
     return str(value)
+
+
+def entries(value: Map[Any, Any]) -> list[tuple[Any, Any]]:
+    """The entries of a map, in the order of its sort: it may be built from a set, which has none."""
+    return sorted(value.pairs(), key=lambda entry: _place(entry[0]))
+
+
+def _place(key: Any) -> int:
+    return list(type(key)).index(key) if isinstance(key, Enum) else int(key)
 
 
 def natural(text: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
-from reassure.checkers.traces.format_value import natural, plain
+from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -25,7 +25,7 @@ def flat(value: Any, path: str = "") -> dict[str, Any]:
         return found
     if isinstance(value, Map):
         found = {}
-        for k, v in value.pairs():
+        for k, v in entries(value):
             found.update(flat(v, f"{path}[{plain(k)}]"))
         return found
     return {path: value}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from rich.console import Console
 
 from reassure.checkers.traces import render as story
+from reassure.checkers.traces.format_value import plain
+from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
 from tests.helpers.command import said
@@ -18,6 +21,12 @@ from tests.helpers.raising_model import ACTION, written
 from tests.helpers.traced_models import END, GUARDED, HEAD, STEP, found
 
 ROOT = Path(__file__).parents[3]
+
+
+class Colour(Enum):
+    RED = "r"
+    GREEN = "g"
+    BLUE = "b"
 
 
 @pytest.mark.parametrize(
@@ -271,3 +280,11 @@ def test_only_so_many_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     _, out, _ = said(capsys, "check", path, "--stories=0")
     assert "raising: " not in out
     assert said(capsys, "check", path, "--stories=x")[0] == 64
+
+
+def test_entries_of_a_map_are_told_in_the_order_of_their_sort() -> None:
+    """A model may build a map from a set, whose order differs from one process to the next."""
+    members = [Colour.BLUE, Colour.RED, Colour.GREEN]
+    assert story.flat(Map([(m, m.value) for m in members]), "x") == {"x[red]": "r", "x[green]": "g", "x[blue]": "b"}
+    assert list(story.flat(Map([(m, m.value) for m in members]), "x")) == ["x[red]", "x[green]", "x[blue]"]
+    assert plain(Map([(True, 1), (False, 2)])) == "{no: 2, yes: 1}"
