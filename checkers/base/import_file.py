@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import sys
@@ -42,6 +43,7 @@ def import_file(path: Path) -> ModuleType:
         dotted = ".".join([*packages, path.stem])
         if packages and not _package_taken(packages, root):
             return importlib.import_module(dotted)
+        _refuse_names_of_other_folders(path)
         return _import_by_path(_free_name(path), path)
     except (LanguageError, DomainError) as error:
         raise type(error)(f"{error}{_place(error)}") from error
@@ -73,8 +75,56 @@ def _import_by_path(name: str, path: Path) -> ModuleType:
         raise LanguageError(f"{path.name} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]  # a later import of this name must not find half a module
+        raise
     return module
+
+
+def _refuse_names_of_other_folders(path: Path) -> None:
+    """Raises `LanguageError` where a file beside this one is imported, and its name means a module of another folder.
+
+    Python knows one module by each name: the file would get the other folder's text, and its verdict would be wrong.
+    """
+    waiting, seen = [path], {path}
+    while waiting:
+        for beside in _imported_from_beside(waiting.pop()):
+            meant = _file_of(beside.stem)
+            if meant is not None and meant.resolve() != beside.resolve():
+                raise LanguageError(
+                    f"{path.name} imports {beside.name} beside it, and `{beside.stem}` is {meant} in this process:"
+                    " rename the file, or give each folder an __init__.py and import `from . import ...`"
+                )
+            if beside not in seen:
+                seen.add(beside)
+                waiting.append(beside)
+
+
+def _imported_from_beside(path: Path) -> list[Path]:
+    """The files beside a file that it imports by their names. Names of the standard library mean the library."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # told when the file is imported
+        return []
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module and not node.level
+    }
+    stems = sorted({name.split(".")[0] for name in names} - sys.stdlib_module_names)
+    beside = [path.parent / f"{stem}.py" for stem in stems]
+    return [file for file in beside if file.is_file()]
+
+
+def _file_of(name: str) -> Path | None:
+    """The file that `import name` takes, if there is one."""
+    if name in sys.modules:
+        origin = getattr(sys.modules[name], "__file__", None)
+    else:
+        found = importlib.util.find_spec(name)
+        origin = found.origin if found is not None else None
+    return None if origin is None else Path(origin)
 
 
 def _free_name(path: Path) -> str:

@@ -12,6 +12,7 @@ import io
 import os
 import re
 import shlex
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +59,21 @@ def folder(text: str, root: Path) -> Iterator[Path]:
         for name, content in files(text).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(content, encoding="utf-8")
-        yield place
+        with _imports_of_its_own({Path(name).stem for name in files(text)}):
+            yield place
+
+
+@contextlib.contextmanager
+def _imports_of_its_own(names: set[str]) -> Iterator[None]:
+    """These names mean the files of this page: another page, or a test, has files of the same names."""
+    folders, known = list(sys.path), {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    try:
+        yield
+    finally:
+        sys.path[:] = folders
+        for name in names:
+            sys.modules.pop(name, None)
+        sys.modules.update(known)
 
 
 def renewed(text: str, root: Path) -> str:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from reassure import load
+from reassure.checkers.base.exit_codes import Failure
+
 VARIANT = """
 from reassure import Model
 from reassure.models.examples import die_hard
@@ -76,3 +79,38 @@ def test_a_name_without_its_suffix(tmp_path: Path) -> None:
     code, _, err = reassure(tmp_path, "check", "preferred")
     assert code == 64
     assert "did you mean preferred.py?" in err
+
+
+SHARED = "name = 'goal_not_reached'\n"
+
+
+def test_a_name_that_means_a_file_of_another_folder_is_refused(tmp_path: Path) -> None:
+    """One process, two folders, a `parts.py` in each: the second file would be checked with the first one's text."""
+    for folder in ("a", "b"):
+        written(
+            tmp_path / folder,
+            parts=SHARED,
+            between="import parts\n",
+            mine="import between\nfrom parts import name\n" + RELATIVE,
+        )
+    load_both = "import reassure; [reassure.load(f'{folder}/mine.py') for folder in ('a', 'b')]"
+    done = subprocess.run([sys.executable, "-c", load_both], cwd=tmp_path, capture_output=True, text=True, check=False)
+    error = done.stderr.splitlines()[-1]
+    assert "Failure: mine.py imports between.py beside it, and `between` is " in error
+    assert f"{tmp_path / 'a' / 'between.py'} in this process: rename the file" in error
+
+
+def test_a_name_of_the_standard_library_means_the_library(tmp_path: Path) -> None:
+    written(tmp_path, queue="from reassure import Model\n" + RELATIVE, mine="import queue\nqueue.Queue\n" + VARIANT)
+    assert reassure(tmp_path, "check", "mine.py", "--engine=reference")[::2] == (0, "")
+
+
+def test_half_a_module_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that fails while it is imported, and is repaired: what imports it by its name gets the repaired text."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    written(tmp_path, half_made=SHARED + "raise ValueError\n", whole="from half_made import name\n" + RELATIVE)
+    with pytest.raises(Failure, match=r"half_made\.py cannot be imported: ValueError"):
+        load(tmp_path / "half_made.py")
+    written(tmp_path, half_made="name = 'no_such_property'\n")
+    with pytest.raises(Failure, match="no_such_property"):
+        load(tmp_path / "whole.py")

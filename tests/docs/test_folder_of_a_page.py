@@ -1,0 +1,33 @@
+"""The folder in which the sessions of a page run: names mean the files of the page, and afterwards what they meant."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from reassure.checkers.publish import sessions
+
+PAGE = """
+```python
+# shown.py
+VALUE = 1
+```
+"""
+
+
+def test_a_name_means_the_file_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another page, or a test, has left a module of this name, and its folder on the path."""
+    other = ModuleType("shown")
+    monkeypatch.setitem(sys.modules, "shown", other)
+    folders = list(sys.path)
+    with sessions.folder(PAGE, tmp_path) as place:
+        assert "shown" not in sys.modules
+        sys.path.insert(0, str(place))
+        import shown  # type: ignore[import-not-found]
+
+        assert shown.VALUE == 1
+    assert sys.modules["shown"] is other
+    assert sys.path == folders
