@@ -59,14 +59,15 @@ def folder(text: str, root: Path) -> Iterator[Path]:
         for name, content in files(text).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(content, encoding="utf-8")
-        with _imports_of_its_own({Path(name).stem for name in files(text)}):
+        with _imports_of_its_own(place, {Path(name).stem for name in files(text)}):
             yield place
 
 
 @contextlib.contextmanager
-def _imports_of_its_own(names: set[str]) -> Iterator[None]:
+def _imports_of_its_own(place: Path, names: set[str]) -> Iterator[None]:
     """These names mean the files of this page: another page, or a test, has files of the same names."""
     folders, known = list(sys.path), {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    sys.path.insert(0, str(place))
     try:
         yield
     finally:

@@ -22,10 +22,10 @@ def test_a_name_means_the_file_of_the_page(tmp_path: Path, monkeypatch: pytest.M
     """Another page, or a test, has left a module of this name, and its folder on the path."""
     other = ModuleType("shown")
     monkeypatch.setitem(sys.modules, "shown", other)
+    (tmp_path / "shown.py").write_text("VALUE = 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
     folders = list(sys.path)
-    with sessions.folder(PAGE, tmp_path) as place:
-        assert "shown" not in sys.modules
-        sys.path.insert(0, str(place))
+    with sessions.folder(PAGE, tmp_path):
         import shown  # type: ignore[import-not-found]
 
         assert shown.VALUE == 1

@@ -101,8 +101,10 @@ def test_a_name_that_means_a_file_of_another_folder_is_refused(tmp_path: Path) -
 
 
 def test_a_name_of_the_standard_library_means_the_library(tmp_path: Path) -> None:
-    written(tmp_path, queue="from reassure import Model\n" + RELATIVE, mine="import queue\nqueue.Queue\n" + VARIANT)
-    assert reassure(tmp_path, "check", "mine.py", "--engine=reference")[::2] == (0, "")
+    written(
+        tmp_path / "a", queue="from reassure import Model\n" + RELATIVE, mine="import queue\nqueue.Queue\n" + VARIANT
+    )
+    assert reassure(tmp_path, "check", "a/mine.py", "--engine=reference")[::2] == (0, "")
 
 
 def test_half_a_module_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
