@@ -1,0 +1,137 @@
+"""`python -m tests.benchmarks.commands`: whole commands, cold and warm, beside the same commands of another commit.
+
+Cold: an empty cache, so that the kernel is compiled. Warm: the same command again. `--before DIR` is a checkout of the
+other commit in which `./run.sh --help` has made an environment; both run in turn. Processor seconds as well, since
+another program on the machine does not change them much; no time is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MODELS = ("die_hard", "core", "kraft", "batching")
+TARGETS = {"die_hard": (None, 0.5), "core": (1.5, 0.8), "kraft": (2.5, 0.8), "batching": (3.0, 0.8)}
+"""Seconds on an idle machine with two cores that we want to stay below, cold and warm."""
+HEAD = """# Whole commands, measured
+
+Written by `python -m tests.benchmarks.commands --write`; one machine, one hour. Cold: with an empty cache. Warm: once
+more. Seconds from start to end, and processor seconds of all threads; medians.
+
+"""
+
+
+@dataclass(frozen=True)
+class Took:
+    """Seconds of a whole command. cpu: of the processor, in all threads and processes."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A commit with its environment. words: what runs `reassure`. path: of Python, if the environment lacks it."""
+
+    folder: Path
+    words: tuple[str, ...]
+    path: str = ""
+
+    def run(self, cache: Path, *command: str) -> Took:
+        """Raises `RuntimeError` if the command neither passed nor found a violation."""
+        used, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        environment = {**os.environ, "REASSURE_CACHE": str(cache), "XDG_CACHE_HOME": str(cache)}
+        environment["PYTHONPATH"] = self.path
+        done = subprocess.run(
+            [*self.words, *command], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode not in (0, 12, 13):
+            raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        return Took(wall, after.ru_utime - used.ru_utime + after.ru_stime - used.ru_stime)
+
+
+def median(measured: list[Took]) -> Took:
+    return Took(statistics.median(m.wall for m in measured), statistics.median(m.cpu for m in measured))
+
+
+def in_turn(sides: list[Checkout], runs: int, cold: bool, *command: str) -> list[Took]:
+    """The median of each side; the sides take turns, so that what else the machine does meets all of them."""
+    took: list[list[Took]] = [[] for _ in sides]
+    with tempfile.TemporaryDirectory() as folder:
+        caches = [Path(folder) / str(number) for number in range(len(sides))]
+        for number, cache in enumerate(caches):
+            if not cold:
+                sides[number].run(cache, *command)
+        for _ in range(runs):
+            for number, cache in enumerate(caches):
+                if cold:
+                    shutil.rmtree(cache, ignore_errors=True)
+                took[number].append(sides[number].run(cache, *command))
+    return [median(some) for some in took]
+
+
+def rows(sides: list[Checkout], runs: int, gate: bool, tell: Callable[[str], None]) -> None:
+    """A row of the table for each command."""
+    before = " before s | before processor s | times |" if len(sides) > 1 else ""
+    tell(f"| command | cache | s | wanted | processor s |{before}")
+    tell("|---|---|---|---|---|" + "---|---|---|" * (len(sides) - 1))
+    asked = [(("check", model), runs, kind) for model in MODELS for kind in (0, 1)]
+    if gate:
+        asked.append((("gate",), 1, 0))
+    for command, often, kind in asked:
+        wanted = TARGETS[command[1]][kind] if command[0] == "check" else None
+        now, *others = in_turn(sides, often, kind == 0, *command)
+        row = (
+            f"| `{' '.join(command)}` | {('empty', 'warm')[kind]} | {now.wall:.2f} | {wanted or '-'} | {now.cpu:.2f} |"
+        )
+        tell(row + "".join(f" {m.wall:.2f} | {m.cpu:.2f} | {m.cpu / now.cpu:.1f} |" for m in others))
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.commands", description=__doc__)
+    parser.add_argument("--before", type=Path, metavar="DIR", help="a checkout of another commit, with its .venv")
+    parser.add_argument("--runs", type=int, default=5, help="of each command (default 5)")
+    parser.add_argument("--gate", action="store_true", help="also the whole gate, once, with an empty cache")
+    parser.add_argument("--write", action="store_true", help="also write commands.md beside this file")
+    args = parser.parse_args()
+    sides = [Checkout(ROOT, (sys.executable, "-m", "reassure"), str(ROOT / "src"))]
+    if args.before is not None:
+        program = args.before.resolve() / ".venv" / "bin" / "reassure"
+        if not program.is_file():
+            parser.error(f"{program} is missing: `./run.sh --help` in {args.before} makes it")
+        sides.append(Checkout(args.before.resolve(), (str(program),)))
+    lines: list[str] = []
+
+    def tell(line: str) -> None:
+        print(line, flush=True)
+        lines.append(line)
+
+    if len(sides) > 1:
+        commits = [
+            subprocess.run(
+                ["git", "log", "-1", "--format=%h"], cwd=s.folder, capture_output=True, text=True
+            ).stdout.strip()
+            for s in sides
+        ]
+        tell(f"Commit {commits[0]} beside {commits[1]} (before), in turn in one run.\n")
+    rows(sides, args.runs, args.gate, tell)
+    if args.write:
+        (HERE / "commands.md").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
