@@ -85,6 +85,35 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def imported_at_once(path: Path) -> Iterator[str]:
+    """The dotted names that a module imports when it is itself imported: not those for types, nor in functions."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def libraries(start: str) -> set[str]:
+    """The libraries that are imported with a module of this package."""
+    found, seen, left = set(), {start}, [start]
+    while left:
+        path = ROOT / "/".join(left.pop().split(".")[1:])
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        for name in imported_at_once(path):
+            parent = name.rpartition(".")[0]
+            if name.split(".")[0] != "reassure":
+                found.add(name.split(".")[0])
+                continue
+            for one in (name, parent):
+                inner = ROOT / "/".join(one.split(".")[1:])
+                there = inner.with_suffix(".py").is_file() or inner.is_dir()
+                if there and one not in seen and one.startswith("reassure."):
+                    seen.add(one)
+                    left.append(one)
+    return found - set(sys.stdlib_module_names)
+
+
 def room(path: Path, folder: str) -> str:
     """The package below a top-level folder that a module is in; its own name if it is in none."""
     parts = path.relative_to(ROOT / folder).parts
@@ -146,6 +175,20 @@ def test_models_import_the_language_and_models() -> None:
         for name in imports(path):
             ours = name.split(".")[0] == "reassure" and not name.startswith("reassure.checkers")
             assert ours or name.split(".")[0] in sys.stdlib_module_names, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize(
+    ("module", "needs"),
+    [
+        ("cli.main", {"rich"}),
+        ("cli.commands.check", {"rich"}),
+        ("check", set()),
+        ("native.engine", {"llvmlite", "numpy"}),
+    ],
+)
+def test_a_check_imports_what_it_needs(module: str, needs: set[str]) -> None:
+    """Every run pays for what is imported at the top; networkx, Z3 and PySpark take longer than most checks."""
+    assert libraries(f"reassure.checkers.{module}") == needs
 
 
 def test_checkers_import_no_model() -> None:

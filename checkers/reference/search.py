@@ -29,7 +29,6 @@ from reassure.checkers.base.stop import (
     depth_reached,
 )
 from reassure.checkers.encoding.state_layout import Layout, state_layout
-from reassure.checkers.reference.liveness import region_of, violating_run
 from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.raising import note_in, raised_in, temporal_errors
 from reassure.checkers.traces.reconstruct import with_loop
@@ -234,6 +233,9 @@ def decide_liveness(
     assumptions = assumptions_of(bound.model)
     claims = {p.name: p for p in bound.properties if p.temporal}
     verdict.found = SearchResult(fairness=as_data(assumptions) if claims else [])
+    if not claims:
+        return
+    from reassure.checkers.reference.liveness import region_of, violating_run  # imports networkx
 
     def beat() -> None:
         if options.budget is not None and time.monotonic() - began > options.budget:

@@ -17,7 +17,7 @@ from reassure.spec.frontend.conditions import implied
 from reassure.spec.frontend.introspection import Definition, find_source
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
-from reassure.spec.frontend.lowered_model import Check, Guard
+from reassure.spec.frontend.lowered_model import Check, Formula, Guard
 from reassure.spec.frontend.refusals import Refusal, Refused
 from reassure.spec.frontend.symbolic_values import Sym
 from reassure.spec.frontend.symbols import Symbols
@@ -73,6 +73,8 @@ class ModelScope:
         """Of the guards, those that let an optional be read as a value that is there."""
         self.changed: Mapping[FunctionType, Definition] = {}
         """What actions and initial functions run in place of the text of a function."""
+        self.of_any_step: dict[str, Formula] = {}
+        """Claims over steps that read the states alone, by name: one formula for the steps of every action."""
 
 
 @dataclass(frozen=True)

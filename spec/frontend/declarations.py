@@ -156,16 +156,28 @@ def lower_terminal(scope: ModelScope, terminal: Terminal, unless: Node) -> Formu
 
 
 def lower_step_claim(scope: ModelScope, claim: Property, action: LoweredAction, declared: Action) -> Formula:
-    """A property or cover over the steps of an action."""
-    context = Context(scope, claim.name)
+    """A property or cover over the steps of an action; lowered once for all actions unless it asks which one."""
     function = claim.function
     assert isinstance(function, FunctionType)
-    parameters = {p.name: parameter_value(scope, p) for p in action.parameters}
+    of_action = _reads_action(function, action)
+    if not of_action and claim.name in scope.of_any_step:
+        return scope.of_any_step[claim.name]
+    context = Context(scope, claim.name)
+    parameters = {p.name: parameter_value(scope, p) for p in action.parameters} if of_action else {}
     before = _view(context, function, "before", scope.state)
     after = _view(context, function, "after", scope.next_state)
     values = {**parameters, "before": before, "after": after}
     value = lower_function(context, function, _arguments(scope, function, [], values, declared))
-    return Formula(claim.name, claim, _truth(context, function, value), tuple(context.checks))
+    formula = Formula(claim.name, claim, _truth(context, function, value), tuple(context.checks))
+    if not of_action:
+        scope.of_any_step[claim.name] = formula
+    return formula
+
+
+def _reads_action(function: FunctionType, action: LoweredAction) -> bool:
+    """Whether a claim over steps is given the action, or one of its parameters."""
+    hints, parameters = hints_of(function), {p.name for p in action.parameters}
+    return any(name in parameters or hints.get(name) is Action for name in signature_of(function).parameters)
 
 
 def _over_state(context: Context, function: Callable[..., Any]) -> Node:
