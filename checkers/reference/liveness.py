@@ -7,7 +7,7 @@ region is made, its components are found, and what no fair loop goes through is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ import networkx as nx
 
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.liveness import Assumptions, Constraint, constraint_of, in_order, pattern_of
 
 
@@ -53,14 +53,15 @@ def region_of(
     bound: BoundModel,
     claim: Property,
     levels: Sequence[Sequence[Any]],
+    steps_of: Callable[[Any], Iterable[Step]],
     assumptions: Assumptions,
     order: Callable[[Any], Any],
     beat: Callable[[], None] = lambda: None,
 ) -> Region:
     """The region of a property.
 
-    levels: every reachable state, by breadth-first level. order: the canonical one. beat: called now and then; raises
-    to end the work.
+    levels: every reachable state, by breadth-first level. steps_of: the steps of a state, in canonical order.
+    order: the canonical one. beat: called now and then; raises to end the work.
     """
     pattern = pattern_of(bound, claim)
     begins = {s: level for level, states in enumerate(levels, 1) for s in states if pattern.starts(s)}
@@ -69,7 +70,7 @@ def region_of(
     while pending:
         beat()
         state = pending.pop()
-        steps[state] = [step for step in bound.steps(state) if step.after != state]
+        steps[state] = [step for step in steps_of(state) if step.after != state]
         for step in steps[state]:
             after = step.after
             if not isinstance(after, Clipped) and after not in inside and pattern.stays(after):

@@ -39,6 +39,8 @@ from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 SAMPLE = 61
 """Every so many expansions are executed twice, to find a model that is no function of its state."""
+REMEMBERED = 20_000
+"""States of which a search keeps the steps, for traces and loops; of others the model is executed again."""
 
 
 class Nondeterminism(Exception):
@@ -63,6 +65,18 @@ class Search:
     layout: Layout
     levels: list[list[Any]] = field(default_factory=list)
     found: dict[str, Violation] = field(default_factory=dict)
+    known: dict[Any, list[Step]] = field(default_factory=dict)
+    """Steps of states that were expanded."""
+
+    def remember(self, state: Any, steps: list[Step]) -> None:
+        """Keeps the steps of a state that was expanded, of the first `REMEMBERED` states."""
+        if len(self.known) < REMEMBERED:
+            self.known[state] = steps
+
+    def steps(self, state: Any) -> list[Step]:
+        """The steps of a state, in canonical order."""
+        found = self.known.get(state)
+        return list(self.bound.steps(state)) if found is None else found
 
     def note(self, name: str, state: Any, number: int = 0, step: Step | None = None) -> None:
         """Keeps the violation if it is the first, or canonically smaller on the same level."""
@@ -103,7 +117,7 @@ class Search:
         steps: list[Step] = []
         for level in range(violation.level - 2, -1, -1):
             parent, step = min(
-                ((p, s) for p in self.levels[level] for s in self.bound.steps(p) if s.after == path[0]),
+                ((p, s) for p in self.levels[level] for s in self.steps(p) if s.after == path[0]),
                 key=lambda found: self.layout.encode(found[0]),  # the first such step, as steps come in canonical order
             )
             path.insert(0, parent)
@@ -175,6 +189,8 @@ def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progr
                 steps = taken_in(outcomes)
                 if len(steps) < len(outcomes):
                     raises += search.note_raised(state)
+                else:
+                    search.remember(state, steps)
                 expanded += 1
                 if expanded % SAMPLE == 1 and taken_in(bound.attempts(state)) != steps:
                     raise Nondeterminism(f"the same state gave different steps: {state}")
@@ -244,7 +260,7 @@ def decide_liveness(
     for finding in (p for p in verdict.properties if p.temporal):
         claim = claims[finding.name]
         progress.proof(f"fair loops: {claim.name}")
-        region = region_of(bound, claim, search.levels, assumptions, search.layout.encode, beat)
+        region = region_of(bound, claim, search.levels, search.steps, assumptions, search.layout.encode, beat)
         lasso = violating_run(region)
         trace = None
         if lasso is not None:
