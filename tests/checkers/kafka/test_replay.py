@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller_itf import from_itf, run_of_controller
 from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.replay import controller_trace, replayed
@@ -24,6 +26,7 @@ STRANGER: list[tuple[str, dict[str, object]]] = [
     ("start", {"target": frozenset({TWO})}),
 ]
 """The ELR holds broker 2, which is no replica any more, when it becomes the target: Kafka throws."""
+DEFECTS = Path(__file__).parents[3] / "checkers" / "kafka" / "defects"
 
 
 @pytest.fixture(scope="module")
@@ -93,15 +96,30 @@ def test_a_model_of_something_else_is_refused(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
 
 
-def test_an_exception_of_kafka_refuses_the_trace(bound: BoundModel) -> None:
-    """As long as the model elects a broker that is no replica yet, Kafka's refusal is what `replay` is for."""
-    try:
-        made = trace_of(bound, STRANGER)
-    except Exception:
-        pytest.skip("the model has no such step any more")
-    trace = controller_trace(made, ModelView(bound))
-    if trace.commands[-1].after == trace.commands[-1].before:
-        pytest.skip("the model refuses as Kafka does")
+def test_an_exception_of_kafka_refuses_the_trace() -> None:
+    """A run of 4.2 to 4.4, in whose last step the controller throws: as it is, and as if nothing were thrown."""
+    run = run_of_controller(DEFECTS / "controller-resigns.itf.json")
+    assert run is not None
+    trace = from_itf(run, "controller-resigns")
+    last = trace.commands[-1]
+    assert (last.text, last.error, last.resigns) == ("restart_uncleanly(1)", "UNKNOWN_SERVER_ERROR", True)
+    expected_otherwise = replace(last, error="NONE", resigns=False)
     with Driver(class_path("4.4.0")) as driver:
-        found = replayed(trace, driver)
+        assert replayed(trace, driver) is None
+        found = replayed(replace(trace, commands=(*trace.commands[:-1], expected_otherwise)), driver)
+    assert found is not None and found.step.number == 6 and found.answer.thrown
+    assert found.rows() == [("answer", "NONE", "UNKNOWN_SERVER_ERROR, the controller resigns")]
+    assert found.records.startswith("java.lang.IllegalArgumentException: Replica 2 is not assigned to this partition.")
+
+
+def test_an_exception_of_a_request_is_an_answer_that_changes_nothing(bound: BoundModel) -> None:
+    """The model refuses a target that is elected before it is a replica, as Kafka does; a trace may not say it grew."""
+    trace = controller_trace(trace_of(bound, STRANGER), ModelView(bound))
+    last = trace.commands[-1]
+    assert last.after == last.before
+    grown = replace(last.after, partition=replace(last.after.partition, replicas=(TWO, ONE)))
+    with Driver(class_path("4.4.0")) as driver:
+        assert replayed(trace, driver) is None
+        found = replayed(replace(trace, commands=(*trace.commands[:-1], replace(last, after=grown))), driver)
     assert found is not None and found.step.number == 6 and found.answer.error == "UNKNOWN_SERVER_ERROR"
+    assert found.state == last.before and not found.answer.thrown
