@@ -375,7 +375,7 @@ def _settle(prover: Prover, verdict: CheckResult, summary: ProofSummary) -> None
 
 def _covers(prover: Prover, verdict: CheckResult, options: SearchOptions) -> None:
     """Covers, by random walks: what nothing reaches proves nothing."""
-    seen, _ = prover.scout.walks(COVER_WALKS)
+    seen = prover.scout.hits(COVER_WALKS)
     flags = prover.scout.kernel.model.flags()
     for p in (p for p in prover.bound.covers if options.wants(p.name)):
         flag = flags.get(p.name)

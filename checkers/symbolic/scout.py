@@ -15,7 +15,7 @@ from reassure.checkers.native.counterexample import Paths
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.probe import Probe
 from reassure.checkers.native.search import Search
-from reassure.checkers.native.simulation import Walked, Walker, raising_walk
+from reassure.checkers.native.simulation import PIECE, Walked, Walker, raising_walk
 from reassure.checkers.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.symbolic.sample_evaluator import Sample, Unsupported, columns
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -78,6 +78,15 @@ class Scout:
         chosen: Rows = rows[self.rng.choice(len(rows), count, replace=False)]
         return chosen
 
+    def hits(self, walks: SimulationOptions) -> Walked:
+        """What walks from the initial states saw. Their states are not kept: that takes most of the time of `walks`."""
+        walker = Walker(self.bound, self.kernel, walks, self.starts)
+        seen = Walked.none(self.kernel, walks.depth)
+        for first in range(0, walks.count, PIECE):
+            seen.add(walker.run(first, min(first + PIECE, walks.count))[0])
+        self._note_raised(walker, seen)
+        return seen
+
     def walks(self, walks: SimulationOptions, starts: Rows | None = None) -> tuple[Walked, Rows]:
         """What walks saw, and their states."""
         walker = Walker(self.bound, self.kernel, walks, self.starts if starts is None else starts)
@@ -87,9 +96,14 @@ class Scout:
             found, states = walker.run(number, number + 1, path)
             seen.add(found)
             paths.append(path[:states])
-        if starts is None and self.raised is None and seen.raised is not None:
-            self.raised = raising_walk(walker, *seen.raised, self.wants)
+        if starts is None:
+            self._note_raised(walker, seen)
         return seen, np.unique(np.concatenate(paths), axis=0)
+
+    def _note_raised(self, walker: Walker, seen: Walked) -> None:
+        """Keeps the first walk, from an initial state, into a state in which the model raises."""
+        if self.raised is None and seen.raised is not None:
+            self.raised = raising_walk(walker, *seen.raised, self.wants)
 
     def confirm(self, claim: Property, states: list[Any]) -> None:
         """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
