@@ -10,37 +10,22 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-import rich.console
-
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import error_record
 from reassure.checkers.cli.failures import as_failure
 from reassure.checkers.cli.files import STANDARD_OUTPUT
 from reassure.checkers.cli.parser import parse, record_among
-
-
-class Console(rich.console.Console):
-    """A console that breaks no line, and falls silent when the reader of a pipe has gone: a run finds the same.
-
-    (rich would break lines inside of paths and commands, and end the interpreter, with exit code 1.)
-    """
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(soft_wrap=True, **settings)
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        _close_stdout()
+from reassure.checkers.cli.terminal import Console
 
 
 def console_to(stream: Any) -> Console:
     """Colour and width of a terminal; plain and unwrapped in a pipe, unless FORCE_COLOR asks for colour."""
     if os.environ.get("FORCE_COLOR"):
-        return Console(file=stream, highlight=False, force_terminal=True)
+        return Console(_close_stdout, file=stream, highlight=False, force_terminal=True)
     if stream.isatty():
-        return Console(file=stream, highlight=False)
-    return Console(file=stream, highlight=False, no_color=True, width=200, force_terminal=False)
+        return Console(_close_stdout, file=stream, highlight=False)
+    return Console(_close_stdout, file=stream, highlight=False, no_color=True, width=200, force_terminal=False)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -26,6 +26,10 @@ STORIES = 3
 """Traces that are told unless somebody asks for more."""
 MANY = 24
 """More properties than these, or covers, are named in one line where there is nothing to say of each."""
+NAMED = 8
+"""Names of a folded list that a terminal shows."""
+NOTE = 60
+"""Longest remark, in letters, that stands beside each of several properties; a longer one is printed once."""
 LEMMAS = 12
 """Lemmas of a proof that are printed."""
 EXCLUDED = 5
@@ -109,26 +113,45 @@ def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
     folded = folded if len(folded) > MANY else []
     listed = [p for p in verdict.properties if p not in folded]
     width = max((len(p.name) for p in listed), default=0)
+    shared = _shared_notes(listed)
     console.print(Text("\nproperties", style="bold"))
     for p in listed:
         row = Text(f"  {p.name:{width}}  ")
         row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
             row.append(f", trace of {len(p.trace)} states")
-        if p.note:
+        if p.note and p.note not in shared:
             row.append(f" ({p.note})", style="dim")
         console.print(row, soft_wrap=True)
+    for note, names in shared.items():
+        console.print(Text(f"  {', '.join(names)}: {note}", style="dim"), soft_wrap=True)
     for status in dict.fromkeys(p.status for p in folded):
         alike = [p.name for p in folded if p.status is status]
         row = Text(f"  {len(alike)} of {len(verdict.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
-        row.append(f": {', '.join(alike)}", style="dim")
-        console.print(row, soft_wrap=not console.is_terminal)  # a terminal's lines break between names
+        row.append(f": {_names(alike, console)}", style="dim")
+        console.print(row, soft_wrap=True)
     if not verdict.properties:
         console.print("  none")
     if verdict.not_applicable:
         row = Text("  not applicable here: " + ", ".join(verdict.not_applicable), style="dim")
         console.print(row, soft_wrap=True)
+
+
+def _names(names: list[str], console: Console) -> str:
+    """Names of which there is nothing to say: some of them in a terminal, where a reader looks for others."""
+    if not console.is_terminal or len(names) <= NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more (--full lists them)"
+
+
+def _shared_notes(properties: list[PropertyResult]) -> dict[str, list[str]]:
+    """Long remarks that several properties have, such as the fairness that they assume; each with these properties."""
+    by_note: dict[str, list[str]] = {}
+    for p in properties:
+        if len(p.note) > NOTE:
+            by_note.setdefault(p.note, []).append(p.name)
+    return {note: names for note, names in by_note.items() if len(names) > 1}
 
 
 def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
@@ -142,8 +165,8 @@ def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
         row = Text(f"  {len(folded)} of {len(verdict.covers)} ")
         row.append("reached", style="green")
         last = max(c.depth for c in folded if c.depth is not None)
-        row.append(f", the last at depth {last}: {', '.join(c.name for c in folded)}", style="dim")
-        console.print(row, soft_wrap=not console.is_terminal)
+        row.append(f", the last at depth {last}: {_names([c.name for c in folded], console)}", style="dim")
+        console.print(row, soft_wrap=True)
     for c in (one for one in verdict.covers if one not in folded):
         row = Text(f"  {c.name:{width}}  ")
         if c.depth is not None:

@@ -25,7 +25,7 @@ HEADLINES = (
     Headline(
         "Committed records are lost after a completed reassignment",
         "K21",
-        ("as it is",),
+        ("as stated",),
         "nothing_lost_by_a_completion",
         "Unclean leader election is off, and acknowledged records are gone: a broker that a reassignment removed is "
         "added again, and a clean election makes it the leader while its log is empty. The other replicas truncate.",
@@ -47,7 +47,7 @@ HEADLINES = (
     Headline(
         "A reassignment that is taken back never ends",
         "K23",
-        ("as it is",),
+        ("as stated",),
         "rolling_back_ends",
         "A running reassignment is taken back by asking for replicas that the partition had before and that are in "
         "sync, such as the assignment that the reassignment tool prints for a rollback. Only a cancellation ends the "
@@ -68,7 +68,7 @@ HEADLINES = (
     Headline(
         "Asking for the present assignment does not stop a removal",
         "K14",
-        ("as it is",),
+        ("as stated",),
         "retarget_replaces_the_target",
         "While replicas are being removed, the administrator asks for the full assignment again. The controller "
         "answers NONE (no error). The replicas are removed all the same, or stay as intermediate replicas that nobody "

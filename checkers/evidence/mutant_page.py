@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from reassure.checkers.evidence.mutant_record import ModelRecord, Plans
 
-HEAD = """# Mutants
+HEAD = """# Which mistakes the properties notice
 
 `reassure mutants --all --record` makes one small mistake at a time in a model's text and searches every state of the
 mutant ([how to](../docs/how-to/mutants.md)). `python -m reassure.checkers.publish` wrote this page from `mutants.json`.
@@ -17,26 +18,43 @@ then more mutants, until each property has killed one or `mutants.toml` has a re
 """
 
 
-def page(plans: Plans, records: Mapping[str, ModelRecord]) -> str:
-    """The whole page."""
+def mutant_pages(plans: Plans, records: Mapping[str, ModelRecord], folder: Path) -> dict[Path, str]:
+    """An index and one page a model, by path; folder: of the counterexamples."""
+    made = {folder / "mutants.md": index(records)}
+    for name in records:
+        made[folder / "mutants" / f"{name}.md"] = page(plans, records, name)
+    return made
+
+
+def index(records: Mapping[str, ModelRecord]) -> str:
+    """The counts of every model."""
     rows = [
         "| model | configuration | mutants | " + " | ".join(FATES) + " | unexercised properties |",
         "|---|---|---|" + "---|" * (len(FATES) + 1),
     ]
-    sections: list[str] = []
     for name, record in sorted(records.items()):
         judged = f"{record.judged} of {record.mutants}" if record.judged < record.mutants else f"{record.mutants}"
         counts = " | ".join(str(record.counts.get(fate, 0)) for fate in FATES)
-        settings = " ".join(record.set) or "as it is"
-        rows.append(f"| [`{name}`](#{name}) | {settings} | {judged} | {counts} | {len(record.unexercised)} |")
-        sections += [f"## {name}", "", *_section(plans, records, name)]
-    return "\n".join([HEAD, *rows, "", *sections])
+        settings = " ".join(record.set) or "default"
+        rows.append(f"| [`{name}`](mutants/{name}.md) | {settings} | {judged} | {counts} | {len(record.unexercised)} |")
+    return "\n".join([HEAD, *rows, ""])
+
+
+def page(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> str:
+    """The unexercised properties and the survivors of a model."""
+    head = [
+        f"# {name}: mutants",
+        "",
+        "Written by `python -m reassure.checkers.publish`. [All models](../mutants.md).",
+        "",
+    ]
+    return "\n".join([*head, *_lines(plans, records, name)])
 
 
 FATES = ("killed", "equivalent", "survived", "clipped", "undecided", "raised", "refused")
 
 
-def _section(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> Iterable[str]:
+def _lines(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> Iterable[str]:
     record = records[name]
     if record.violated:
         names = ", ".join(f"`{n}`" for n in record.violated)

@@ -86,13 +86,22 @@ def source(answer: Answer, whole: bool = True) -> str:
 def standing(entry: Entry) -> str:
     """How a claim stands; where readings differ, how many say what; and whether Kafka's code is another matter."""
     text = entry.standing.words
-    of_text = [a for a in entry.answers if a.reading.column == "document"]
     if entry.standing in (Standing.AMBIGUOUS, Standing.PARTLY):
-        judged = of_text or entry.answers
-        good = sum(a.verdict is ReadingVerdict.HOLDS for a in judged)
-        text += f", {good} of {len(judged)} hold{'s' * (good == 1)}"
-    of_kafka = (a.verdict for a in entry.answers if a.reading.column == "kafka")
-    return f"{text}; Kafka violates it" if of_text and ReadingVerdict.VIOLATED in of_kafka else text
+        good, judged = readings_that_hold(entry)
+        text += f", {good} of {judged} hold{'s' * (good == 1)}"
+    return f"{text}; Kafka violates it" if kafka_violates(entry) else text
+
+
+def readings_that_hold(entry: Entry) -> tuple[int, int]:
+    """How many of the readings that decide a claim hold, and how many they are."""
+    judged = [a for a in entry.answers if a.reading.column == "document"] or entry.answers
+    return sum(a.verdict is ReadingVerdict.HOLDS for a in judged), len(judged)
+
+
+def kafka_violates(entry: Entry) -> bool:
+    """Whether the claim has readings of the document, and Kafka's code violates it."""
+    columns = {(a.reading.column, a.verdict) for a in entry.answers}
+    return ("kafka", ReadingVerdict.VIOLATED) in columns and "document" in {column for column, _ in columns}
 
 
 def relative(path: Path) -> str:
@@ -103,7 +112,7 @@ def relative(path: Path) -> str:
 def cell(answer: Answer, found: RecordedResult | None) -> str:
     """A cell of the table of shared promises: never empty."""
     if found is None:
-        return answer.stale or "has none"  # such as limits: holding for want of any would be no verdict
+        return answer.stale or "not declared"  # such as limits: a protocol without any would hold vacuously
     word = {"not_reached": "never reached", "not_checked": "not checked"}.get(found.status)
     word = word or found.status.replace("_", " ")
     return f"{word}, {found.states} states" if found.status == "violated" else word
@@ -160,7 +169,7 @@ def tell_table(found: list[Entry], console: Console) -> None:
 
 
 def tell_counts(found: list[Entry], console: Console) -> None:
-    parts = [f"{n} {key.words}" for key, n in counts(found)]
+    parts = [f"{n} {key.short}" for key, n in counts(found)]
     console.print(
         Text(f"{len(found)} claim{'s' * (len(found) != 1)}: {', '.join(parts)}", style="bold"), soft_wrap=True
     )
@@ -187,12 +196,19 @@ def markdown(found: list[Entry], to: Path | None = None) -> str:
         for entry in (e for e in found if e.claim.document == document):
             place = f" ({lines_of(entry.claim)})" if entry.claim.lines else ""
             said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}{place}"
-            for answer in entry.answers:
-                cells = (said, _bar(reading_name(answer)), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
-                lines.append("| " + " | ".join(cells) + " |")
+            for row in reading_rows(entry, to):
+                lines.append("| " + " | ".join((said, *row)) + " |")
                 said = ""
         lines.append("")
     return "\n".join(lines)
+
+
+def reading_rows(entry: Entry, to: Path | None = None) -> list[tuple[str, str, str]]:
+    """The readings of a claim as cells of Markdown: name, verdict, run. Links are relative to the folder `to`."""
+    return [
+        (_bar(reading_name(answer)), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
+        for answer in entry.answers
+    ]
 
 
 def _bar(text: str) -> str:

@@ -6,11 +6,16 @@ from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
 
 HEAD = """# Claims by Kafka release
 
-Written by `python -m reassure.checkers.publish` from the claims' ledger. A row is one reading of a claim, checked on
-the model of Kafka's controller (`kraft_kafka` and its variants) with the rules of each release. A number is the steps
-of the shortest run that violates it; "nothing reaches it" is a cover without a run; "-" is a release that the reading
-is not about. Each verdict is of the configuration that [the claim](../models/kraft/README.md#claims) names.
-[Findings](findings.md) has the six violations with the worst effect.
+Written by `python -m reassure.checkers.publish` from the claims' ledger. Each row is one reading of a claim, checked on
+the model of Kafka's controller (`kraft_kafka` or a variant) with the rules of each release. The page of a claim
+names the configuration of each verdict.
+
+- "holds": every reachable state and step of the configuration satisfies the reading.
+- A number: a run violates the reading, and the shortest such run takes this many steps.
+- "unreachable": the reading promises that a situation can occur, and no reachable state has it.
+- "-": the reading is not checked for this release.
+
+[Findings](findings.md) explains the six violations with the worst effect.
 """
 
 
@@ -21,7 +26,11 @@ def page(found: list[Entry]) -> str:
     lines = [f"| claim | reading | {' | '.join(releases)} |", f"|---|---|{'---|' * len(releases)}"]
     told = ""
     for entry, reading, cells in rows:
-        claim = f"**{entry.claim.id}** {entry.claim.statement}" if entry.claim.id != told else ""
+        claim = (
+            f"[{entry.claim.id}](../models/kraft/claims/{entry.claim.id}.md) {entry.claim.statement}"
+            if entry.claim.id != told
+            else ""
+        )
         told = entry.claim.id
         by_release = [_cell(cells[r]) if r in cells else "-" for r in releases]
         lines.append(f"| {' | '.join(_bar(text) for text in [claim, reading, *by_release])} |")
@@ -45,7 +54,7 @@ def _cell(answer: Answer) -> str:
     if answer.verdict is not ReadingVerdict.VIOLATED:
         return answer.verdict.words
     lengths = [result.states - 1 for result in answer.violated.values() if result.states]
-    return f"**{min(lengths)}**" if lengths else "**nothing reaches it**"
+    return f"**{min(lengths)}**" if lengths else "**unreachable**"
 
 
 def _bar(text: str) -> str:

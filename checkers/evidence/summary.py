@@ -7,8 +7,10 @@ from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.evidence import pages
-from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
+from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, Standing
 
+VIOLATES = "Kafka violates"
+LEGEND = "2/3: two of three readings hold"
 REMARKS = 10
 """Readings to look at that are printed; `--full` has all."""
 
@@ -18,17 +20,23 @@ def tell_summary(found: list[Entry], console: Console) -> None:
     wide = max(len(e.claim.id) for e in found)
     standings = [_standing(e) for e in found]
     column = max(map(len, standings))
+    any_of_kafka = any(map(pages.kafka_violates, found))
     for document in dict.fromkeys(e.claim.document for e in found):
         console.print(Text(pages.title(document, found), style="bold"))
         for entry, standing in zip(found, standings, strict=True):
             if entry.claim.document == document:
                 row = Text(f"  {entry.claim.id:{wide}}  ")
                 row.append(f"{standing:{column}}", style=pages.STYLES[entry.standing])
+                if any_of_kafka:
+                    remark = VIOLATES if pages.kafka_violates(entry) else ""
+                    row.append(f"  {remark:{len(VIOLATES)}}", style="bold red")
                 row.append("  " + " ".join(entry.claim.statement.split()), style="dim")
                 if console.is_terminal:
                     row.truncate(console.width, overflow="ellipsis")
                 console.print(row)
     console.print()
+    if any("/" in s for s in standings):
+        console.print(Text(LEGEND, style="dim"))
     _tell_what_to_look_at(found, console)
 
 
@@ -36,18 +44,21 @@ def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
     """How many readings are as expected, the exit code, and how to see more."""
     every = [a for e in found for a in e.answers]
     good = sum(not _remark(a) for a in every)
-    text = f"{good:,} of {len(every):,} readings are as expected, and of the texts as they are"
+    text = f"{good:,} of {len(every):,} readings are up to date and have the expected verdict"
     console.print(Text(text), soft_wrap=True)
     style = "green" if code is Exit.OK else "bold red"
     console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
-    hint = "`reassure claims ID` tells one claim, --full all of them, --table what the protocols share"
+    hint = "`reassure claims ID` prints a claim's readings, --full all; --table compares protocols"
     hint += "; --refresh runs what is missing or stale" if any(a.staleness for a in every) else ""
     console.print(Text(hint, style="dim"))
 
 
 def _standing(entry: Entry) -> str:
-    """How a claim stands, shortly; where readings differ, how many say what."""
-    return pages.standing(entry).replace("ambiguous: readings differ, ", "readings differ: ")
+    """How a claim stands, in a word or two; if its readings differ, with how many of them hold."""
+    if entry.standing not in (Standing.AMBIGUOUS, Standing.PARTLY):
+        return entry.standing.short
+    good, judged = pages.readings_that_hold(entry)
+    return f"{entry.standing.short} {good}/{judged}"
 
 
 def _remark(answer: Answer) -> str:

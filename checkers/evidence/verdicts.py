@@ -71,6 +71,11 @@ class Standing(StrEnum):
             "missing": "not run",
         }.get(self.value, self.value)
 
+    @property
+    def short(self) -> str:
+        """The same in a word or two, for tables and totals."""
+        return {Standing.AMBIGUOUS: "ambiguous", Standing.PARTLY: "in part"}.get(self, self.words.split(":")[0])
+
 
 class Staleness(Enum):
     """Why a verdict is not to be relied upon, or why there is none."""

@@ -99,7 +99,7 @@ def explain(found: Exploration, rules: Rules, progress: Progress) -> Explanation
             theirs = _unpacked(real, answer >> LEADER_RISE & 255, found.scope.brokers)
             _note(explanation, found, Difference(step, theirs, told, ""))
         if number % REPORT == 0:
-            progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} not explained")
+            progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} differ")
     return explanation
 
 

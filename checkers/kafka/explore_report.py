@@ -38,9 +38,9 @@ def report_exploration(found: Exploration, findings: Findings, runs: dict[str, S
             say(console, f"  {name}: {'holds' if found.complete else 'not violated so far'}")
     unreached = [name for name in findings.covers if name not in findings.reached]
     reached = len(findings.covers) - len(unreached)
-    say(console, f"  {reached} of {len(findings.covers)} covers are reached" + (":" if unreached else ""))
+    say(console, f"  {reached} of {len(findings.covers)} covers are reached")
     for name in unreached:
-        say(console, f"    {name} is not", "yellow")
+        say(console, f"    not reached: {name}", "yellow")
     for name, shown in runs.items():
         say(console, "")
         say(console, f"{name} is violated: {shown.doc}", "red")
@@ -48,14 +48,15 @@ def report_exploration(found: Exploration, findings: Findings, runs: dict[str, S
 
 
 def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
-    """How many steps the model's rules explain; of each kind of command that they do not, the first."""
-    of = f"{explanation.steps:,} steps by {model}'s rules of Kafka {version}"
-    say(console, f"  {explanation.count:,} unexplained of {of}", "red" if explanation.count else "")
+    """In how many steps the model's rules differ from the class; for each kind of command the first such step."""
+    steps = f"{explanation.count:,} of {explanation.steps:,} steps"
+    text = f"  {model}'s rules for Kafka {version} differ from the class in {steps}"
+    say(console, text, "red" if explanation.count else "")
     for kind, unexplained in explanation.unexplained.items():
         say(console, "")
         say(
             console,
-            f"{unexplained.count:,} step{'s' * (unexplained.count != 1)} of {kind} unexplained, the first:",
+            f"the rules differ in {unexplained.count:,} step{'s' * (unexplained.count != 1)} of {kind}; the first:",
             "red",
         )
         for number, command in enumerate([*unexplained.path, unexplained.first.step.command], 1):

@@ -12,8 +12,10 @@ import io
 from pathlib import Path
 
 from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, release_matrix, verdicts
-from reassure.checkers.publish import commands_page, front_page, protocol_pages, sessions
+from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
+from reassure.checkers.publish.model_pages import model_pages, pages_of_claims
+from reassure.checkers.publish.trace_pages import TraceRow, trace_pages
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
 from reassure.spec.semantics.trace import to_itf
@@ -30,9 +32,8 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     rows = traces_of_checks(ran, made)
     found = entries()
     rows += traces_of_claims(found, made)
-    made |= protocol_pages.trace_pages(rows, folder)
-    made |= protocol_pages.model_pages(ran, found, ROOT / "models")
-    made[folder / "mutants.md"] = mutant_page.page(*mutant_record.of_the_project())
+    made |= trace_pages(rows, folder)
+    made |= model_pages(ran, found, ROOT / "models")
     return made | session_pages() | pages(found)
 
 
@@ -43,6 +44,8 @@ def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
         FINDINGS: findings.markdown(found, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(found),
     }
+    made |= pages_of_claims(found, ROOT / "models")
+    made |= mutant_page.mutant_pages(*mutant_record.of_the_project(), ROOT / "counterexamples")
     newest = {case.headline: case for case in findings.cases(found) if case.violated}
     for case in newest.values():
         made |= kafka_test(case)
@@ -73,10 +76,10 @@ def pages_with_sessions() -> list[Path]:
     ]
 
 
-def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[tuple[str, ...]]:
+def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[TraceRow]:
     """Adds the counterexamples of the gate's checks; the rows of the index for them."""
     folder = ROOT / "counterexamples"
-    rows: list[tuple[str, ...]] = []
+    rows: list[TraceRow] = []
     for result in ran:
         for finding in result.verdict.properties:
             if finding.trace is None:
@@ -84,8 +87,8 @@ def traces_of_checks(ran: list[GateRun], made: dict[Path, str]) -> list[tuple[st
             stem = result.stem(finding)
             made[folder / f"{stem}.itf.json"] = to_itf(finding.trace, result.bound)
             made[folder / f"{stem}.md"] = story.markdown(finding.trace, result.bound)
-            cells = (result.verdict.model, result.settings, finding.name, f"[{len(finding.trace)} states]({stem}.md)")
-            rows.append(cells)
+            settings = tuple(sorted(result.asked.set))
+            rows.append(TraceRow(result.verdict.model, settings, finding.name, len(finding.trace), f"{stem}.md"))
     return rows
 
 
@@ -94,9 +97,9 @@ def entries() -> list[verdicts.Entry]:
     return verdicts.entries(claims.read(), ledger.read())
 
 
-def traces_of_claims(found: list[verdicts.Entry], made: dict[Path, str]) -> list[tuple[str, ...]]:
+def traces_of_claims(found: list[verdicts.Entry], made: dict[Path, str]) -> list[TraceRow]:
     """Adds the traces of claims that no check of the gate gives; the rows of the index for them."""
-    rows: list[tuple[str, ...]] = []
+    rows: list[TraceRow] = []
     for answer in (a for e in found for a in e.answers):
         for name, path in answer.traces.items():
             if path in made or not path.is_file():
@@ -105,8 +108,7 @@ def traces_of_claims(found: list[verdicts.Entry], made: dict[Path, str]) -> list
             trace, bound = verdicts.trace_of(answer, name)
             made[path] = path.read_text(encoding="utf-8")
             made[told] = story.markdown(trace, bound)
-            link = f"[{len(trace)} states]({told.name})"
-            rows.append((answer.run.subject, " ".join(answer.run.settings), name, link))
+            rows.append(TraceRow(answer.run.subject, tuple(answer.run.settings), name, len(trace), told.name))
     return rows
 
 
@@ -116,6 +118,7 @@ def differing(made: dict[Path, str]) -> list[Path]:
 
 
 def stale(made: dict[Path, str]) -> list[Path]:
-    """Files that are not what would be generated, and traces that nothing generates."""
+    """Files that are not what would be generated, and those in the generated folders that nothing generates."""
     folder = ROOT / "counterexamples"
-    return differing(made) + [p for p in folder.glob("*--*") if p not in made]
+    present = [*folder.glob("*--*"), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]
+    return differing(made) + [p for p in dict.fromkeys(present) if p not in made]

@@ -21,7 +21,7 @@ def main() -> int:
         if "--check" in sys.argv:
             continue
         if path in made:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(made[path], encoding="utf-8")
         else:
             path.unlink()

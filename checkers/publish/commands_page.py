@@ -28,7 +28,8 @@ def _command(title: str, parser: argparse.ArgumentParser) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             told = {choice.dest: choice.help for choice in action._choices_actions}
             for name, inner in action.choices.items():
-                inner.description = inner.description or told.get(name) or ""
+                summary = told.get(name) or ""
+                inner.description = inner.description or f"{summary[:1].upper()}{summary[1:]}."
                 yield from _command(f"{title} {name}", inner)
 
 

@@ -67,7 +67,7 @@ def repeats(trace: Trace) -> str:
     assert trace.loop is not None
     first, last = trace.loop + 1, len(trace)
     if trace.closing is None:
-        return "from here on nothing happens any more"
+        return "from here on the run stays in this state"
     if first == last:
         return f"from here on step {first} repeats for ever"
     return f"from here on steps {first} to {last} repeat for ever"
@@ -82,7 +82,10 @@ def why_fair(trace: Trace, bound: BoundModel) -> list[str]:
     if idle:
         lines.append(f"not enabled from here on: {', '.join(idle)}")
     fair = all(f.fair for f in found)
-    return ["this is fair:" if fair else "this is not fair:", *("  " + line for line in lines)]
+    if not names:
+        lines.append("no action is declared fair")
+    head = "the fairness assumptions allow this:" if fair else "the fairness assumptions exclude this:"
+    return [head, *("  " + line for line in lines)]
 
 
 def _fate(fate: Fate, loop: int) -> str:

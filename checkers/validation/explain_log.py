@@ -1,4 +1,4 @@
-"""Is there a behaviour of a model that explains a log? The search over sets of possible states, line by line.
+"""Does a run of a model match a log? The search over sets of possible states, line by line.
 
 Linear in the log: after each line only the states are kept that the model can be in, each with one run to it.
 """

@@ -151,13 +151,13 @@ def isr_within_replicas(p: Partition) -> bool:
 
 @invariant
 def isr_never_empty(p: Partition) -> bool:
-    """Somebody always holds everything that was committed."""
+    """Some broker always holds every committed record."""
     return p.isr != NOBODY
 
 
 @invariant
 def leader_in_isr(p: Partition) -> bool:
-    """Whoever leads is in sync."""
+    """The leader is in sync."""
     return p.leader is None or p.leader in p.isr
 
 

@@ -1,7 +1,7 @@
-"""Core with what it promises about whole runs: which broker is back in the end, and whether a reassignment ends.
+"""Core with two properties of whole runs: an offline partition gets a leader again, and a reassignment ends.
 
-Fencing has no limit here. That a leader comes back needs weak fairness of `unfence` for each broker: fair for some
-broker, it may be another one, fenced and unfenced for ever. That a reassignment ends is false all the same.
+Fencing has no limit here. `a_leader_comes_back` needs weak fairness of `unfence` for each broker: with fairness for
+some broker, another one may be fenced and unfenced for ever. `a_pending_reassignment_ends` is violated.
 """
 
 from reassure import action, leads_to, replace, require
@@ -11,7 +11,7 @@ from reassure.models.examples.core import Broker, Partition, reassigning
 
 @action(who="controller", fair="weak", fair_each=("broker",))
 def unfence(p: Partition, broker: Broker) -> Partition:
-    """A broker is back, each of them in the end."""
+    """A broker is back; every fenced broker is unfenced eventually."""
     require(broker not in p.unfenced)
     leader = broker if p.leader is None and broker in p.isr else p.leader
     return replace(p, unfenced=p.unfenced | {broker}, leader=leader)
@@ -33,7 +33,7 @@ def settled(p: Partition) -> bool:
 
 @leads_to(settled)
 def a_pending_reassignment_ends(p: Partition) -> bool:
-    """Otherwise an administrator waits for ever: nobody need propose, and fencing has no limit."""
+    """Otherwise an administrator waits for ever: no leader has to propose, and fencing has no limit."""
     return reassigning(p)
 
 

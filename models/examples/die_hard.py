@@ -60,7 +60,7 @@ def big_to_small(s: Jugs) -> Jugs:
 
 @invariant
 def goal_not_reached(s: Jugs, c: Config) -> bool:
-    """Its counterexample is the solution of the riddle."""
+    """Its counterexample is the solution of the puzzle."""
     return s.big != c.goal
 
 

@@ -1,4 +1,4 @@
-"""The drop set of KIP-236 as it is printed, over every small case: what the protocol's guard is held against."""
+"""The drop set of KIP-236 as printed, over every small case; the guard of the protocol is compared with it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

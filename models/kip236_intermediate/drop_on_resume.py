@@ -1,4 +1,4 @@
-"""KIP-236 by the letter: `drop` is computed also when a reassignment is resumed as all that it wants is in sync (I7).
+"""KIP-236 to the letter: `drop` is also computed when a reassignment resumes to end, every wanted replica in sync (I7).
 
 `001_50f34d4b343a210a.txt` has it computed "each time the reassignment changes, (i.e. in
 KafkaController.onPartitionReassignment())". That method is also the call that ends a reassignment, once everything
@@ -21,7 +21,7 @@ from reassure.spec.kafka.partition import Broker, Brokers
 
 
 def completed_if_spared(s: Cluster, kept: Brokers, successor: Broker, places: int) -> Cluster:
-    """The reassignment ends as it always has, if the drop leaves everything that it wants."""
+    """The reassignment ends as before KIP-236, if the drop spares every wanted replica."""
     require(foremost(s, kept, places) and s.target <= kept)
     return completed(s, successor)
 

@@ -116,7 +116,7 @@ class Cluster:
 
 
 def gone(s: Cluster) -> Brokers:
-    """Assigned still, but offline or deleted on the controller's order."""
+    """Still assigned, but offline or deleted on the controller's order."""
     return s.dropping if s.stage == Stage.OFFLINE or s.stage == Stage.DELETING else NOBODY
 
 
@@ -176,7 +176,7 @@ def settled(c: Config) -> Cluster:
 
 @action(who="admin", tags=["create"])
 def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
-    """A reassignment is asked for. With fewer replicas than MinISR now, a warning is logged and nothing else."""
+    """A reassignment is asked for. If there are fewer replicas than MinISR, the controller only logs a warning."""
     require(not s.moving and s.asked < c.admin_requests)
     require(target != NOBODY and target != s.assigned and len(target) >= s.min_isr)
     asked = replace(s, asked=s.asked + 1)
@@ -195,7 +195,7 @@ def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
 
 @action(who="admin", tags=["change"])
 def change(s: Cluster, c: Config, target: Brokers) -> Cluster:
-    """Another target while the reassignment goes on. Going back to the original assignment is one, too."""
+    """Another target while the reassignment goes on. The original assignment may be that target."""
     require(s.moving and s.stage == Stage.IDLE and s.asked < c.admin_requests)
     require(target != NOBODY and target != s.target and len(target) >= s.min_isr)
     assigned = s.assigned | target if c.assigned_first else s.assigned
@@ -289,12 +289,12 @@ def fail_over(s: Cluster, c: Config) -> Cluster:
 
 @action(who="controller", fair="weak", tags=["complete"])
 def complete(s: Cluster, successor: Broker) -> Cluster:
-    """Everything wanted is in sync: the reassignment ends as it always has."""
+    """Every wanted replica is in sync: the reassignment ends as before KIP-236."""
     return completed(s, successor)
 
 
 def everything_wanted_is_in_sync(s: Cluster) -> bool:
-    """What `onPartitionReassignment` is called for once more."""
+    """The condition for the second call of `onPartitionReassignment`."""
     return s.moving and s.leader is not None and s.stage == Stage.IDLE and s.target <= s.isr & s.assigned
 
 
@@ -373,7 +373,7 @@ def elect(s: Cluster, broker: Broker) -> Cluster:
 
 @terminal
 def may_rest(s: Cluster) -> bool:
-    """Nothing goes on, and somebody leads."""
+    """No reassignment goes on, and there is a leader."""
     return not s.moving and s.leader is not None
 
 
@@ -439,7 +439,7 @@ def over(s: Cluster) -> bool:
 
 @leads_to(over)
 def reassignment_ends(s: Cluster) -> bool:
-    """I2, I3 taken together. Otherwise a change in flight costs the partition for good."""
+    """I2 and I3 together. Otherwise a change in flight takes the partition offline for good."""
     return s.moving
 
 
@@ -457,19 +457,19 @@ def dropped_while_an_intermediate_leads(before: Cluster, after: Cluster) -> bool
 
 @cover(tags=["complete"], when=lambda c: c.brokers > c.replication_factor)
 def ends_without_its_leader(before: Cluster, after: Cluster) -> bool:
-    """I7: a reassignment ends on brokers among which its leader is not."""
+    """I7: a reassignment ends on brokers, and its leader is not one of them."""
     return before.leader is not None and before.leader not in after.assigned
 
 
 @cover(tags=["drop"], when=lambda c: c.disturbances >= c.replication_factor and c.admin_requests > 1)
 def dropped_without_a_leader(before: Cluster, after: Cluster) -> bool:
-    """I2: there is somebody to drop while nobody leads."""
+    """I2: there are replicas to drop while there is no leader."""
     return before.leader is None and after.dropping != NOBODY
 
 
 @cover(when=lambda c: c.replication_factor < c.min_isr + c.raises)
 def reassignment_ignored(before: Cluster, after: Cluster) -> bool:
-    """I1: the check at creation has something to refuse."""
+    """I1: the check at creation refuses a reassignment."""
     return after.asked > before.asked and not after.moving
 
 

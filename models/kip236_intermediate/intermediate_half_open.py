@@ -1,7 +1,7 @@
 """Dropping intermediate replicas, `existing[0:top-1]` without its end: one replica fewer than there were stays.
 
-So a reassignment begins with the loss of a replica, before anything is copied; of a single replica, with the loss of
-all there is.
+So a reassignment loses a replica before anything is copied; a partition with a single
+replica loses its only copy.
 """
 
 from reassure import action

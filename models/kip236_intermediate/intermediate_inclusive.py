@@ -1,6 +1,6 @@
 """Dropping intermediate replicas, `existing[0:top-1]` with its end: as many replicas as there were stay.
 
-The reading under which what the document says of leader and ISR can be true.
+Only under this reading can the document's statements about leader and ISR be true.
 """
 
 from reassure import action

@@ -1,7 +1,7 @@
 """Loading reassignments after fail-over from three places, told apart by a legacy flag (KIP-236).
 
-Rules of `001_50f34d4b343a210a.txt`, the list before the algorithm. For one partition, as partitions do not meddle: a
-new controller loads contexts from /admin/reassignments, then from the children of /admin/reassignment_requests, then
+Rules of `001_50f34d4b343a210a.txt`, the list before the algorithm. For one partition, since partitions are independent:
+a new controller loads contexts from /admin/reassignments, then from the children of /admin/reassignment_requests, then
 from /admin/reassign_partitions; what the last two hold only where its legacy flag equals that of "any current context".
 
 The document does not say what "any" means where there is no context yet, whether contexts added in the same step are
@@ -77,7 +77,7 @@ class Controller:
 
 @initial
 def nothing(c: Config) -> Controller:
-    """Nothing was ever asked for."""
+    """No reassignment was ever requested."""
     return Controller(None, NONE, None, NONE, NONE, Phase.LOADED, NONE, NONE, True, False, 0, 0)
 
 
@@ -188,7 +188,7 @@ def remove_request(s: Controller) -> Controller:
 
 @action(who="controller")
 def complete(s: Controller) -> Controller:
-    """The reassignment ends, and with it what the places have of it."""
+    """The reassignment ends, and every place removes it."""
     flag = some(s.stored)
     require(s.phase == Phase.LOADED and flag in s.contexts and flag not in s.requests)
     contexts = s.contexts - {flag}
@@ -211,7 +211,7 @@ def one_flag_a_partition(s: Controller) -> bool:
 
 @step_property(on=load_partitions)
 def loading_twice_is_loading_once(before: Controller, after: Controller) -> bool:
-    """I6. Otherwise a controller that reads the places once more does not know what it is doing any longer."""
+    """I6. Otherwise a controller that reads the places again forgets, or takes up, a reassignment."""
     return not before.again or before.result is None or after.contexts == before.result
 
 
@@ -236,7 +236,7 @@ def what_goes_on_is_loaded(before: Controller, after: Controller) -> bool:
 
 @cover(on=(load_request, load_partitions))
 def refused_for_its_flag(before: Controller, after: Controller) -> bool:
-    """The rule has something to refuse: there was more to load, with another flag than is there."""
+    """The rule refuses a context: its legacy flag differs from that of the contexts already loaded."""
     other = before.file is not None and before.phase == Phase.PARTITIONS and before.file not in after.contexts
     return other or before.unread - after.unread - after.contexts != NONE
 

@@ -9,13 +9,13 @@ from reassure.spec.kafka.partition import Broker, Brokers
 
 @action(who="controller", fair="weak", tags=["complete"])
 def complete(s: Cluster, kept: Brokers, successor: Broker) -> Cluster:
-    """Everything wanted is in sync, and the drop spares it: the reassignment ends."""
+    """Every wanted replica is in sync, and the drop spares them: the reassignment ends."""
     return completed_if_spared(s, kept, successor, s.top)
 
 
 @action(who="controller", fair="weak", tags=["drop"])
 def resume(s: Cluster, c: Config, kept: Brokers) -> Cluster:
-    """Everything wanted is in sync, and the drop takes some of it away."""
+    """Every wanted replica is in sync, and the drop takes some of them away."""
     return dropped_on_resume(s, c, kept, s.top)
 
 

@@ -1,4 +1,4 @@
-"""R8: what the document says of TopicMetadata in version 1, gone through case by case."""
+"""R8: what the document says about TopicMetadata in version 1, case by case."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """R1 to R5: what KIP-36 promises about placement, gone through case by case.
 
 The algorithm knows brokers by their place in the rack-alternated list and racks by their names' order, so layouts with
-the same rack sizes in the same order differ in ids only (`tests/test_placement.py` shows it); beyond 6 brokers one
+the same rack sizes in the same order differ in ids only (a test shows it); beyond 6 brokers one
 layout of each is gone through. A partition's replicas depend on the position of its leader and on the shift alone, so
 all positions with all shifts are all partitions of all assignments.
 """
@@ -253,7 +253,7 @@ def replicas_may_differ_in_unequal_racks() -> Outcome:
 
 
 def seen(refuted: Outcome) -> Outcome:
-    """What may be is there: the claim that it never is has a counterexample, which is told among the bounds."""
+    """Whether a case exists: the claim that there is none has a counterexample, which the bounds name."""
     return Outcome(not refuted.holds, refuted.cases, f"{refuted.bounds}; first seen: {refuted.counterexample}")
 
 

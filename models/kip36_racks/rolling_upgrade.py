@@ -1,4 +1,4 @@
-"""The rolling upgrade that introduces racks (KIP-36, claim R7): who is shown which version, and who can read it.
+"""The rolling upgrade that introduces racks (KIP-36, R7): which registrations are written, and who can read them.
 
 Brokers register themselves in ZooKeeper as version 2, or as version 3 with the rack, by the inter-broker protocol that
 they speak; every broker and every client reads all registrations. The controller sends brokers to all brokers in
@@ -80,7 +80,7 @@ def before(c: Config) -> Cluster:
 
 
 def native(release: Release) -> Protocol:
-    """The protocol of a release that is told nothing else."""
+    """The protocol that a release uses by default."""
     return Protocol.NEW if release == Release.V0_10 else Protocol.OLD
 
 
@@ -130,7 +130,7 @@ def fix_client(s: Cluster, client: Client) -> Cluster:
 
 
 def may_upgrade(s: Cluster, c: Config) -> bool:
-    """What the procedure has done before the first broker gets 0.10."""
+    """The steps that the procedure takes before the first broker gets 0.10."""
     clients = all(s.clients[x] != Release.V0_9_0_0 for x in every(Client, c))
     brokers = all(s.nodes[b].release != Release.V0_9_0_0 for b in every(Broker, c))
     pinned = all(s.nodes[b].setting is not None for b in every(Broker, c))
@@ -192,7 +192,7 @@ def brokers_can_read_registrations(s: Cluster, c: Config) -> bool:
 
 @invariant
 def brokers_can_read_the_controller(s: Cluster, c: Config) -> bool:
-    """R7. Otherwise brokers drop the controller's UpdateMetadataRequests, and answer clients from the past."""
+    """R7. Otherwise brokers drop the controller's UpdateMetadataRequests, and answer clients with old metadata."""
     if s.controller is None or s.nodes[s.controller].speaks != Protocol.NEW:
         return True
     return all(s.nodes[b].release == Release.V0_10 for b in every(Broker, c) if up(s.nodes[b]))
@@ -206,7 +206,7 @@ def racks_are_shown_when_all_know_them(s: Cluster, c: Config) -> bool:
 
 @cover
 def upgraded(s: Cluster, c: Config) -> bool:
-    """The upgrade can be brought to its end."""
+    """The upgrade can be completed."""
     return all(s.nodes[b].speaks == Protocol.NEW for b in every(Broker, c))
 
 

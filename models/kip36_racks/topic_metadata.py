@@ -71,7 +71,7 @@ def write_response(message: Message, version: int) -> bytes:
 
 
 def read_response(data: bytes, version: int, rest: bool = False) -> Message:
-    """What a reader of this version makes of a response. rest: whether bytes may be left over."""
+    """The response as a reader of this version decodes it. rest: whether bytes may be left over."""
     return read_message(RESPONSE, data, _known(version), rest)
 
 

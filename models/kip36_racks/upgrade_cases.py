@@ -14,7 +14,7 @@ MIXTURES = "up to 4 brokers in up to 2 racks, each registered as version 2 or 3 
 
 
 def registrations() -> Iterator[dict[int, str]]:
-    """What ZooKeeper has of brokers that are up, at least one of them, in every mixture of versions."""
+    """The registrations of live brokers in ZooKeeper, at least one, in every mixture of versions."""
     for count in range(1, 5):
         for versions in itertools.product((None, 2, 3), repeat=count):
             for racks in itertools.product("ab", repeat=count):

@@ -139,7 +139,7 @@ class EndPoint:
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker as others see it. End points in order, one for each protocol at most."""
+    """A broker's registered data. End points in order, at most one for each protocol."""
 
     id: int
     endpoints: tuple[EndPoint, ...]
@@ -157,7 +157,7 @@ class Broker:
 
 
 class Software(Enum):
-    """Whose `getBrokerInfo` reads a registration."""
+    """The release whose `getBrokerInfo` reads a registration."""
 
     V0_9_0_0 = "0.9.0.0"
     """Throws for versions other than 1 and 2: the bug that 0.9.0.1 is needed for."""
@@ -194,7 +194,7 @@ def write_registration(broker: Broker, version: int, timestamp: str = "0", jmx_p
 
 
 def read_registration(broker_id: int, text: str, reader: Software) -> Broker:
-    """What this software makes of a registration; `WireError` where it throws, or for what is no registration."""
+    """The registration as this software decodes it; `WireError` if it throws, or if the text is no registration."""
     try:
         data = json.loads(text, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,7 @@
 """KIP-435's batching, repaired so that the promises hold: `reassignment_classic` a step at a time.
 
 What `000_fb6c529609128823.txt` prints (`batching_literal`) breaks most of what it promises. The repairs, each with a
-test that leaves it out (`tests/test_batching.py`):
+test that leaves it out (`tests/models/kip435_batching/test_repairs.py`):
 
 * new replicas are awaited before anything is dropped (the existing algorithm's step 4) ............ B4
 * dropping is judged when it is done: MinISR stays in sync without what goes, whoever died since ... B4
@@ -17,7 +17,7 @@ test that leaves it out (`tests/test_batching.py`):
 * the first step, for the leader alone, is left out if all fits into one: as before by default ..... B8
 
 Partitions take their places one by one, in any order; the pseudo-code, which prefers those whose leader moves, is one
-such order. Left out besides what `zookeeper` leaves out: a target smaller than MinISR, which this would never finish.
+such order. Left out, beside what `zookeeper_cluster` leaves out: a target smaller than MinISR (it would never end).
 """
 
 from collections.abc import Callable

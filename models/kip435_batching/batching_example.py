@@ -1,8 +1,8 @@
-"""KIP-435's new algorithm with the steps of its worked example: `batching_literal` but for how a step is calculated.
+"""KIP-435's new algorithm, with each step calculated as in its worked example; the rest is `batching_literal`.
 
 The example adds the new leader first and drops nothing then (claim B2), which the printed calculation does not. It also
-elects it in that step, which step 7 does not do as long as the present leader is on the list. And what the printed
-algorithm gets wrong besides, it still gets wrong: dropping waits for nobody.
+elects it in that step, which step 7 does not do as long as the present leader is on the list. The other
+mistakes of the printed algorithm remain: replicas are dropped without waiting for the new ones.
 """
 
 from reassure import action, cover

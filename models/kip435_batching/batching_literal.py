@@ -1,7 +1,7 @@
 """KIP-435's new algorithm as printed.
 
 The ten numbered steps of `000_fb6c529609128823.txt`, "New algorithm", one action each, with the calculations of
-`batching_rules` to the letter, on the cluster of `zookeeper`. It falls to most promises: what was in sync is dropped
+`rules` to the letter, on the cluster of `zookeeper_cluster`. It violates most promises: what was in sync is dropped
 before anything new is (B4), more is copied at once than R (B6), L is not looked at (B5), and a new controller does not
 find in the store what the old one was dropping, nor that it was at the last step (B7).
 
@@ -39,7 +39,7 @@ Step = Callable[[tuple[Broker, ...], tuple[Broker, ...], Brokers, int, int], tup
 
 
 def planned(s: Cluster, c: Config, part: Part, step: Step) -> tuple[Broker, ...]:
-    """The next list of replicas by a rule of `batching_rules`."""
+    """The next list of replicas by a rule of `rules`."""
     p = s.stored[part]
     return step(p.target, s.memory[part].assigned, s.alive, s.limits.replicas, c.min_isr)
 

@@ -1,4 +1,4 @@
-"""KIP-435's new algorithm as printed, but for the batch: P loops, each with a partition of its own (claim B16).
+"""KIP-435's new algorithm as printed, with P loops in place of a batch; each loop moves one partition (claim B16).
 
 "There will be `reassignment.parallel.partition.count` such algorithm running in parallel" can be read so. Then no
 partition waits until the batch before is done, and nothing chooses which partitions move their leaders.
@@ -15,7 +15,7 @@ from reassure.spec.kafka.shared_properties import Part
 
 @action(who="controller", fair="weak", fair_each=("part",))
 def take(s: Cluster, c: Config, part: Part) -> Cluster:
-    """1. A loop that is free takes a partition."""
+    """1. An idle loop takes a partition."""
     require(s.controller and stands_at(s, part, Next.IDLE) and s.stored[part].target != ())
     require(running_in(s, c) < s.limits.partitions)
     leads = would_lead(s, c, part, as_printed)

@@ -75,13 +75,13 @@ def between_lists(s: Cluster, c: Config, part: Part) -> bool:
 
 @cover(on=take_over, when=lambda c: c.crashes > 0)
 def takes_over_from_a_batch(before: Cluster, after: Cluster, c: Config) -> bool:
-    """B15: a controller without batches finds one half done."""
+    """B15: a controller without batches finds a batch that is half done."""
     return not batches(after) and any(between_lists(after, c, x) for x in every(Part, c))
 
 
 @cover(on=take_over, when=lambda c: c.crashes > 1)
 def takes_over_for_a_batch(before: Cluster, after: Cluster, c: Config) -> bool:
-    """B15: and one with batches finds what the other was doing."""
+    """B15: a controller with batches finds a reassignment of a controller without batches."""
     return batches(after) and any(between_lists(after, c, x) for x in every(Part, c))
 
 

@@ -1,7 +1,7 @@
-"""KIP-435's new algorithm as printed, but for step 7, which waits until somebody in TR can lead.
+"""KIP-435's new algorithm as printed, except that step 7 waits until a broker in TR can lead.
 
 "A potential new leader" (7) can also be read so. Then the last whole copy is not deleted for want of a leader, and the
-rest of what `batching_literal` breaks is broken all the same (claim B4). The controller notices
+other promises that `batching_literal` violates are violated here too (claim B4). The controller notices
 failures while it waits.
 """
 

@@ -1,4 +1,4 @@
-"""KIP-435's calculations gone through case by case: claims B1, B2, B3, B5, B7 and B8 over `batching_rules`.
+"""KIP-435's calculations gone through case by case: claims B1, B2, B3, B5, B7 and B8 over `rules`.
 
 Each function takes nothing and returns an `Outcome`. Replica lists are all those of distinct brokers of a small
 cluster.

@@ -1,9 +1,9 @@
-"""The reassignment algorithm that existed before KIP-435: everything is added, and when it is in sync, the rest goes.
+"""The reassignment algorithm before KIP-435: it adds every new replica, and drops the old ones when all are in sync.
 
 The twelve numbered steps of `000_fb6c529609128823.txt`, "Existing algorithm", one action each, on the cluster of
-`zookeeper`. RAR is what was asked for, OAR what the controller finds in the store when it begins; a new controller
-begins again with what it finds then. Steps 5 and 12 change only what is not modelled (replica states, brokers'
-metadata) and are taken with 4 and 11.
+`zookeeper_cluster`. RAR is what was asked for, OAR what the controller finds in the store when it begins; a new
+controller begins again with what it finds then. Steps 5 and 12 change only what is not modelled (replica states,
+brokers' metadata) and are taken with 4 and 11.
 
 Where the text is silent: nothing but step 4 waits. If nobody in RAR can be elected (7), the leader is the old one until
 step 8, and then nobody. Steps 4 to 12 are one event of a controller with one thread, unless `one_event` is off.
@@ -33,7 +33,7 @@ def union(first: tuple[Broker, ...], then: tuple[Broker, ...]) -> tuple[Broker, 
 
 
 def stands_at(s: Cluster, part: Part, step: Next) -> bool:
-    """Never so when no controller is there, but for what is idle: its memory is gone."""
+    """False while there is no controller, except for an idle partition: the controller's memory is gone."""
     return s.memory[part].next == step
 
 

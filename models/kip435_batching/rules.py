@@ -4,7 +4,7 @@
 is `target`, CR `current`, TR the result, ER `excess`, DR what `current` has and the result lacks, NR the reverse.
 
 The text calls its configurations by two sets of names, and the descriptions in its table are exchanged (claim B1). We
-take the names at their word:
+take the names literally:
 
 | here | table (reassignment.max.concurrent...) | algorithm (reassignment.parallel...) |
 |---|---|---|
@@ -65,7 +65,7 @@ def as_printed_more(chosen: int, at_once: int, min_isr: int) -> int:
 def as_in_the_example(
     target: tuple[Broker, ...], current: tuple[Broker, ...], alive: Brokers, at_once: int, min_isr: int
 ) -> tuple[Broker, ...]:
-    """The next list, so that the worked example comes out (claim B2).
+    """The next list, as the worked example has it (claim B2).
 
     The first step adds the new preferred leader and drops nothing; afterwards R go in each step, and as many come as
     the requested number of replicas takes, at most R.
@@ -127,7 +127,7 @@ def collected(asked: frozenset[Part], leading: frozenset[Part], limit: int) -> f
     """A batch by the pseudo-code, to the letter: L is not in it, and what fills it is taken from all that was asked
     for.
 
-    So whoever is in the batch already, for its leader, is taken again instead of another.
+    A partition that is in the batch already, because its leader moves, is counted again in place of another one.
     """
     if len(leading) < limit:
         return leading | first_of(asked, limit - len(leading))

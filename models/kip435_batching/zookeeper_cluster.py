@@ -7,7 +7,7 @@ keeps apart what survives that (`Stored`), what does not (`Memory`), and what br
 is what goes on around the algorithm: requests, failures, elections, followers that catch up. A model adds the steps of
 its algorithm to `CLUSTER`.
 
-What disturbs is limited by the configuration (`requests`, `crashes`, `deaths`, `changes`); what heals is not.
+The configuration limits requests and failures (`requests`, `crashes`, `deaths`, `changes`); recovery has no limit.
 
 Left out: leader and ZooKeeper epochs (writes to the store are conditional, so that only current ones count); a deposed
 controller that still acts; unclean election; a follower that lags but lives (as one that dies and returns); deletion of
@@ -219,7 +219,7 @@ def duties(s: Cluster, c: Config) -> Duties:
 
 
 def resting(assignment: tuple[Broker, ...]) -> Memory:
-    """A partition that nothing is done about."""
+    """A partition that no step concerns."""
     return Memory(Next.IDLE, assignment, (), NOBODY, False)
 
 
@@ -374,7 +374,7 @@ def join(s: Cluster, part: Part, broker: Broker) -> Cluster:
 def commit(s: Cluster, c: Config, part: Part) -> Cluster:
     """With MinISR in sync a record is committed: the ISR has it, and what lies outside falls behind.
 
-    A record that nobody misses changes nothing here and is left out, so that records need no limit.
+    A record that every broker has changes nothing here and is left out, so that records need no limit.
     """
     p, logs = s.stored[part], s.logs[part]
     leader = some(p.leader)
@@ -455,7 +455,7 @@ def another_controller_goes_on(before: Cluster, after: Cluster, c: Config) -> bo
 
 @cover(on=commit)
 def follower_falls_behind(before: Cluster, after: Cluster) -> bool:
-    """The ghost is not idle: a record is committed that somebody lacks."""
+    """A record is committed that some broker lacks."""
     return before.logs != after.logs
 
 

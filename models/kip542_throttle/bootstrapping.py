@@ -46,7 +46,7 @@ class Broker:
 
 @initial
 def empty(c: Config) -> Broker:
-    """It has everything to copy, and whoever follows it is in sync."""
+    """Its own followers have everything to copy, and the follower of its partition is in sync."""
     return Broker(lacking=c.log, behind=0, copied=0, served=0)
 
 
@@ -96,7 +96,7 @@ def bootstrapped(s: Broker) -> bool:
 
 @leads_to(bootstrapped)
 def bootstrapping_ends(s: Broker) -> bool:
-    """T12. Otherwise the throttle that keeps leaders in sync keeps the broker from ever being of use."""
+    """T12. Otherwise the throttle that protects in-sync replicas also prevents the new broker from ever catching up."""
     return s.lacking > 0
 
 

@@ -108,7 +108,7 @@ def stays_valid(reading: Reading) -> Outcome:
 
 
 def windows(lag: int, rate: int, produce: int, most: int) -> int | None:
-    """In how many windows a lag is copied if each is used to the full; None if not within `most`.
+    """The number of windows in which a lag is copied if each is fully used; None if more than `most`.
 
     A rate of -1 copies everything.
     """

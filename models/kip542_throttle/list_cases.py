@@ -1,4 +1,4 @@
-"""T8: which limit pays for a replica that is listed and being added, over every small window.
+"""T8: which limit counts a replica that is both listed and being added, over every small window.
 
 KIP-542 keeps `leader.` and `follower.replication.throttled.replicas` with "their existing behavior", and limits
 `addingReplicas` by a rate of its own. It does not say what becomes of a replica that is both. In a window one such
@@ -28,7 +28,7 @@ class Pays(Flag):
 
 
 def nexts(pays: Pays, replication: int, rate: int, window: Window) -> list[Window]:
-    """What one more unit makes of a window."""
+    """The window after one more unit."""
     adding, other = window
     used = other + (adding if Pays.REPLICATION in pays else 0)
     room = used < replication
@@ -38,7 +38,7 @@ def nexts(pays: Pays, replication: int, rate: int, window: Window) -> list[Windo
 
 
 def windows(pays: Pays, replication: int, rate: int) -> tuple[set[Window], set[Window]]:
-    """All windows there can be, and those among them in which nobody can send any more."""
+    """All possible windows, and those in which no replica can send any more."""
     found, left = {(0, 0)}, [(0, 0)]
     while left:
         after = [w for now in left for w in nexts(pays, replication, rate, now) if w not in found]

@@ -187,7 +187,7 @@ def links(c: Config) -> Links:
 
 
 def source(s: Cluster, link: Link) -> Broker:
-    """Who leads what the follower follows."""
+    """The leader of the partition that the follower follows."""
     if link == Link.ORDINARY:
         return Broker(1)
     return Broker(2) if link == Link.SECOND else s.leader
@@ -475,7 +475,7 @@ def follower_gets_what_both_leaders_may_send(s: Cluster, c: Config) -> bool:
 
 @cover
 def reassignment_is_done(s: Cluster) -> bool:
-    """T6: what nothing reaches with a rate of 0, or with one no higher than the produce rate and more to copy."""
+    """T6: unreachable with a rate of 0, or with a rate that is at most the produce rate while there is more to copy."""
     return s.adding == NONE
 
 

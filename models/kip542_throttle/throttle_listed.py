@@ -1,7 +1,7 @@
 """Throttling as it was before KIP-542: the replicas that a rate applies to are listed when a reassignment begins.
 
-What the motivation of `002_d3902f3e3e76dd5e.txt` complains of: the lists do not follow leadership, and hit every
-replica of a listed partition that is not in sync. The reassignment rates stand for those of the listed replicas.
+The motivation of `002_d3902f3e3e76dd5e.txt` names two defects: the lists do not follow leadership, and they throttle
+every replica of a listed partition that is not in sync. The reassignment rates stand for those of the listed replicas.
 """
 
 from reassure import action, require

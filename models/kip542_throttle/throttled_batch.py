@@ -97,7 +97,7 @@ def waiting(s: Cluster) -> Brokers:
 
 
 def moving(s: Cluster, c: Config) -> bool:
-    """What the controller goes by: a batch is under way, or there is something left to add."""
+    """A batch is under way, or replicas are left to add."""
     return s.batch != NOBODY or not target(c) <= s.assigned
 
 

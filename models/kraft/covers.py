@@ -1,4 +1,4 @@
-"""What a run of `kraft` must be able to reach."""
+"""Situations that some run of `kraft` must reach."""
 
 from reassure import cover
 from reassure.models.kraft.protocol import alter_partition, commit, current, elect_from_elr, elect_unclean, eligible
@@ -28,7 +28,7 @@ def unclean_election(before: Cluster, after: Cluster) -> bool:
 
 @cover(on=elect_unclean, when=lambda c: c.unclean != Unclean.OFF)
 def records_lost(before: Cluster, after: Cluster, broker: Broker) -> bool:
-    """K12: the ghost is not idle. An unclean leader lacks something that was committed."""
+    """K12: a leader from an unclean election lacks a committed record, which the field `complete` shows."""
     return broker not in before.complete
 
 
@@ -37,7 +37,7 @@ def records_lost(before: Cluster, after: Cluster, broker: Broker) -> bool:
     when=lambda c: c.admin_requests > 0 and c.brokers - c.replication_factor >= c.min_isr,
 )
 def disjoint_target_completes(before: Cluster, after: Cluster) -> bool:
-    """K6: a partition moves to brokers none of which it was on."""
+    """K6: a reassignment completes, and every replica of the target is new."""
     b, a = before.partition, after.partition
     return reassigning(b) and not reassigning(a) and frozenset(before.original) & members(a) == NOBODY
 

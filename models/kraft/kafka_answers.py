@@ -1,4 +1,4 @@
-"""Which error code Kafka's controller answers with, by the rules of `kafka_controller`: for comparison with Kafka."""
+"""The error code of Kafka's controller for a step, by the rules of `kafka_controller`, to compare with Kafka."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from reassure.models.kraft.kafka_controller import Error, answer, validated
 
 
 def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any], after: Any) -> str | None:
-    """The error code of a step of `kraft_kafka`, by its name; None where the step does not tell.
+    """The error code of a step of `kraft_kafka`, by its name; None if the step does not determine it.
 
-    A target that changes nothing may have been refused or may have been there already.
+    If the target changes nothing, the request may have been refused, or the target may be the present assignment.
     """
     if action == "alter_partition":
         request, p = params["request"], before.partition

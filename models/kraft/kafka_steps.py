@@ -1,4 +1,4 @@
-"""What Kafka's controller does with a command, whatever state it is in: the rules of `kafka_controller` put together.
+"""What Kafka's controller does with a command in any state: the rules of `kafka_controller` combined.
 
 `kraft_kafka` has these steps too, within its bounds and with what followers and leaders do. Here they are functions of
 what the controller holds, with which every step of Kafka's own class is compared (`reassure kafka explore --explain`).
@@ -44,7 +44,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What comes of a command. error: as Kafka answers. resigns: the controller throws and gives up its leadership."""
+    """The outcome of a command. error: as Kafka answers. resigns: the controller throws and gives up its leadership."""
 
     held: Held
     error: str = "NONE"
@@ -120,7 +120,7 @@ def elect(h: Held, election: Election) -> Outcome:
 
 
 def event(h: Held, after: Held, change: Change | None, alive: Brokers, lost: Brokers = NOBODY) -> Outcome:
-    """Something befalls the brokers, so that `h` becomes `after`, with a change of the partition if there is one."""
+    """An event of a broker, which takes `h` to `after`, with a change of the partition if there is one."""
     if change is None:
         return Outcome(after)
     p = changed(h, change, alive, lost)
@@ -145,7 +145,7 @@ def controlled_shutdown(h: Held, broker: Broker) -> Outcome:
 
 
 def unfence(h: Held, broker: Broker) -> Outcome:
-    """A broker is there again: a partition without a leader has an election, in which it counts as alive."""
+    """A broker returns. A partition without a leader has an election, in which this broker counts as alive."""
     after = replace(h, unfenced=h.unfenced | {broker})
     change = unchanged(h.partition, mode(h)) if h.partition.leader is None else None
     return event(h, after, change, active(after) | {broker})
@@ -157,7 +157,7 @@ def restart_cleanly(h: Held, broker: Broker) -> Outcome:
 
 
 def restart_uncleanly(h: Held, broker: Broker) -> Outcome:
-    """A registration that does not: the broker is not eligible any more."""
+    """A registration that does not prove one: the broker leaves ISR and ELR."""
     p, after = h.partition, _registered(h, broker)
     change = replace(unchanged(p, mode(h)), isr=p.isr - {broker}) if broker in p.isr | p.elr else None
     return event(h, after, change, active(after), NOBODY | {broker})
@@ -168,7 +168,7 @@ def _registered(h: Held, broker: Broker) -> Held:
 
 
 def elect_leaderless(h: Held) -> Outcome:
-    """The election that comes with the unfencing of a broker that is there already, the first."""
+    """An unfencing of a broker that is unfenced already (the first one), for the election that comes with it."""
     return unfence(h, min(h.unfenced))
 
 
@@ -202,7 +202,7 @@ _OF_BROKER: dict[str, Callable[[Held, Broker], Outcome]] = {
 
 
 def controller_step(held: Held, kind: str, broker: int, brokers: tuple[int, ...]) -> Outcome:
-    """What comes of a command that applies. brokers: a target in its order, or the members of a proposed ISR."""
+    """The outcome of a command that applies. brokers: a target in its order, or the members of a proposed ISR."""
     listed = tuple(Broker(b) for b in brokers)
     if kind == "reassign":
         return reassign(held, listed)

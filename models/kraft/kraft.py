@@ -9,15 +9,15 @@ leader proposes an ISR with them in an AlterPartition request, and the controlle
 is to be removed reaches MinISR and has everything added, the reassignment completes in that same change. Meanwhile
 brokers are fenced and return, one may lose its log, followers lag, and the administrator cancels or changes the target.
 
-What disturbs is limited by the configuration (`admin_requests`, `disturbances`); what heals is not. A proposal made
-with outdated metadata is the same as one made earlier and delivered late, so leaders propose with current metadata and
-their requests stay in flight.
+The configuration limits requests and failures (`admin_requests`, `disturbances`); recovery has no limit. A proposal
+made with outdated metadata is the same as one made earlier and delivered late, so leaders propose with current metadata
+and their requests stay in flight.
 
 Left out: a deposed leader that still answers clients; targets in another order than the current list followed by what
 is new; logs beyond "holds everything committed"; answers lost on the way; preferred leader election.
 
-The state is in `state`, the document's rules in `rules`, the steps in `protocol`; `properties` and `covers` say what is
-asked of them. `kraft_removed_logs` tells removed logs, what the leader knows of them and the truth apart;
+The state is in `state`, the document's rules in `rules`, the steps in `protocol`, and what is checked in `properties`
+and `covers`. `kraft_removed_logs` tells removed logs, what the leader knows of them and the truth apart;
 `kraft_reconfigured` has changes of MinISR and of unclean election; `kraft_ordered` has targets in any order.
 """
 

@@ -1,6 +1,6 @@
-"""`kraft` with what K12 rests on, said as invariants: with them a prover needs no search for runs of any length.
+"""`kraft` with further invariants from which K12 follows, so that `prove` decides K12 for runs of any length.
 
-Only where unclean election is off: an unclean leader's log is not what the others have.
+They apply only if unclean election is off: the log of an unclean leader differs from the other logs.
 """
 
 from reassure import every, invariant
@@ -16,7 +16,7 @@ def from_the_leader(s: Cluster, r: AlterPartition) -> bool:
 
 @invariant(when=lambda c: c.unclean == Unclean.OFF)
 def unclean_election_stays_off(s: Cluster) -> bool:
-    """K12. Otherwise records may be lost that nobody allowed to be lost."""
+    """K12. Otherwise records may be lost although data loss is not allowed."""
     return not s.unclean
 
 
@@ -34,13 +34,13 @@ def eligible_replicas_are_complete(s: Cluster) -> bool:
 
 @invariant
 def requests_are_not_ahead(s: Cluster) -> bool:
-    """K13. Otherwise a request is of a partition that there is not yet, and is taken for current later."""
+    """K13. Otherwise a request has a partition epoch that is yet to come, and counts as current later."""
     return all(r.partition_epoch <= s.partition.partition_epoch for r in s.requests)
 
 
 @invariant
 def requests_know_no_later_registration(s: Cluster, c: Config) -> bool:
-    """K13. Otherwise a broker loses its log, registers, and a request from before is taken for one that knows of it."""
+    """K13. Otherwise a broker loses its log and registers, and a request sent before that counts as sent afterwards."""
     return all(r.broker_epochs[b] <= s.broker_epochs[b] for r in s.requests for b in every(Broker, c))
 
 

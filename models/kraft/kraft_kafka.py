@@ -2,7 +2,7 @@
 
 The rules are in `kafka_controller`; they are tested against Kafka's own classes, of each release. Every change runs the
 completion check, then recomputes the ELR, then elects; elections take the first valid replica in list order, so nothing
-is left open. What falls here and not in `kraft` is where the code differs from the description.
+is left open. A property that is violated here and not in `kraft` shows where the code differs from the document.
 
 What each action is on a real cluster: `start` and `retarget` are AlterPartitionReassignments with the target in
 ascending order, `cancel` the same with null, `alter_partition` is AlterPartition, version 3, as the leader sends it.
@@ -12,7 +12,7 @@ new incarnation that does not prove a clean shutdown, `elect_unclean` the contro
 
 An exception inside the controller: a reassignment is answered UNKNOWN_SERVER_ERROR and nothing is written. In an event
 of a broker it is a fault, and the active controller resigns: here the step is taken and leaves everything as it was,
-against `broker_events_are_carried_out`.
+which violates `broker_events_are_carried_out`.
 
 Left out, besides what `kraft` leaves out: metadata versions older than the release; directories. `kraft_kafka_ordered`
 has targets in another order than ascending, `kraft_kafka_operated` restarts that lose nothing, controlled shutdowns and
@@ -149,7 +149,7 @@ def retarget(s: Kafka, c: Config, target: Brokers) -> Kafka:
 
 @action(who="admin", tags=["cancel"])
 def cancel(s: Kafka, c: Config) -> Kafka:
-    """Goes back to what is left without `adding`; refused only if nobody of that is in sync."""
+    """Goes back to what is left without `adding`; refused only if none of these replicas is in sync."""
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
     if reverted(p).unclean and not s.unclean:
@@ -166,7 +166,7 @@ def commit(s: Kafka) -> Kafka:
 
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Kafka, c: Config, request: AlterPartition) -> Kafka:
-    """AlterPartition: validated, then the ISR as proposed, and whatever else a change brings."""
+    """AlterPartition: validated, then the ISR is written, with completion, ELR and election as in any change."""
     p = s.partition
     handled = replace(s, requests=s.requests - {request})
     living = frozenset(b for b in active(s) if request.broker_epochs[b] == s.broker_epochs[b])
@@ -300,7 +300,7 @@ def broker_events_are_carried_out(before: Kafka, after: Kafka, broker: Broker) -
 def cancelling_keeps_min_isr(before: Kafka, after: Kafka) -> bool:
     """K7. Otherwise giving up a reassignment stops acks=all producers, although enough replicas were in sync.
 
-    MinISR is limited to the replicas that are left: that there are fewer is what the administrator asked for.
+    MinISR is limited to the number of replicas that are left, since the administrator asked for that number.
     """
     b, a = before.partition, after.partition
     return before.unclean or len(b.isr) < before.min_isr or len(a.isr) >= min(before.min_isr, len(a.replicas))
@@ -310,7 +310,7 @@ def cancelling_keeps_min_isr(before: Kafka, after: Kafka) -> bool:
 def rolling_back_ends(before: Kafka, after: Kafka) -> bool:
     """K11. Otherwise a reassignment whose target is in sync, with a leader, is pending until somebody cancels it.
 
-    Asked for its originals, which adds nothing, a partition keeps what it was adding as to be added and to be removed.
+    After a request for the originals, which adds no replica, those that were being added are adding and removing.
     """
     b, a = before.partition, after.partition
     return a == b or not reassigning(a) or b.leader is None or not target_of(a) <= a.isr
@@ -334,7 +334,7 @@ def unclean_election(before: Kafka, after: Kafka) -> bool:
 
 @cover(when=lambda c: c.unclean != state.Unclean.OFF)
 def records_lost(before: Kafka, after: Kafka) -> bool:
-    """K12: the ghost is not idle. An unclean leader lacks something that was committed."""
+    """K12: a leader from an unclean election lacks a committed record, which the field `complete` shows."""
     a = after.partition
     return a.leader is not None and a.leader != before.partition.leader and a.leader not in before.complete
 
@@ -347,7 +347,7 @@ def target_changed(before: Kafka, after: Kafka) -> bool:
 
 @cover(when=lambda c: c.min_isr > 1 and c.admin_requests > 0)
 def target_below_min_isr_completes(before: Kafka, after: Kafka, c: Config) -> bool:
-    """K11's counter-question has another answer here: without K2 a target below MinISR completes."""
+    """K11: a target below MinISR completes, since Kafka does not have the rule K2."""
     return ended(before.partition, after.partition) and len(members(after.partition)) < before.min_isr
 
 

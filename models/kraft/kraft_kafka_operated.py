@@ -1,4 +1,4 @@
-"""`kraft_kafka` with what operators do meanwhile: brokers stopped and restarted, topic configuration changed (K18).
+"""`kraft_kafka` with operators who stop and restart brokers and change the topic's configuration (K18).
 
 `shut_down_in_control` is the heartbeat with which a broker asks for a controlled shutdown, `fence` of such a broker the
 end of it; it comes back by a registration. `restart_cleanly` is a registration that proves a clean shutdown, which
@@ -6,8 +6,8 @@ releases from 4.0 on tell from an unclean one. `change_min_isr` is IncrementalAl
 which releases from 4.0 on forget every eligible leader replica of the topic; `change_unclean` that of
 unclean.leader.election.enable, after which the controller's own elections of unclean leaders begin or end.
 
-Each is off with a limit of 0. Left out: that a broker is told to stop only once it leads nothing; configurations of the
-cluster, which change every topic alike.
+A limit of 0 turns an action off. Left out: that a broker is told to stop only once it leads nothing; configurations of
+the cluster, which change every topic alike.
 """
 
 from dataclasses import dataclass
@@ -116,7 +116,7 @@ def shut_down_uncleanly(s: Operated, c: Config, broker: Broker) -> Operated:
 
 @action(who="leader", fair="strong", fair_each=("follower",))
 def propose_expansion(s: Operated, c: Config, follower: Broker) -> Operated:
-    """As the original, but nobody that is being shut down."""
+    """As the original, but not for a broker that is being shut down."""
     require(follower not in s.shutting_down)
     return protocol.propose_expansion(s, c, follower)  # type: ignore[no-any-return]
 

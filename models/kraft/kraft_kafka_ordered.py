@@ -8,13 +8,13 @@ from reassure.spec.kafka.partition import Replicas, ended, members, reassigning
 
 
 def valid(target: Replicas) -> bool:
-    """Somebody, and nobody twice."""
+    """The list is not empty and repeats no broker."""
     return target != () and len(frozenset(target)) == len(target)
 
 
 @action(who="admin", tags=["start"])
 def start(s: Kafka, c: Config, target: Replicas) -> Kafka:
-    """As the original, for a list, which may be another order of the replicas that there are."""
+    """As the original, for a list; it may be another order of the present replicas."""
     require(not reassigning(s.partition) and s.asked < c.admin_requests)
     require(valid(target) and target != s.partition.replicas)
     return reassigned(s, c, target)

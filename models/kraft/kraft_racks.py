@@ -1,11 +1,11 @@
 """A plan that spreads replicas over racks, carried out by KRaft's reassignment (X1).
 
-`004_ba2895aabc08eb3d.txt` places replicas so that no rack has two of them or, with fewer racks than replicas, each
-has one. What a reassignment goes through between two such plans it leaves open. Here brokers take turns over the
-racks (the first broker of rack 0 is 1, of rack 1 it is 2, ...), the partition starts as such a plan, and the
+`004_ba2895aabc08eb3d.txt` places replicas so that no rack has two of them or, with fewer racks than replicas, each has
+one. It does not say which replica sets a reassignment passes through between two such plans. Here brokers take turns
+over the racks (the first broker of rack 0 is 1, of rack 1 it is 2, ...), the partition starts as such a plan, and the
 administrator asks for nothing but such plans of the same replication factor. Everything else is `kraft`.
 
-`MinISR` counts replicas, not racks. That is what the claims here are about.
+The claims here depend on the fact that MinISR counts replicas, not racks.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def of(rack: Rack, c: Config) -> Brokers:
 
 
 def covered(brokers: Brokers, c: Config) -> int:
-    """How many racks have one of them."""
+    """How many racks have one of these brokers."""
     return sum(1 for rack in every(Rack, c) if brokers & of(rack, c) != NOBODY)
 
 
@@ -44,7 +44,7 @@ def spread(brokers: Brokers, c: Config) -> bool:
 
 
 def survives_any_rack(brokers: Brokers, c: Config) -> bool:
-    """Whichever rack is lost, one of them is left."""
+    """If any one rack is lost, one of these brokers is left."""
     return all(brokers - of(rack, c) != NOBODY for rack in every(Rack, c))
 
 
@@ -69,13 +69,13 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
 
 @invariant
 def replicas_are_spread(s: Cluster, c: Config) -> bool:
-    """X1. Otherwise a rack carries two copies, and its network and disks what the placement had shared out."""
+    """X1. Otherwise one rack carries two copies, and the load on its network and disks doubles."""
     return spread(members(s.partition), c)
 
 
 @invariant
 def replicas_are_spread_when_settled(s: Cluster, c: Config) -> bool:
-    """X1 at both ends. Otherwise a reassignment, or giving one up, undoes what the placement did."""
+    """X1 before and after. Otherwise a reassignment, or its cancellation, undoes what the placement did."""
     return reassigning(s.partition) or spread(members(s.partition), c)
 
 
@@ -100,7 +100,7 @@ def reassignment_keeps_racks_apart(before: Cluster, after: Cluster, c: Config) -
 
 @step_property
 def reassignment_keeps_whole_copies_apart(before: Cluster, after: Cluster, c: Config) -> bool:
-    """X1, counting whoever has everything, in sync or not. Otherwise one rack may take the data itself with it."""
+    """X1, counting every complete copy, in sync or not. Otherwise the loss of one rack may lose the data."""
     b, a = before.partition, after.partition
     return (
         not moved(b, a)
@@ -112,7 +112,7 @@ def reassignment_keeps_whole_copies_apart(before: Cluster, after: Cluster, c: Co
 
 @cover(tags=["complete"])
 def a_replica_has_moved(before: Cluster, after: Cluster) -> bool:
-    """Lest the claims hold for want of a plan that is carried out."""
+    """Guards against vacuity: some plan is carried out."""
     b, a = before.partition, after.partition
     return reassigning(b) and not reassigning(a) and frozenset(before.original) - members(a) != NOBODY
 

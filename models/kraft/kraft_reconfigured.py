@@ -1,6 +1,6 @@
-"""`kraft` where min.insync.replicas and unclean.leader.election.enable are changed on the way (K18).
+"""`kraft` where min.insync.replicas and unclean.leader.election.enable change during a reassignment (K18).
 
-The document says what MinISR decides, and nothing of what becomes of eligible leader replicas when it changes. Three
+The document says what MinISR decides, but not what happens to eligible leader replicas when it changes. Three
 readings: they stay eligible; they are all forgotten, as Kafka does from 4.0 on; or they are forgotten only where the
 ISR reaches the new value.
 
@@ -20,7 +20,7 @@ from reassure.spec.kafka.partition import NOBODY, Brokers, Partition, reassignin
 
 
 class Eligible(Enum):
-    """What becomes of the ELR when min.insync.replicas changes."""
+    """What happens to the ELR when min.insync.replicas changes."""
 
     KEPT = "kept"
     FORGOTTEN = "forgotten"
@@ -59,7 +59,7 @@ class Reconfigured(Cluster):
 
 
 def elr_kept(p: Partition, min_isr: int, eligible: Eligible) -> Brokers:
-    """Who is still eligible once MinISR is `min_isr`."""
+    """The ELR after MinISR has become `min_isr`."""
     if eligible == Eligible.FORGOTTEN or (eligible == Eligible.TRIMMED and len(p.isr) >= min_isr):
         return NOBODY
     return p.elr
@@ -69,7 +69,7 @@ def elr_kept(p: Partition, min_isr: int, eligible: Eligible) -> Brokers:
 def change_min_isr(
     s: Reconfigured, c: Config, value: Annotated[int, Range("least_min_isr", "most_min_isr")]
 ) -> Reconfigured:
-    """min.insync.replicas is raised or lowered, whatever goes on."""
+    """min.insync.replicas is raised or lowered, at any time."""
     require(value != s.min_isr and s.min_isr_changed < c.min_isr_changes)
     p = s.partition
     elr = elr_kept(p, value, c.eligible)
@@ -97,7 +97,7 @@ def reassignment_over(s: Reconfigured) -> bool:
 
 @leads_to(reassignment_over)
 def a_reassignment_that_may_complete_ends(s: Reconfigured) -> bool:
-    """K18, K11. Otherwise MinISR is lowered to let a reassignment end, and it stays pending: nobody looks again."""
+    """K18, K11. Otherwise MinISR is lowered to let a reassignment end, and it stays pending, never checked again."""
     return s.partition.leader is not None and completes(s.partition, s.partition.isr, s.min_isr)
 
 

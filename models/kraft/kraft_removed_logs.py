@@ -1,4 +1,4 @@
-"""`kraft` with removed logs, the leader's view of them, and the truth told apart (K16).
+"""`kraft` with removed logs: what brokers hold and what the leader believes are two fields (K16).
 
 A broker that is removed deletes its log when it hears of it, which may be after it was added again; until then it
 fetches with the leader epoch that it knows. The leader takes a follower for caught up by the last fetch that it
@@ -19,7 +19,7 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, members
 
 
 class Forgets(Enum):
-    """Whose fetches the leader forgets when it hears of changes."""
+    """The brokers whose fetches the leader forgets when it hears of changes."""
 
     EACH = "each"
     """Of each replica that was removed by one of them."""
@@ -59,7 +59,7 @@ class Removed(Cluster):
 
 
 def followed(b: Removed, a: Removed, c: Config, lost: Brokers = NOBODY) -> Removed:
-    """What a change of the partition is to the brokers and the leader. lost: who has lost its log in the same step."""
+    """The effect of a partition's change on brokers and leader. lost: brokers that lose their log in the same step."""
     old, new = b.partition, a.partition
     gone = members(old) - members(new)
     raised = new.leader_epoch > old.leader_epoch
@@ -185,13 +185,13 @@ def propose_shrink(s: Removed, c: Config, follower: Broker) -> Removed:
 
 @action(who="leader")
 def commit(s: Removed) -> Removed:
-    """As the original; the leader knows who has not got the record."""
+    """As the original; the leader knows which followers lack the record."""
     after: Removed = protocol.commit(s)
     return replace(after, caught_up=s.caught_up & after.complete)
 
 
 def remembered(s: Removed, c: Config) -> Brokers:
-    """Of whose fetches the leader still knows when it has heard of every change."""
+    """The brokers whose fetches the leader remembers after it has heard of every change."""
     if c.forgets == Forgets.GONE:
         return s.caught_up & members(s.partition)
     return s.caught_up - s.forgotten
@@ -229,7 +229,7 @@ def returned_before_it_heard_of_its_removal(s: Removed) -> bool:
 
 @cover(when=lambda c: c.forgets != Forgets.EPOCH)
 def removed_and_returned_before_the_leader_heard(s: Removed) -> bool:
-    """The leader hears of both at once."""
+    """The leader hears of the removal and of the return at once."""
     return s.unheard and s.caught_up - s.complete != NOBODY and s.caught_up <= members(s.partition)
 
 

@@ -1,7 +1,7 @@
-"""Which changes of a partition in a metadata log some release of Kafka's controller makes, and as an answer to what.
+"""Which changes of a partition in a metadata log some release of Kafka's controller makes, and for which causes.
 
-Not a model by itself: what wrote a record is not in the log, so every cause is tried by which the rules of
-`kafka_controller` might have led from one registration of a partition to the next.
+Not a model by itself. The log does not say what caused a record, so every cause is tried that could, by the rules of
+`kafka_controller`, lead from one registration of a partition to the next.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Cause:
-    """Something that the controller may have answered. target: of a request by an administrator, what it leads to."""
+    """A possible cause of a change. target: of an administrator's request, the assignment that it leads to."""
 
     name: str
     change: Change
@@ -71,7 +71,7 @@ class Explanation:
 
 
 def causes(before: Partition, after: Partition, s: Surroundings, unclean: bool) -> Iterator[Cause]:
-    """What may have led from one registration to the next. unclean: whether unclean election is allowed."""
+    """The possible causes of a change between registrations. unclean: whether unclean election is allowed."""
     usual = Election.UNCLEAN if unclean else Election.ONLINE
     for active in actives(s):
         for election in (usual, Election.ONLINE, Election.PREFERRED):
@@ -132,7 +132,7 @@ def rules_of(release: Release, elr: bool, s: Surroundings) -> Switches:
 
 
 def explanations(before: Partition, after: Partition, s: Surroundings) -> tuple[Explanation, ...]:
-    """Every cause by which some release makes a change; none: no release makes it."""
+    """Every cause with the releases that make the change for it; empty if no release makes it."""
     found: dict[tuple[str, Brokers | None], set[str]] = {}
     if s.directories and after == replace(before, partition_epoch=before.partition_epoch + 1):
         found["an assignment of directories", None] = {release.value for release in Release}
@@ -145,7 +145,7 @@ def explanations(before: Partition, after: Partition, s: Surroundings) -> tuple[
 
 
 def makes(cause: Cause, before: Partition, after: Partition, release: Release, elr: bool, s: Surroundings) -> bool:
-    """Whether a release answers a cause with just this change."""
+    """Whether a release makes exactly this change for a cause."""
     rules = rules_of(release, elr, s)
     outcomes = (built(before, cause.change, cause.active, cause.lost, least, rules) for least in s.min_isrs)
     return any(not outcome.throws and outcome.partition == after for outcome in outcomes)

@@ -1,4 +1,4 @@
-"""R2 to R4 asked of the placer that Kafka has in KRaft, which is not KIP-36's, case by case."""
+"""R2 to R4, case by case, for the placer of Kafka in KRaft, which differs from KIP-36's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kraft` promises beyond the shared properties: about requests, brokers and logs."""
+"""The properties of `kraft` that are not shared: about requests, brokers and logs."""
 
 from reassure import Action, invariant, step_property
 from reassure.models.kraft.protocol import alter_partition, cancel, current, retarget, start
@@ -73,7 +73,7 @@ def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> b
 def cancel_spares_the_eligible(before: Cluster, after: Cluster) -> bool:
     """K9, K12. Otherwise a cancellation loses what was committed although a replica that has it is eligible and alive.
 
-    The document's letter allows it: with nobody in sync the election is unclean, whoever is in the ELR.
+    The document's wording allows it: with nobody in sync the election is unclean, even if the ELR is not empty.
     """
     p, leader = before.partition, after.partition.leader
     safe = (p.isr | p.elr) & before.unfenced & members(after.partition)

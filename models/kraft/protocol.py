@@ -58,7 +58,7 @@ def retarget(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -
     """Another target while a reassignment goes on (K14): what was being added and is not wanted any more is dropped.
 
     The document does not say what happens if the drop takes the ISR below MinISR. As for a cancellation, we refuse
-    (`broken/retarget_unchecked` is the other reading). Going back to the originals is a cancellation.
+    (the mutant `retarget_unchecked` is the other reading). Going back to the originals is a cancellation.
     """
     p = s.partition
     require(reassigning(p) and s.asked < c.admin_requests)
@@ -125,7 +125,7 @@ def catch_up(s: Cluster, follower: Broker) -> Cluster:
 
 
 def waiting(s: Cluster) -> bool:
-    """The leader's request is under way and as current as what the controller has."""
+    """The leader's request is in flight and has the controller's present epochs."""
     p = s.partition
     return any(r.source == p.leader and r.partition_epoch == p.partition_epoch for r in s.requests)
 
@@ -228,7 +228,7 @@ def answered(
     changed: Callable[[Partition, Brokers, int], Partition] = changed,
     finished: Callable[[Partition, Brokers, Broker | None], Partition] = finished,
 ) -> Cluster:
-    """What comes of a request: nothing, or its ISR, and in the same change the completion (K2).
+    """The outcome of a request: no change, or its ISR, and in the same change the completion (K2).
 
     The rules are parameters: a variant of `alter_partition` gives just those that it changes.
     """
@@ -248,7 +248,7 @@ def answered(
 def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: Broker | None) -> Cluster:
     """AlterPartition: the controller takes over the ISR that the leader proposes, or answers with an error.
 
-    Left out: which error it is; leader recovery state.
+    Left out: the error code; leader recovery state.
     """
     return answered(s, c, request, successor)
 
@@ -269,7 +269,7 @@ def left(s: Cluster, broker: Broker, keeps_log: bool, successor: Broker | None) 
 def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cluster:
     """A broker's heartbeats stop: it leaves the ISR, even as the last, and stays eligible if the ISR is below MinISR.
 
-    Left out: controlled shutdown, which differs in who asks for it.
+    Left out: controlled shutdown, in which the broker itself asks for it.
     """
     require(broker in s.unfenced and s.disturbed < c.disturbances)
     fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
@@ -312,7 +312,7 @@ def elect_from_elr(s: Cluster, broker: Broker) -> Cluster:
 
 @action(who="controller", fair="weak")
 def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
-    """Where it is configured: with nobody in sync or eligible alive, any replica leads, and what it lacks is lost.
+    """If configured, with no in-sync or eligible replica alive: any live replica leads; records that it lacks are lost.
 
     Left out: leader recovery state; asking all replicas for the end of their logs first.
     """
@@ -323,7 +323,7 @@ def elect_unclean(s: Cluster, broker: Broker) -> Cluster:
 
 
 def at_rest(s: Cluster) -> bool:
-    """Settled; offline with every complete copy lost and no unclean election; or held back by MinISR for good (K11).
+    """Settled; or offline, every complete copy lost, no unclean election; or held back by MinISR for ever (K11).
 
     Or K12 is broken, and nobody can catch up with a leader that lacks records.
     """

@@ -22,7 +22,7 @@ def elr_after(p: Partition, isr: Brokers, replicas: Brokers, min_isr: int) -> Br
 
 
 def recorded(before: Partition, after: Partition, new_reign: bool) -> Partition:
-    """The change as it is written: one more partition epoch; a leader epoch for a new leader or `new_reign`."""
+    """The change as written: one more partition epoch; one more leader epoch for a new leader or `new_reign`."""
     reigns = 1 if new_reign or after.leader != before.leader else 0
     return replace(after, partition_epoch=before.partition_epoch + 1, leader_epoch=before.leader_epoch + reigns)
 
@@ -41,7 +41,7 @@ def completes(p: Partition, isr: Brokers, min_isr: int) -> bool:
 
 
 def completed(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
-    """The completion change, but for the epochs (K3); the ELR is emptied as the ISR reaches MinISR."""
+    """The completion change without the epochs (K3); the ELR becomes empty, since the ISR reaches MinISR."""
     return replace(
         p,
         replicas=without(p.replicas, p.removing),
@@ -54,11 +54,11 @@ def completed(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
 
 
 def changed(p: Partition, isr: Brokers, min_isr: int) -> Partition:
-    """The change of the ISR that completes nothing, as it is written."""
+    """A change of the ISR that completes nothing, as the controller writes it."""
     elr = elr_after(p, isr, members(p), min_isr)
     return recorded(p, replace(p, isr=isr, elr=elr), new_reign=False)
 
 
 def finished(p: Partition, isr: Brokers, leader: Broker | None) -> Partition:
-    """The change of the ISR that completes the reassignment, as it is written (K3)."""
+    """A change of the ISR that completes the reassignment, as the controller writes it (K3)."""
     return recorded(p, completed(p, isr, leader), new_reign=True)

@@ -54,7 +54,7 @@ class Config:
 
     @property
     def max_epoch(self) -> int:
-        """No epoch gets beyond it: what can change the partition, and how often.
+        """The highest epoch: the number of changes that the limits allow.
 
         A disturbance is one change, one election and one return to the ISR. A request of the administrator is one
         change, and an election or as many joins as there are brokers. First of all, the initial ISR fills up.

@@ -37,7 +37,7 @@ class Line:
     removing: tuple[int, ...] = ()
 
     def unlike(self, p: Partition) -> str:
-        """What the partition has otherwise than the line; empty if nothing."""
+        """The fields in which the partition differs from the line."""
         rows = (
             ("Replicas", tuple(map(Broker, self.replicas)), p.replicas),
             ("ISR", brokers(*self.isr), p.isr),
@@ -128,7 +128,7 @@ EXAMPLES = (MOVING_ONE, LOWERING)
 
 
 class Mismatch(Exception):
-    """A step that the model refuses, or a state that it makes otherwise."""
+    """A step that the model refuses, or a state that differs from the model's."""
 
 
 def begun(model: Model, example: Example, **settings: Any) -> tuple[BoundModel, Cluster]:
@@ -186,7 +186,7 @@ def replayed(
 
 
 def compared(model: Model, first: bool = False, **settings: Any) -> Outcome:
-    """Every change of both examples, with everything that is otherwise than printed."""
+    """Every change of both examples, with every difference from what is printed."""
     cases, wrong = 0, []
     for example in EXAMPLES:
         where = f"example {example.number}"

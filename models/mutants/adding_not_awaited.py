@@ -8,7 +8,7 @@ from reassure.spec.kafka.partition import Broker, Brokers, Partition, reassignin
 
 
 def completes(p: Partition, isr: Brokers, min_isr: int) -> bool:
-    """Only the size counts."""
+    """Only the size of the ISR counts."""
     return reassigning(p) and len(isr - p.removing) >= min_isr
 
 

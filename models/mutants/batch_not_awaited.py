@@ -1,4 +1,4 @@
-"""Flaw of the throttled batch: it ends as soon as one of its replicas is in sync, and one old replica too few goes."""
+"""Flaw of the throttled batch: it ends as soon as one of its replicas is in sync, and drops too few old replicas."""
 
 from reassure import action, replace, require
 from reassure.models.kip542_throttle import throttled_batch
@@ -8,7 +8,7 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 
 @action(who="controller", fair="weak")
 def end_batch(s: Cluster, c: Config, dropped: Brokers, successor: Broker) -> Cluster:
-    """As the original, but nobody looks whether all of the batch is in sync, nor counts."""
+    """As the original, but one replica of the batch in sync is enough, and fewer old replicas go."""
     require(s.batch & s.isr != NOBODY)
     excess = s.assigned - target(c)
     require(dropped <= excess and len(dropped) == len(s.batch & s.isr))

@@ -1,4 +1,4 @@
-"""Flaw: a step that no rule speaks of completes a reassignment, with neither MinISR nor what was added in sync."""
+"""Flaw: a step outside the rules completes a reassignment, with neither MinISR nor the added replicas in sync."""
 
 from reassure import action, require
 from reassure.models.kraft import kraft
@@ -10,7 +10,7 @@ from reassure.spec.kafka.partition import Broker, reassigning
 
 @action(who="controller")
 def tidy(s: Cluster, successor: Broker | None) -> Cluster:
-    """It is neither tagged nor called a completion: only what it does gives it away."""
+    """It has neither the tag nor the name of a completion; only its effect is one."""
     p = s.partition
     require(reassigning(p))
     require(may_lead(p, p.isr - p.removing, s.unfenced, successor))

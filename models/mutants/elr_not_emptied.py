@@ -1,4 +1,4 @@
-"""Flaw: who was eligible stays so although the ISR has reached MinISR and records are committed again."""
+"""Flaw: brokers stay eligible although the ISR has reached MinISR and records are committed again."""
 
 from reassure import action, replace
 from reassure.models.kraft import kraft

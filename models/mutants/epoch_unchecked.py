@@ -1,4 +1,4 @@
-"""Flaw: the controller takes an AlterPartition whoever it comes from and however old it is."""
+"""Flaw: the controller accepts an AlterPartition from any sender and of any age."""
 
 from reassure import action
 from reassure.models.kraft import kraft

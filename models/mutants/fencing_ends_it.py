@@ -9,7 +9,7 @@ from reassure.spec.kafka.partition import NOBODY, Broker, without
 
 @action(who="controller")
 def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cluster:
-    """As the original, but what cannot be added for now is not added at all."""
+    """As the original, but if the broker was being added, the reassignment ends without the added replicas."""
     require(broker in s.unfenced and s.disturbed < c.disturbances)
     fenced = replace(s, unfenced=s.unfenced - {broker}, disturbed=s.disturbed + 1)
     after = left(fenced, broker, True, successor)

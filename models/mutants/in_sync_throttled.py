@@ -1,4 +1,4 @@
-"""Flaw of the throttle: whoever shares a broker with a limit that is used up is refused, in sync or not."""
+"""Flaw of the throttle: a follower is refused if a limit of its broker is used up, even if the follower is in sync."""
 
 from reassure import action, require
 from reassure.models.kip542_throttle import throttle
@@ -7,7 +7,7 @@ from reassure.models.kip542_throttle.throttle import Cluster, Config, Link, belo
 
 @action(who="leader", tags=["refuse"])
 def refuse(s: Cluster, c: Config, link: Link) -> Cluster:
-    """As the original, but nobody asks who is in sync."""
+    """As the original, without the condition that the follower is not in sync."""
     require(s.behind[link] > 0 and nothing_left(s, c, link, belongs))
     return s
 

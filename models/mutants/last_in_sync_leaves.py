@@ -1,4 +1,4 @@
-"""Flaw of the existing algorithm: step 8 takes what is to go out of the ISR, even if nobody is left in it."""
+"""Flaw of the existing algorithm: step 8 removes leaving replicas from the ISR even if it becomes empty."""
 
 from reassure import action, replace
 from reassure.models.kip435_batching import reassignment_classic

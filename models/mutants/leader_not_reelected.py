@@ -1,4 +1,4 @@
-"""Flaw: completion keeps a leader that it has just removed."""
+"""Flaw: completion keeps a leader that it removes from the replicas."""
 
 from reassure import action
 from reassure.models.kraft import kraft

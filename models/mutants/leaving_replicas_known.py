@@ -1,4 +1,4 @@
-"""Flaw of the existing algorithm: the last LeaderAndIsr request names OAR + RAR, and what is to go may join the ISR."""
+"""Flaw of the existing algorithm: the last LeaderAndIsr request names OAR + RAR; leaving replicas may join the ISR."""
 
 from reassure import action, replace
 from reassure.models.kip435_batching import reassignment_classic
@@ -9,7 +9,7 @@ from reassure.spec.kafka.shared_properties import Part
 
 @action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
 def lead(s: Cluster, part: Part) -> Cluster:
-    """As the original, but the leader goes on knowing all that it knew."""
+    """As the original, but the leader still knows all replicas that it knew."""
     after = led(s, part)
     return logging(after, part, replace(after.logs[part], told=s.logs[part].told))
 

@@ -1,4 +1,4 @@
-"""Flaw of the throttle, or "on the fly" to the letter: a rate that is changed counts in the window that has begun."""
+"""Flaw of the throttle ("on the fly", taken literally): a changed rate applies to the present window."""
 
 from reassure import action, replace
 from reassure.models.kip542_throttle import throttle

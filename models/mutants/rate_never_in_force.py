@@ -1,4 +1,4 @@
-"""Flaw of the throttle: every window has the rates that the first one had, whatever is configured."""
+"""Flaw of the throttle: every window has the rates of the first window; later changes are ignored."""
 
 from reassure import action, replace
 from reassure.models.kip542_throttle import throttle
@@ -7,7 +7,7 @@ from reassure.models.kip542_throttle.throttle import Cluster, Config
 
 @action(who="clock", fair="weak")
 def next_window(s: Cluster, c: Config) -> Cluster:
-    """As the original, with the rates of before."""
+    """As the original, with the old rates."""
     after: Cluster = throttle.next_window(s, c)
     return replace(after, in_force=s.in_force)
 

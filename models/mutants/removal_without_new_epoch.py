@@ -1,6 +1,6 @@
 """Flaw: removing replicas does not raise the leader epoch if the leader stays, so that their old fetches count.
 
-`leader_epoch_not_raised` breaks the document's letter alone; here brokers hear late, and it costs records.
+`leader_epoch_not_raised` violates only the document's wording; here brokers hear late, and records are lost.
 """
 
 from reassure import action

@@ -8,7 +8,7 @@ from reassure.spec.kafka.partition import Broker, members
 
 
 def accepted(s: Cluster, request: AlterPartition) -> bool:
-    """Whoever is alive may be proposed, whatever happened to it since."""
+    """Any live broker may be proposed, even if it has registered anew since."""
     living = request.source in request.isr and request.isr <= members(s.partition) & s.unfenced
     return current(s, request) and living
 

@@ -1,4 +1,4 @@
-"""Flaw: another target is answered with success while a reassignment goes on, and nothing comes of it."""
+"""Flaw: while a reassignment goes on, another target is answered with success and ignored."""
 
 from reassure import action, replace, require
 from reassure.models.kraft import kraft

@@ -1,4 +1,4 @@
-"""The other reading of K14: what is not wanted any more is dropped, whatever that does to the ISR."""
+"""The other reading of K14: replicas that are no longer wanted are dropped, even if the ISR falls below MinISR."""
 
 from reassure import action, replace, require
 from reassure.models.kraft import kraft

@@ -1,4 +1,4 @@
-"""Flaw of a model: a step of the controller rewrites what was asked for, so that nothing can contradict it."""
+"""Flaw of a model: a step of the controller rewrites the recorded request, with which properties compare the result."""
 
 from reassure import action, replace
 from reassure.models.kraft import kraft, protocol
@@ -8,7 +8,7 @@ from reassure.spec.kafka.partition import Broker
 
 @action(who="controller")
 def fence(s: Cluster, c: Config, broker: Broker, successor: Broker | None) -> Cluster:
-    """As the original, but afterwards the partition is where it was asked to be, wherever that is."""
+    """As the original, but afterwards the recorded request is the present assignment."""
     after: Cluster = protocol.fence(s, c, broker, successor)
     return replace(after, wanted=after.partition.replicas)
 

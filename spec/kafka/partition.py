@@ -1,4 +1,4 @@
-"""One partition as the controller keeps it, and the words that properties about its reassignment are written in."""
+"""One partition as the controller keeps it, and the functions that properties about its reassignment use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Watched:
-    """What the promises read: the partition, and what counts as enough for it."""
+    """What the properties read: the partition, and when it has enough replicas."""
 
     partition: Partition
     min_isr: Annotated[int, Range(0, 64)]
@@ -86,7 +86,7 @@ def reassigning(p: Partition) -> bool:
 
 
 def target_of(p: Partition) -> Brokers:
-    """Where the reassignment leads."""
+    """The replicas at the end of the reassignment."""
     return members(p) - p.removing
 
 
@@ -125,5 +125,5 @@ def given_up(before: Watched, after: Watched) -> bool:
 
 
 def completed(before: Watched, after: Watched) -> bool:
-    """A reassignment ended in another way than by being given up."""
+    """A reassignment ended, and was not given up."""
     return ended(before.partition, after.partition) and not given_up(before, after)

@@ -39,7 +39,7 @@ def isr_within_replicas(w: Watched) -> bool:
 
 @invariant
 def elr_within_replicas(w: Watched) -> bool:
-    """K3. Otherwise a broker that has deleted its copy counts as a safe leader, or bars the way to the last resort."""
+    """K3. Otherwise a broker that has deleted its copy counts as a safe leader, or blocks a needed unclean election."""
     return w.partition.elr <= members(w.partition)
 
 
@@ -82,8 +82,8 @@ def every_change_has_a_partition_epoch(before: Watched, after: Watched) -> bool:
 def one_partition_epoch_per_change(before: Watched, after: Watched) -> bool:
     """K4 as the worked examples have it: catch-up and completion in one change are one increment.
 
-    Otherwise tools that count changes by the epoch see more than there were. `broken.two_epochs_at_completion` is the
-    other reading (4.2).
+    Otherwise tools that count changes by the epoch see more than there were. The mutant `two_epochs_at_completion` is
+    the other reading (4.2).
     """
     b, a = before.partition, after.partition
     return a == b or a.partition_epoch == b.partition_epoch + 1

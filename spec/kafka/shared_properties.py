@@ -1,11 +1,11 @@
-"""What every protocol that moves replicas owes, whatever it is made of (claim X3).
+"""The properties that every protocol for moving replicas must have (claim X3).
 
 Far fewer facts than `Partition` keeps: an assignment, an in-sync set, a leader, what was asked for.
 So protocols with a coordination store, with a controller's memory or with a metadata log all map onto it (a model's
 `views`), and one table compares them. What a protocol promises beyond this stays with its model.
 
 A step is the reassignment's own if it has the effect of one, whatever it is called (`moved`). Crashes, fencing, lag and
-a leader's own shrinking of the ISR are fate, and no protocol is to blame for them.
+a leader's own shrinking of the ISR are not the protocol's steps, and these properties do not judge them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Part(Id, size="partitions", first=0):
 
 @dataclass(frozen=True)
 class Copies:
-    """One partition, as those judge it who depend on it."""
+    """One partition, as its clients see it."""
 
     replicas: Replicas
     """The assignment in force, in order."""
@@ -137,7 +137,7 @@ def leaders_hold_what_was_committed(d: Duties) -> bool:
 
 @invariant
 def limits_are_kept(d: Duties) -> bool:
-    """B5, B6. Otherwise the limit that an operator set to protect a cluster does not."""
+    """B5, B6. Otherwise a limit that an operator sets does not protect the cluster."""
     return (
         d.partitions_moving <= d.partitions_limit
         and d.leaders_moving <= d.leaders_limit
@@ -149,14 +149,14 @@ def limits_are_kept(d: Duties) -> bool:
 def isr_is_never_empty(d: Duties) -> bool:
     """B9, of controllers with ZooKeeper: the last member of an ISR stays in it, dead or about to be dropped.
 
-    Otherwise nobody is left who can be elected without losing records.
+    Otherwise no broker is left that can be elected without losing records.
     """
     return all(d.parts[x].isr != NOBODY for x in d.all)
 
 
 @cover
 def a_move_ends(before: Duties, after: Duties) -> bool:
-    """Lest the promises hold for want of anything that moves."""
+    """Guards against vacuity: some move ends."""
     return any(before.parts[x].moving and not after.parts[x].moving for x in before.all)
 
 

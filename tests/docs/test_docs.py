@@ -20,8 +20,10 @@ from reassure.checkers.cli.commands import COMMANDS
 from reassure.checkers.cli.gate.judge import judge
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import ledger
-from reassure.checkers.publish import commands_page, protocol_pages
+from reassure.checkers.publish import commands_page
 from reassure.checkers.publish.gate_run import GateRun, gate_runs
+from reassure.checkers.publish.markdown import table
+from reassure.checkers.publish.model_pages import check_row, pages_of_claims, protocol_of
 from reassure.spec.language.vocabulary import TEMPORAL
 from tests.helpers.ledger_entries import ledger_entries
 
@@ -46,15 +48,15 @@ def test_what_is_published_is_what_the_checks_give(ran: list[GateRun]) -> None:
     made: dict[Path, str] = {}
     evidence.traces_of_checks(ran, made)
     assert [str(p) for p, text in made.items() if p.read_text(encoding="utf-8") != text] == [], PUBLISH
-    claims = ledger_entries()
-    for protocol in protocol_pages.PROTOCOLS:
-        folder = ROOT / "models" / protocol
-        text = (folder / "README.md").read_text(encoding="utf-8")
-        own = [r for r in ran if protocol_pages.protocol_of(r.verdict.model) == protocol]
-        rows = protocol_pages.table((), [protocol_pages.check_row(r) for r in own]).splitlines()[2:]
-        assert [row for row in rows if row not in text] == [], PUBLISH
-        assert text.endswith(protocol_pages.claims_of(protocol, claims, folder)), PUBLISH
-        assert all(f"## {r.verdict.model}\n" in text for r in own), PUBLISH
+    models = ROOT / "models"
+    for result in ran:
+        model = result.verdict.model
+        text = (models / protocol_of(model) / f"{model}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {model}\n"), PUBLISH
+        assert table((), [check_row(result)]).splitlines()[2] in text, PUBLISH
+    made = pages_of_claims(ledger_entries(), models)
+    assert len(made) == len(ledger_entries()) + 6
+    assert [str(p) for p in evidence.differing(made)] == [], PUBLISH
 
 
 def test_the_commands_are_those_of_the_parser() -> None:
@@ -156,7 +158,11 @@ def test_every_command_is_on_the_front_page() -> None:
     assert named == set(COMMANDS) - {"models"}
 
 
-PAGES = sorted(p for p in ROOT.rglob("*.md") if not {".venv", "counterexamples", "build"} & set(p.parts))
+PAGES = sorted(
+    p
+    for p in ROOT.rglob("*.md")
+    if not {".venv", "build"} & set(p.relative_to(ROOT).parts) and "--" not in p.name  # the stories have no links
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -164,6 +170,26 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         if "://" not in target and not target.endswith("=>") and ("." in target or "/" in target):
             assert (page.parent / target).exists(), target
+
+
+def test_no_page_is_long() -> None:
+    """A reader finds what a page has without a search: at most 30 KB, and stories too."""
+    pages = [*PAGES, *(ROOT / "counterexamples").glob("*--*.md")]
+    assert [p.name for p in pages if p.stat().st_size > 30_000] == []
+
+
+@pytest.mark.parametrize("folder", ["models", "counterexamples"])
+def test_every_generated_page_is_reached_from_its_index(folder: str) -> None:
+    linked, new = set(), {ROOT / folder / "README.md"}
+    while new:
+        linked |= new
+        targets = {
+            (page.parent / target).resolve()
+            for page in new
+            for target in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text(encoding="utf-8"))
+        }
+        new = {p for p in targets - linked if (ROOT / folder) in p.parents}
+    assert sorted(str(p) for p in {*(ROOT / folder).rglob("*.md")} - linked) == []
 
 
 def anchors(page: Path) -> set[str]:

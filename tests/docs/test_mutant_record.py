@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reassure.checkers.evidence.mutant_page import page
+from reassure.checkers.evidence.mutant_page import mutant_pages
 from reassure.checkers.evidence.mutant_record import idle_reasons, of_the_project, stale, unexercised
+from reassure.checkers.publish import differing
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,5 +25,6 @@ def test_every_stated_reason_is_needed() -> None:
 
 
 def test_the_page_is_that_of_the_record() -> None:
-    text = (ROOT / "counterexamples" / "mutants.md").read_text(encoding="utf-8")
-    assert text == page(*of_the_project()), "run `python -m reassure.checkers.publish`"
+    made = mutant_pages(*of_the_project(), ROOT / "counterexamples")
+    assert len(made) > 30
+    assert [p.name for p in differing(made)] == [], "run `python -m reassure.checkers.publish`"

@@ -32,13 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="LOG",
-        help="segments or a folder of a metadata log, or what kafka-dump-log --cluster-metadata-decoder "
-        "--print-data-log prints; in order",
+        help="segments or folders of a metadata log, in order; or output of kafka-dump-log --cluster-metadata-decoder "
+        "--print-data-log",
     )
     parser.add_argument(
         "--release",
         metavar="4.1",
-        help="the release that wrote the log: its rules must allow each change (default: those of some release)",
+        help="the release that wrote the log; its rules must allow each change (default: the rules of any release may)",
     )
     parser.add_argument(
         "--min-isr",

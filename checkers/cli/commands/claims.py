@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--claim", action="append", default=[], metavar="ID", help="print this claim; repeatable")
     parser.add_argument("--full", action="store_true", help="print every claim with all its readings")
-    parser.add_argument("--table", action="store_true", help="only the table of shared promises")
+    parser.add_argument("--table", action="store_true", help="print only the table of properties that protocols share")
     parser.add_argument(
         "--format", choices=["text", "md", "html"], default="text", help="format of the output (default: text)"
     )

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="compare what this function of the state returns (default: states, or the fields that both have)",
     )
-    parser.add_argument("--no-properties", action="store_true", help="compare states and steps, and no properties")
+    parser.add_argument("--no-properties", action="store_true", help="compare only states and steps")
     parser.add_argument("--stories", type=whole, default=2, metavar="N", help="print at most N traces (default: 2)")
     parser.add_argument(
         "--budget",

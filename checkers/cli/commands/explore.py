@@ -24,7 +24,7 @@ PORT = "port on 127.0.0.1; the address is then the same after a restart (default
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
     parser.add_argument("--port", type=positive, metavar="N", help=PORT)
-    parser.add_argument("--at", default="", metavar="PATH", help="open at this path: what follows the # in an address")
+    parser.add_argument("--at", default="", metavar="PATH", help="open at this path (an address after its #)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="open at the end of this trace (ITF)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
     parser.add_argument("--no-search", action="store_true", help="do not search every state in the background")

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--changed",
         action="store_true",
-        help="run only checks that have changed since they last gave what FILE expects",
+        help="run only checks that have changed since they last passed",
     )
     parser.add_argument(
         "--budget",

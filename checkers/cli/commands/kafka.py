@@ -143,7 +143,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--controlled-shutdown", action="store_true", help="let brokers shut down in a controlled way too"
     )
     exploring.add_argument(
-        "--explain", action="store_true", help=f"compare every step with {KEPT_MODEL}'s rules (25 us a step)"
+        "--explain",
+        action="store_true",
+        help=f"compare every step with {KEPT_MODEL}'s rules; exit code 19 if one differs (25 us a step)",
     )
     exploring.add_argument(
         "--engine",

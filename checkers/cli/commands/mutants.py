@@ -44,13 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=duration,
         default=TIMEOUT,
         metavar="20s",
-        help="give one mutant up after this time (default: 20s)",
+        help="give up a mutant after this time (default: 20s)",
     )
     parser.add_argument(
         "--memory",
         type=size,
         metavar="2G",
-        help="give one mutant up before it uses more memory, such as 2G (default: no limit)",
+        help="give up a mutant before it uses more memory, such as 2G (default: no limit)",
     )
     parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="number of processes (default: 1)")
     parser.add_argument(

@@ -33,7 +33,7 @@ WALK_LENGTH = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     model_argument(parser)
-    parser.add_argument("--cover", choices=(*NAMED, *MASS), help="what the traces take (default: actions)")
+    parser.add_argument("--cover", choices=(*NAMED, *MASS), help="what the traces cover together (default: actions)")
     parser.add_argument("--walks", type=positive, metavar="N", help="write N random walks in place of a suite")
     parser.add_argument(
         "--seed",
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         metavar="EXPRESSION",
-        help="of --cover classes: steps are of one class where this gives the same value; it may read before, after, "
+        help="with --cover classes: steps for which this has the same value are one class; it may read before, after, "
         "action (its name), config and the parameters",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write the traces into this folder")
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-length",
         type=positive,
         metavar="N",
-        help="steps of a trace, at most (default: those of the longest shortest path that is needed; of random walks "
+        help="at most N steps a trace (default: the longest of the shortest paths to what is covered; random walks: "
         f"{WALK_LENGTH})",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""`reassure validate`: does a model have a behaviour that explains a log?"""
+"""`reassure validate`: does a run of a model match a log?"""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="60s",
         help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
     )
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the behaviour that explains the log as ITF")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the run that matches the log, as ITF")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the answer; - is standard output")
     parser.add_argument("--quiet", action="store_true", help="print no progress and no states")
 
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     def look(lines: int, states: int) -> None:
         clock.look()
-        progress.proof(f"{lines:,} lines explained | {states:,} possible states")
+        progress.proof(f"{lines:,} lines matched | {states:,} possible states")
 
     with _opened(args.log) as texts:
         try:
@@ -133,7 +133,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 
 def exit_of(answer: Answer) -> Exit:
-    """18 if no behaviour explains the log; 5 if a step beyond the bounds might."""
+    """18 if no run matches the log; 5 if one with steps beyond the bounds might."""
     if answer.failed is None:
         return Exit.OK
     return Exit.INCONCLUSIVE if answer.clipped else Exit.TRACE
@@ -149,24 +149,31 @@ def report(answer: Answer, bound: BoundModel, engine: str, console: Console, qui
 
     behaviour = answer.behaviour
     assert behaviour is not None
-    steps = f"{len(behaviour) - 1:,} steps, {answer.hidden_steps:,} of them hidden"
-    lines = f"{answer.lines:,} line{'s' * (answer.lines != 1)}"
+    steps = f"{_counted(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
+    lines = _counted(answer.lines, "line")
     if answer.failed is None:
-        say(f"{bound.model.name} explains the log: {lines}, by a behaviour of {steps}")
+        say(f"{bound.model.name} has a run that matches the log: {lines}, {steps}")
+        place = "after the last line"
     else:
-        say(f"{bound.model.name} does not explain line {answer.failed.number}: {answer.failed.text[:200]}")
-        say(f"explained before it: {lines}, by a behaviour of {steps}")
-    say(f"possible states: {answer.possible_count:,} at the end, {answer.widest:,} at most, by {engine}")
+        say(f"{bound.model.name} has no run that matches line {answer.failed.number}: {answer.failed.text[:200]}")
+        say(f"a run matches the lines before it: {lines}, {steps}")
+        place = "before that line"
+    possible = _counted(answer.possible_count, "state")
+    say(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
             fields = ", ".join(f"{path}={as_text(value)}" for path, value in flat(state).items())
             say(f"  state {number}: {fields}")
     if answer.failed is not None:
-        say("why:")
+        say("why the line does not match:")
         for text, count in answer.reasons[:MOST_REASONS]:
             say(f"  {text} (in {count:,} of {answer.examined:,} states)")
         if answer.clipped:
-            say("steps that leave a bound were not followed: with wider bounds the log may have an explanation")
+            say("some steps leave a bound and were not followed: with wider bounds a run may match the log")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def record(answer: Answer, bound: BoundModel, meta: dict[str, object], code: Exit) -> dict[str, object]:

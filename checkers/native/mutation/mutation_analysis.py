@@ -164,7 +164,11 @@ class Judge:
         if beyond := sorted(found.clipped.keys() - base.clipped.keys()):
             return Judged(Fate.CLIPPED, {}, f"it leaves the bound of {', '.join(beyond)}")
         more = found.distinct - base.distinct, found.generated - base.generated
-        differs = f"{more[0]:+,} states, {more[1]:+,} steps" if any(more) else "as many states and steps, but others"
+        differs = (
+            f"{more[0]:+,} states, {more[1]:+,} steps"
+            if any(more)
+            else "the same number of states and steps, but different ones"
+        )
         return Judged(Fate.SURVIVED, {}, differs)
 
     def _killers(self, found: Outcome) -> dict[str, int | None]:

@@ -60,7 +60,7 @@ def test_one_model_with_all_that_it_says(capsys: pytest.CaptureFixture[str]) -> 
     )
     assert "propose(isr) leader The leader asks for another ISR." in lines
     assert "alter() controller The controller answers the request, and completes the reassignment if it can." in lines
-    assert "leader_in_isr Whoever leads is in sync." in lines
+    assert "leader_in_isr The leader is in sync." in lines
     assert "reassignment_pending" in lines
     code, _, err = said(capsys, "models", "cor")
     assert (code, "did you mean core?" in err) == (64, True)

@@ -111,9 +111,9 @@ def test_a_line_for_each_claim_first(toys: Path, capsys: pytest.CaptureFixture[s
         "K2, by proof: not run: never run",
         "",
         "2 claims: 2 not run",
-        "0 of 3 readings are as expected, and of the texts as they are",
+        "0 of 3 readings are up to date and have the expected verdict",
         "expectation-mismatch (exit code 15)",
-        "`reassure claims ID` tells one claim, --full all of them, --table what the protocols share; "
+        "`reassure claims ID` prints a claim's readings, --full all; --table compares protocols; "
         "--refresh runs what is missing or stale",
     ]
     assert main(["claims", "K1"]) == 15

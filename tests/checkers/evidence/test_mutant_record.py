@@ -12,7 +12,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load, names
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.ledger import LedgerPaths
-from reassure.checkers.evidence.mutant_page import page, unexercised_remarks
+from reassure.checkers.evidence.mutant_page import index, page, unexercised_remarks
 from reassure.checkers.evidence.mutant_record import (
     ModelRecord,
     MutantPlan,
@@ -182,10 +182,12 @@ def test_what_is_unexercised_and_which_reasons_are_idle(plans: Plans) -> None:
 
 
 def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
-    text = page(plans, {"kraft": record(), "core": record(set=["brokers=4"], mutants=7, judged=7)})
-    assert "| [`kraft`](#kraft) | as it is | 7 of 12 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
-    assert "| [`core`](#core) | brokers=4 | 7 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
-    assert "- unexercised: `b`: it has none\n" in text
+    records = {"kraft": record(), "core": record(set=["brokers=4"], mutants=7, judged=7)}
+    text = index(records)
+    assert "| [`kraft`](mutants/kraft.md) | default | 7 of 12 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
+    assert "| [`core`](mutants/core.md) | brokers=4 | 7 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
+    assert "- unexercised: `b`: it has none\n" in page(plans, records, "kraft")
+    text = page(plans, records, "core")
     assert "- unexercised: `b`: **no reason is stated**\n" in text
     assert "| `core.py:56` lowest | function exchanged: `min(a \\| b) -> max(a \\| b)` | survived: others |\n" in text
 

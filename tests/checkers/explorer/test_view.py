@@ -86,7 +86,7 @@ def test_a_violated_property_says_why(die_hard: Session) -> None:
     found = said_of(die_hard.ask("view", {"path": SOLUTION}), "goal_not_reached")
     assert found["status"] == "violated"
     assert found["because"] == ["false: s.big != c.goal", "  s.big = 4", "  c.goal = 4"]
-    assert found["doc"] == "Its counterexample is the solution of the riddle."
+    assert found["doc"] == "Its counterexample is the solution of the puzzle."
 
 
 def test_initial_states_with_parameters_are_named_by_them(kraft: Session) -> None:

@@ -114,7 +114,7 @@ def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.Cap
     ]
     report_explanation(explanation, "kraft_kafka", "4.2.0", Console(width=120))
     said = capsys.readouterr().out
-    assert "600 steps of reassign unexplained, the first:" in said and "PartitionChangeRecord(" in said
+    assert "the rules differ in 600 steps of reassign; the first:" in said and "PartitionChangeRecord(" in said
 
 
 def test_a_release_without_rules_is_refused() -> None:

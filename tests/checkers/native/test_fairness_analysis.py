@@ -62,7 +62,7 @@ def test_known_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ]
     assert "sufficient together: weak fairness of turn, strong fairness of leave" in out
     assert "stay" not in out[out.index("sufficient together") :]
-    assert "needed: from here on nothing happens any more" in out  # without `turn`, in the first state
+    assert "needed: from here on the run stays in this state" in out  # without `turn`, in the first state
     traces = sorted(tmp_path.glob("*.itf.json"))
     assert len(traces) == 7
     for trace in traces:

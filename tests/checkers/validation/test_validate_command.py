@@ -31,8 +31,8 @@ def test_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("validate", "core", log(tmp_path, *REASSIGNED), "--hidden=*fence", f"--trace={trace}", f"--json={answer}")
     code, out, err = said(capsys, *words)
     assert (code, err) == (0, "")
-    assert "core explains the log: 4 lines, by a behaviour of 5 steps, 2 of them hidden\n" in out
-    assert "possible states: 2 at the end, 204 at most, by the compiled kernel" in out
+    assert "core has a run that matches the log: 4 lines, 5 steps (2 hidden)\n" in out
+    assert "2 states possible after the last line; 204 at most on the way, by the compiled kernel" in out
     bound, _ = plain("core", [])
     behaviour = from_itf(read_itf(trace), bound)
     replay(behaviour, bound)
@@ -52,8 +52,8 @@ def test_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     answer = tmp_path / "a.json"
     code, out, _ = said(capsys, "validate", "core", log(tmp_path, *REASSIGNED), f"--json={answer}")
     assert code == 18
-    assert 'core does not explain line 7: {"state": {"isr": [1, 2]}}\n' in out
-    assert "explained before it: 3 lines, by a behaviour of 3 steps, 0 of them hidden\n" in out
+    assert 'core has no run that matches line 7: {"state": {"isr": [1, 2]}}\n' in out
+    assert "a run matches the lines before it: 3 lines, 3 steps (0 hidden)\n" in out
     assert "  isr is {0}; the line says {1, 2} (in 2 of 2 states)\n" in out
     data = json.loads(answer.read_text())
     assert (data["verdict"], data["exit_code"], data["failed_line"]["number"]) == ("trace-mismatch", 18, 7)
@@ -99,7 +99,7 @@ def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.Ca
         code, out, _ = said(capsys, *words)
         assert code == 5
         assert "add leaves the bound of n (in 1 of 1 states)" in out
-        assert "with wider bounds the log may have an explanation" in out
+        assert "with wider bounds a run may match the log" in out
 
 
 @pytest.mark.parametrize(

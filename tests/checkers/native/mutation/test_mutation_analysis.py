@@ -129,7 +129,7 @@ def test_other_steps_between_the_same_states_are_another_behaviour(tmp_path: Pat
     bound, lowered, _ = prepare(model_file(tmp_path, TOKENS.replace("< 1", "< 3").replace("== 1", "< 9")), [])
     judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
     mutant = next(m for m in mutants_of(bound) if m.after == "max(s.left)")
-    assert judge.judge(mutant) == Judged(Fate.SURVIVED, {}, "as many states and steps, but others")
+    assert judge.judge(mutant) == Judged(Fate.SURVIVED, {}, "the same number of states and steps, but different ones")
     assert same_behaviour(judge.search.states, judge.search.kernel, judge.search.kernel)
 
 

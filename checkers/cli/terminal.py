@@ -1,0 +1,67 @@
+"""The console of the commands: no line breaks within a word, and a pipe gets each line whole."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import rich.console
+from rich.text import Text
+
+HANGING = 4
+"""Columns by which the rest of a long line stands further right than its beginning."""
+COPIED = re.compile(r"^\s*(?:(?:again|what forbids it): |reassure )")
+"""Lines that a reader copies: a terminal breaks them itself, so that they are copied as one."""
+
+
+class Console(rich.console.Console):
+    """A console that breaks lines between words in a terminal and nowhere else.
+
+    It falls silent when the reader of a pipe has gone. (rich would break lines inside of paths and commands, and would
+    end the interpreter with exit code 1.)
+    """
+
+    def __init__(self, closed: Callable[[], None], **settings: Any) -> None:
+        super().__init__(soft_wrap=True, **settings)
+        self._closed = closed
+        self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """As of rich; one text that is wider than a terminal is broken between words."""
+        if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], str | Text):
+            text = objects[0]
+            if isinstance(text, str):
+                text = self.render_str(text, markup=settings.get("markup"), highlight=False)
+            objects = (broken(text, self.width),)
+        super().print(*objects, **settings)
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        self._closed()
+
+
+def broken(text: Text, width: int) -> Text:
+    """The text with each line that is wider broken between words; a word that is wider stays whole."""
+    return Text("\n").join(piece for line in text.split("\n", allow_blank=True) for piece in _pieces(line, width))
+
+
+def _pieces(line: Text, width: int) -> list[Text]:
+    plain = line.plain
+    if len(plain) <= width or COPIED.match(plain):
+        return [line]
+    start = indent = len(plain) - len(plain.lstrip())
+    pieces: list[Text] = []
+    while True:
+        room = max(width - indent, HANGING)
+        cut = plain.rfind(" ", start, start + room + 1) if len(plain) - start > room else -1
+        cut = plain.find(" ", start + room) if cut == -1 and len(plain) - start > room else cut
+        piece = line[start : cut if cut != -1 else len(plain)]
+        piece.rstrip()
+        pieces.append(Text.assemble(" " * indent, piece))
+        start = len(plain) - len(plain[cut:].lstrip())
+        if cut == -1 or start == len(plain):
+            return pieces
+        if len(pieces) == 1:
+            indent += HANGING

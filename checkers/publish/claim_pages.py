@@ -1,0 +1,57 @@
+"""The generated pages of claims: for each document an index, and one page a claim with every reading."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reassure.checkers.evidence import pages
+from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.publish.markdown import BY, cell, table
+
+ACROSS = "X"
+"""The letter of claims that no single document makes."""
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-the-claims.md"
+SHARED = 'Every protocol declares these properties under the same name; "not declared" marks one that a protocol lacks.'
+
+
+def claim_pages(letter: str, entries: list[Entry], folder: Path) -> dict[Path, str]:
+    """The index of a document's claims and one page a claim, by path; none if there are no claims of this letter."""
+    own = [e for e in entries if letter and e.claim.id.startswith(letter)]
+    if not own:
+        return {}
+    shared = pages.markdown_table(entries) if letter == ACROSS else ""
+    return {folder / "README.md": _index(own, shared, folder)} | {
+        folder / f"{entry.claim.id}.md": _page(entry, folder) for entry in own
+    }
+
+
+def _index(own: list[Entry], shared: str, folder: Path) -> str:
+    """The claims, a line each. shared: the table of the properties that all protocols share, or ""."""
+    rows = [(f"[{e.claim.id}]({e.claim.id}.md)", pages.standing(e), cell(e.claim.statement)) for e in own]
+    guide = os.path.relpath(GUIDE, folder).replace(os.sep, "/")
+    lines = [
+        f"# {pages.title(own[0].claim.document, own)}: claims",
+        "",
+        f"{BY} from the claims' ledger ([how to read the claims]({guide})).",
+        "",
+        table(("claim", "verdict", "statement"), rows),
+        "",
+    ]
+    if shared:
+        lines += ["## Properties that all protocols share", "", SHARED, "", shared]
+    return "\n".join(lines)
+
+
+def _page(entry: Entry, folder: Path) -> str:
+    lines = [
+        f"# {entry.claim.id}: {pages.standing(entry)}",
+        "",
+        f"> {entry.claim.statement}",
+        "",
+        f"{pages.where(entry.claim)}. {BY}. [All claims](README.md).",
+        "",
+        table(("reading", "verdict", "model and configuration, or function"), pages.reading_rows(entry, folder)),
+        "",
+    ]
+    return "\n".join(lines)

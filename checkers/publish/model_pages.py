@@ -1,0 +1,144 @@
+"""The generated pages of models: an index, one page a protocol, and one page for each model that the gate checks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from reassure.checkers.base.model_loader import load, names
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.publish.claim_pages import ACROSS, claim_pages
+from reassure.checkers.publish.gate_run import GateRun
+from reassure.checkers.publish.markdown import BY, table
+
+PROTOCOLS = {
+    "kraft": ("KRaft reassignment", "K"),
+    "kip435_batching": ("KIP-435, batches", "B"),
+    "kip236_intermediate": ("KIP-236, changes in flight", "I"),
+    "kip542_throttle": ("KIP-542, throttles", "T"),
+    "kip36_racks": ("KIP-36, racks", "R"),
+    "examples": ("Examples", ""),
+    "mutants": ("Mutants", ""),
+}
+"""The folders of `models/`: what they are of, and the letter of their document's claims."""
+
+
+def protocol_of(model: str) -> str:
+    """The folder of `models/` that has a model."""
+    return load(model).module.split(".")[-2]
+
+
+def models_of(protocol: str) -> list[str]:
+    """The models in a folder of `models/`."""
+    return [n for n in names() if protocol_of(n) == protocol]
+
+
+def check_row(run: GateRun) -> tuple[str, ...]:
+    """A check in the table of a model."""
+    s = run.verdict.stats
+    violated = [p.name for p in run.verdict.properties if p.status is PropertyStatus.VIOLATED]
+    more = f" and {len(violated) - 3} more" if len(violated) > 3 else ""
+    text = ", ".join(f"`{n}`" for n in violated[:3]) + more
+    counts = (f"{s.distinct:,}", f"{s.generated:,}", str(s.depth))
+    return (run.settings or "default", run.verdict.verdict, text or "-", *counts)
+
+
+def model_pages(ran: list[GateRun], entries: list[Entry], folder: Path) -> dict[Path, str]:
+    """The index, the protocols and the models, by path; folder: of the models."""
+    made = {folder / "README.md": _index(ran, entries)}
+    for protocol in PROTOCOLS:
+        own = [r for r in ran if protocol_of(r.asked.model) == protocol]
+        made[folder / protocol / "README.md"] = _protocol_page(protocol, own)
+        for model in dict.fromkeys(r.asked.model for r in own):
+            made[folder / protocol / f"{model}.md"] = _model_page(model, [r for r in own if r.asked.model == model])
+    return made
+
+
+def pages_of_claims(entries: list[Entry], folder: Path) -> dict[Path, str]:
+    """The claims of every document, by path; folder: of the models."""
+    made = claim_pages(ACROSS, entries, folder / "claims")
+    for protocol, (_, letter) in PROTOCOLS.items():
+        made |= claim_pages(letter, entries, folder / protocol / "claims")
+    return made
+
+
+def _index(ran: list[GateRun], entries: list[Entry]) -> str:
+    rows = []
+    for protocol, (name, letter) in PROTOCOLS.items():
+        models = models_of(protocol)
+        checks = sum(r.verdict.model in models for r in ran)
+        claims = sum(bool(letter) and e.claim.id.startswith(letter) for e in entries)
+        claims_cell = f"[{claims}]({protocol}/claims/README.md)" if claims else "-"
+        rows.append((f"[{name}]({protocol}/README.md)", str(len(models)), str(checks), claims_cell))
+    return "\n".join(
+        [
+            "# Models",
+            "",
+            f"{BY} from the checks of `gate.toml` and from the claims' ledger.",
+            "",
+            table(("protocol", "models", "checks of the gate", "claims of its document"), rows),
+            "",
+            "[Claims about several documents](claims/README.md), and the properties that all protocols share.",
+            "",
+        ]
+    )
+
+
+def _protocol_page(protocol: str, ran: list[GateRun]) -> str:
+    """The models of a protocol, a line each."""
+    rows = []
+    for model in models_of(protocol):
+        checks = sum(r.asked.model == model for r in ran)
+        about = " ".join(_first_paragraph(load(model).module).split())
+        name = f"[`{model}`]({model}.md)" if checks else f"[`{model}`]({Path(_source(model)).name})"
+        rows.append((name, about, str(checks) if checks else "-"))
+    title, letter = PROTOCOLS[protocol]
+    lines = [
+        f"# {title}",
+        "",
+        f"{BY}. [All protocols](../README.md)"
+        + (", [the claims of the document](claims/README.md)" * bool(letter))
+        + ".",
+        "",
+        table(("model", "what it is", "checks of the gate"), rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _model_page(model: str, ran: list[GateRun]) -> str:
+    """The checks of a model, and every verdict of the first one."""
+    first = ran[0]
+    rows = [(f"`{p.name}`", p.kind, p.status.replace("_", " ")) for p in first.verdict.properties]
+    rows += [(f"`{c.name}`", "cover", f"reached at depth {c.depth}") for c in first.verdict.covers if c.reached]
+    name = Path(_source(model)).name
+    lines = [
+        f"# {model}",
+        "",
+        _first_paragraph(load(model).module),
+        "",
+        f"{BY} from the checks of `gate.toml`. [Source]({name}), [counterexamples](../../counterexamples/README.md).",
+        "",
+        "## Checks",
+        "",
+        table(
+            ("configuration", "verdict", "violated", "distinct states", "steps", "levels"), [check_row(r) for r in ran]
+        ),
+        "",
+        "## Properties",
+        "",
+        f"With {first.settings}:" if first.settings else "In the default configuration:",
+        "",
+        table(("property", "kind", "verdict"), rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _source(model: str) -> str:
+    return sys.modules[load(model).module].__file__ or ""
+
+
+def _first_paragraph(module: str) -> str:
+    return (sys.modules[module].__doc__ or "").strip().split("\n\n")[0]
