@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import ENGINE_VERSION, PropertyStatus
 from reassure.checkers.evidence.ledger import PATHS, Ledger, LedgerPaths, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
@@ -273,8 +273,7 @@ def trace_of(answer: Answer, name: str) -> tuple[Trace, BoundModel]:
 
 @cache
 def _bound(run: RunSpec) -> BoundModel:
-    model = load(run.subject)
-    return bind(model, settings(model, list(run.settings)))[0]
+    return plain(run.subject, list(run.settings))[0]
 
 
 def table(found: list[Entry]) -> list[tuple[Answer, list[RecordedResult | None]]]:
