@@ -14,8 +14,8 @@ from pathlib import Path
 from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, release_matrix, verdicts
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
-from reassure.checkers.publish.model_pages import model_pages, pages_of_claims
-from reassure.checkers.publish.trace_pages import TraceRow, trace_pages
+from reassure.checkers.publish.model_pages import pages_of_claims, pages_of_models
+from reassure.checkers.publish.trace_pages import TraceRow, pages_of_traces
 from reassure.checkers.traces import render as story
 from reassure.spec import claims
 from reassure.spec.semantics.trace import to_itf
@@ -32,8 +32,8 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     rows = traces_of_checks(ran, made)
     found = entries()
     rows += traces_of_claims(found, made)
-    made |= trace_pages(rows, folder)
-    made |= model_pages(ran, found, ROOT / "models")
+    made |= pages_of_traces(rows, folder)
+    made |= pages_of_models(ran, found, ROOT / "models")
     return made | session_pages() | pages(found)
 
 

@@ -44,7 +44,7 @@ def check_row(run: GateRun) -> tuple[str, ...]:
     return (run.settings or "default", run.verdict.verdict, text or "-", *counts)
 
 
-def model_pages(ran: list[GateRun], entries: list[Entry], folder: Path) -> dict[Path, str]:
+def pages_of_models(ran: list[GateRun], entries: list[Entry], folder: Path) -> dict[Path, str]:
     """The index, the protocols and the models, by path; folder: of the models."""
     made = {folder / "README.md": _index(ran, entries)}
     for protocol in PROTOCOLS:

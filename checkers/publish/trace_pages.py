@@ -40,7 +40,7 @@ class TracePage(NamedTuple):
     rows: list[TraceRow]
 
 
-def trace_pages(rows: Sequence[TraceRow], folder: Path) -> dict[Path, str]:
+def pages_of_traces(rows: Sequence[TraceRow], folder: Path) -> dict[Path, str]:
     """The index and its pages, by path; folder: of the traces."""
     pages = [page for p in PROTOCOLS for page in _divided(p, [row for row in rows if protocol_of(row.model) == p])]
     return {folder / "README.md": _index(pages)} | {folder / "index" / page.name: _page(page) for page in pages}
