@@ -229,7 +229,7 @@ def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.bounds_open:
         said = ", ".join(proof.bounds_open)
         console.print(
-            Text(f"\nnot excluded: steps that leave the bound of {said}; they count as no steps"), soft_wrap=True
+            Text(f"\nnot excluded: steps that leave the bound of {said}, which the proof leaves out"), soft_wrap=True
         )
     console.print(Text(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim"), soft_wrap=True)
     console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)

@@ -217,7 +217,11 @@ def _bar(text: str) -> str:
 
 def _verdict_of(answer: Answer, to: Path | None) -> str:
     word = f"**{answer.verdict.words}**" if answer.verdict is ReadingVerdict.VIOLATED else answer.verdict.words
-    text = f"{word}; {_bar(answer.strength())}" if answer.record is not None else f"{word}: {answer.stale}"
+    text = f"{word}: {answer.stale}"
+    if answer.record is not None:
+        strength = answer.strength()
+        founded = strength.removeprefix("refuted: ")  # "violated" says it already
+        text = f"{word}{';' if founded == strength else ':'} {_bar(founded)}"
     if answer.verdict is ReadingVerdict.VIOLATED:
         folder = to or answer.paths.traces.parent
         for name, path in answer.traces.items():

@@ -113,7 +113,9 @@ def _enumerate(spec: RunSpec, sha256: str) -> Record:
     if not isinstance(outcome, Outcome) or outcome.cases < 1:
         raise Failure(Exit.MODEL, f"{spec.subject} went through no cases: it returned {outcome!r}")
     if outcome.holds == bool(outcome.counterexample):
-        raise Failure(Exit.MODEL, f"{spec.subject}: a counterexample goes with what does not hold: {outcome!r}")
+        raise Failure(
+            Exit.MODEL, f"{spec.subject}: a counterexample is given if and only if the claim is violated: {outcome!r}"
+        )
     name = spec.subject.partition(":")[2]
     status = PropertyStatus.HOLDS if outcome.holds else PropertyStatus.VIOLATED
     return Record(

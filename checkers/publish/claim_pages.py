@@ -54,4 +54,14 @@ def _page(entry: Entry, folder: Path) -> str:
         table(("reading", "verdict", "model and configuration, or function"), pages.reading_rows(entry, folder)),
         "",
     ]
-    return "\n".join(lines)
+    notes = "".join(f"\n- *{name}*: {note}" for name, note in _notes(entry).items())
+    return "\n".join(lines) + notes + "\n" * bool(notes)
+
+
+def _notes(entry: Entry) -> dict[str, str]:
+    """What is to be known about the verdicts, by reading; a note that the releases of a reading share stands once."""
+    notes: dict[str, str] = {}
+    for answer in (a for a in entry.answers if a.reading.note):
+        release = f", Kafka {answer.reading.set.get('release', '')}"
+        notes[pages.reading_name(answer).removesuffix(release)] = answer.reading.note
+    return notes

@@ -157,7 +157,9 @@ def told(certificate: Certificate, looked_at: int, left: dict[str, bool]) -> lis
     ]
     if left:
         paths = ", ".join(sorted(left))
-        found.append(f"within bounds: not excluded are steps that leave the bound of {paths}; they count as no steps")
+        found.append(
+            f"within bounds: not excluded are steps that leave the bound of {paths}, which the proof leaves out"
+        )
     return found
 
 

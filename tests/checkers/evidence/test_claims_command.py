@@ -225,8 +225,8 @@ def test_a_run_that_fails_is_named(
     ("outcome", "said"),
     [
         (claims.Outcome(True, 0, "none"), "went through no cases"),
-        (claims.Outcome(True, 3, "all", "but this"), "a counterexample goes with what does not hold"),
-        (claims.Outcome(False, 3, "all"), "a counterexample goes with what does not hold"),
+        (claims.Outcome(True, 3, "all", "but this"), "a counterexample is given if and only if the claim is violated"),
+        (claims.Outcome(False, 3, "all"), "a counterexample is given if and only if the claim is violated"),
         (None, "went through no cases"),
         (ZeroDivisionError("by zero"), "raises ZeroDivisionError: by zero"),
     ],
