@@ -174,7 +174,7 @@ def settled(c: Config) -> Cluster:
 # -- the administrator ----------------------------------------------------------------------------------
 
 
-@action(who="admin", tags=["create"])
+@action(who="admin")
 def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
     """A reassignment is asked for. If there are fewer replicas than MinISR, the controller only logs a warning."""
     require(not s.moving and s.asked < c.admin_requests)
@@ -193,7 +193,7 @@ def create(s: Cluster, c: Config, target: Brokers) -> Cluster:
     )
 
 
-@action(who="admin", tags=["change"])
+@action(who="admin")
 def change(s: Cluster, c: Config, target: Brokers) -> Cluster:
     """Another target while the reassignment goes on. The original assignment may be that target."""
     require(s.moving and s.stage == Stage.IDLE and s.asked < c.admin_requests)
@@ -380,10 +380,10 @@ def may_rest(s: Cluster) -> bool:
 # -- claims ------------------------------------------------------------------------------------------------
 
 
-@step_property(tags=["create"])
+@step_property
 def creation_needs_min_isr(before: Cluster, after: Cluster) -> bool:
     """I1. Otherwise `drop` starts from an assignment that is too small to keep producers going."""
-    return not after.moving or after.top >= before.min_isr
+    return before.moving or not after.moving or after.top >= before.min_isr
 
 
 @invariant
@@ -392,22 +392,34 @@ def top_reaches_min_isr(s: Cluster) -> bool:
     return not s.moving or s.top >= s.min_isr
 
 
-@step_property(tags=["drop"])
+def goes_offline(before: Cluster, after: Cluster) -> bool:
+    """What is dropped makes its first transition."""
+    return before.stage != Stage.OFFLINE and after.stage == Stage.OFFLINE
+
+
+def drop_is_computed(before: Cluster, after: Cluster) -> bool:
+    """`drop` is computed anew, be it empty."""
+    return (before.stage == Stage.DUE and after.stage != Stage.DUE) or after.dropping - before.dropping != NOBODY
+
+
+@step_property
 def drop_spares_the_leader(before: Cluster, after: Cluster) -> bool:
     """I2. Otherwise clients lose their leader because an administrator changed his mind."""
-    return before.leader is None or after.leader == before.leader
+    return not goes_offline(before, after) or before.leader is None or after.leader == before.leader
 
 
-@step_property(tags=["drop"])
+@step_property
 def drop_keeps_min_isr(before: Cluster, after: Cluster) -> bool:
     """I3. Otherwise acks=all producers are blocked because an administrator changed his mind."""
+    if not goes_offline(before, after):
+        return True
     return len(before.isr) < before.min_isr or len(after.isr) >= before.min_isr
 
 
-@step_property(tags=["drop"])
+@step_property
 def drop_spares_what_is_wanted(before: Cluster, after: Cluster) -> bool:
     """I4. Otherwise what a wanted replica has copied is deleted, and copied again: the waste that was to be avoided."""
-    return after.dropping & before.target == NOBODY
+    return not drop_is_computed(before, after) or after.dropping & before.target == NOBODY
 
 
 def intermediate_leads(s: Cluster) -> bool:
@@ -415,22 +427,24 @@ def intermediate_leads(s: Cluster) -> bool:
     return s.leader is not None and s.leader not in s.original | s.target
 
 
-@step_property(tags=["drop"])
+@step_property
 def intermediate_leader_takes_no_place(before: Cluster, after: Cluster) -> bool:
     """I8. Otherwise a replica that is wanted is dropped for one that is not, because that one leads."""
-    return not intermediate_leads(before) or after.dropping & before.target == NOBODY
+    if not drop_is_computed(before, after) or not intermediate_leads(before):
+        return True
+    return after.dropping & before.target == NOBODY
 
 
-@step_property(tags=["drop"])
+@step_property
 def drop_spares_the_original(before: Cluster, after: Cluster) -> bool:
     """I5. Otherwise the reassignment can only go on forward: what it started from is there no more."""
-    return after.dropping & before.original == NOBODY
+    return not drop_is_computed(before, after) or after.dropping & before.original == NOBODY
 
 
-@step_property(tags=["drop"])
+@step_property
 def nothing_intermediate_stays(before: Cluster, after: Cluster) -> bool:
     """I5. Otherwise a replica that neither assignment wants goes on copying."""
-    return after.assigned - after.dropping <= before.original | before.target
+    return not drop_is_computed(before, after) or after.assigned - after.dropping <= before.original | before.target
 
 
 def over(s: Cluster) -> bool:

@@ -87,7 +87,7 @@ def preferred_if_new(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     return stays_unless_dropped(p, m, alive)
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. A leader from TR, in the first step the one that is to be preferred; it hears of no other replicas."""
     return led(s, part, successor=preferred_if_new)
@@ -115,7 +115,7 @@ def enough_without(p: Stored, m: Memory, c: Config) -> bool:
     return enough and (p.leader is None or p.leader not in m.dropping)
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def stop(s: Cluster, c: Config, part: Part) -> Cluster:
     """6, 8. DR leaves the ISR and the memory as soon as enough is in sync without it; the leader hears of that."""
     m = s.memory[part]

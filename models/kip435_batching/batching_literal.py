@@ -127,7 +127,7 @@ def remember(s: Cluster, part: Part) -> Cluster:
     return remembering(s, part, replace(m, next=Next.LEAD, assigned=m.goal))
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. If the leader is not in TR, one that is, if there is any; it hears of no other replicas any more."""
     require(stands_at(s, part, Next.LEAD))
@@ -139,7 +139,7 @@ def lead(s: Cluster, part: Part) -> Cluster:
     return then(logging(storing(s, part, replace(p, leader=leader)), part, told), part, Next.STOP)
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def stop(s: Cluster, part: Part) -> Cluster:
     """8. DR is forced out of the ISR, of which the last member stays, as in the existing step 8."""
     require(stands_at(s, part, Next.STOP))

@@ -30,7 +30,7 @@ def remember(s: Cluster, part: Part) -> Cluster:
     return after
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. The leader that is to be preferred, or any of those asked for."""
     after: Cluster = batching.lead(s, part) if batches(s) else reassignment_classic.lead(s, part)
@@ -45,7 +45,7 @@ def lead_again(s: Cluster, part: Part) -> Cluster:
     return after
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def stop(s: Cluster, c: Config, part: Part) -> Cluster:
     """8. As soon as enough is in sync without what goes, or at once."""
     after: Cluster = batching.stop(s, c, part) if batches(s) else reassignment_classic.stop(s, part)

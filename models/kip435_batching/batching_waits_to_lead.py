@@ -12,7 +12,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import Cluster, notice
 from reassure.spec.kafka.shared_properties import Part
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. If the leader is not in TR, one that is, as soon as there is one."""
     return led(s, part)

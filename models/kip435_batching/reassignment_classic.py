@@ -130,7 +130,7 @@ def stays_unless_dropped(p: Stored, m: Memory, alive: Brokers) -> Broker | None:
     return p.leader if p.leader is not None and p.leader in able else in_order(m.goal, able)
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead(s: Cluster, part: Part) -> Cluster:
     """7. A leader from RAR, if there is one that can lead; it hears of no other replicas any more."""
     require(stands_at(s, part, Next.LEAD))
@@ -152,7 +152,7 @@ def led(
     return then(logging(storing(s, part, replace(p, leader=leader)), part, told), part, Next.STOP)
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["stop"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def stop(s: Cluster, part: Part) -> Cluster:
     """8. What is to go leaves the ISR, and stops following."""
     return stopped(s, part)

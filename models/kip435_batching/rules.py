@@ -16,7 +16,15 @@ R counts the replicas of one partition, as the algorithm and the prose use it, a
 """
 
 from reassure import every, invariant, step_property
-from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config, leading_in, running_in
+from reassure.models.kip435_batching.zookeeper_cluster import (
+    Cluster,
+    Config,
+    Next,
+    Stored,
+    leading_in,
+    past,
+    running_in,
+)
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Part
 
@@ -152,14 +160,29 @@ def never_fewer_copies_than_asked_for(before: Cluster, after: Cluster, c: Config
     )
 
 
-@step_property(tags=["lead"])
-def first_step_elects_the_new_leader(before: Cluster, after: Cluster, part: Part) -> bool:
+@step_property
+def first_step_elects_the_new_leader(before: Cluster, after: Cluster, c: Config) -> bool:
     """B2, and the prose. Otherwise the present leader keeps the load that the first step was to take from it."""
-    p, m = before.stored[part], before.memory[part]
-    if not m.leads or m.dropping != NOBODY or p.target == ():
-        return True
-    able = p.target[0] in m.goal and p.target[0] in p.isr & before.alive
-    return not able or after.stored[part].leader == p.target[0]
+    return all(
+        not past(before, after, x, Next.LEAD)
+        or not can_elect_the_new_leader(before, x)
+        or after.stored[x].leader == preferred(before.stored[x])
+        for x in every(Part, c)
+    )
+
+
+def can_elect_the_new_leader(s: Cluster, part: Part) -> bool:
+    """The step that goes on moves the leader and drops nothing, and the replica that is to be preferred can lead."""
+    p, m = s.stored[part], s.memory[part]
+    leader = preferred(p)
+    if not m.leads or m.dropping != NOBODY or leader is None:
+        return False
+    return leader in m.goal and leader in p.isr & s.alive
+
+
+def preferred(p: Stored) -> Broker | None:
+    """The first replica that is asked for, if anything is."""
+    return next((b for b in p.target), None)
 
 
 @invariant

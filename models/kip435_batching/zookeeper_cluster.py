@@ -407,25 +407,42 @@ def a_whole_copy_is_left(s: Cluster, c: Config) -> bool:
     return all(s.logs[x].whole != NOBODY for x in every(Part, c))
 
 
-@step_property(tags=["stop"])
-def drops_after_all_added_were_in_sync(before: Cluster, after: Cluster, part: Part) -> bool:
+def past(before: Cluster, after: Cluster, part: Part, step: Next) -> bool:
+    """The controller has done a step for a partition; a crash does not do it, nor does going back to step 7."""
+    m = after.memory[part]
+    return after.controller and before.memory[part].next == step and m.next != step and m.next != Next.LEAD
+
+
+def done(before: Cluster, after: Cluster, part: Part) -> bool:
+    """A reassignment ends: its request is in the store no more."""
+    return before.stored[part].target != () and after.stored[part].target == ()
+
+
+@step_property
+def drops_after_all_added_were_in_sync(before: Cluster, after: Cluster, c: Config) -> bool:
     """B4, B9. Otherwise old copies go while new ones are still empty, and one failure more loses records."""
-    return before.logs[part].fresh == NOBODY
+    return all(not past(before, after, x, Next.STOP) or before.logs[x].fresh == NOBODY for x in every(Part, c))
 
 
-@step_property(tags=["finish"])
-def ends_in_the_order_asked_for(before: Cluster, after: Cluster, part: Part) -> bool:
+@step_property
+def ends_in_the_order_asked_for(before: Cluster, after: Cluster, c: Config) -> bool:
     """B7. Otherwise another broker than the one asked for is the preferred leader."""
-    return after.stored[part].target != () or after.stored[part].assignment == after.logs[part].wanted
+    return all(not done(before, after, x) or after.stored[x].assignment == after.logs[x].wanted for x in every(Part, c))
 
 
-@step_property(tags=["finish"])
-def ends_without_leftovers(before: Cluster, after: Cluster, part: Part) -> bool:
-    """B7, B9. Otherwise a broker that was to be freed goes on leading, or keeps a log that nobody will delete."""
-    p = after.stored[part]
+def without_leftovers(p: Stored, hosting: Brokers) -> bool:
+    """Only the assigned replicas lead, are in sync, or have a log."""
     members = frozenset(p.assignment)
     led = p.leader is None or p.leader in members
-    return p.target != () or (led and p.isr <= members and after.logs[part].hosting <= members)
+    return led and p.isr <= members and hosting <= members
+
+
+@step_property
+def ends_without_leftovers(before: Cluster, after: Cluster, c: Config) -> bool:
+    """B7, B9. Otherwise a broker that was to be freed goes on leading, or keeps a log that nobody will delete."""
+    return all(
+        not done(before, after, x) or without_leftovers(after.stored[x], after.logs[x].hosting) for x in every(Part, c)
+    )
 
 
 def ended(s: Cluster, c: Config) -> bool:

@@ -17,7 +17,7 @@ def listed(s: Cluster, link: Link, side: Side) -> bool:
     return link in (Link.ADDING, Link.SECOND)
 
 
-@action(who="follower", fair="weak", fair_each=("link",), tags=["fetch"])
+@action(who="follower", fair="weak", fair_each=("link",))
 def fetch(s: Cluster, c: Config, link: Link) -> Cluster:
     """As the original, counted by the lists."""
     return received(s, c, link, listed)

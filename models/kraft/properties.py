@@ -40,13 +40,13 @@ def ends_at_a_request_or_a_new_isr(before: Cluster, after: Cluster, action: Acti
     return not ended(before.partition, after.partition) or action in (start, retarget, cancel, alter_partition)
 
 
-@step_property(tags=["cancel"])
+@step_property(tags=["cancel"], watches=())
 def cancel_restores_what_was_before(before: Cluster, after: Cluster) -> bool:
     """K9, K14. Otherwise brokers of an abandoned plan stay replicas for good, also after a change of the target."""
     return after.partition == before.partition or members(after.partition) == frozenset(before.original)
 
 
-@step_property(tags=["cancel"])
+@step_property(tags=["cancel"], watches=())
 def cancel_restores_the_order(before: Cluster, after: Cluster) -> bool:
     """K9. Otherwise the preferred leader is another than before, and leadership moves at the next rebalancing."""
     if frozenset(before.original) != members(after.partition):
@@ -69,7 +69,7 @@ def leader_has_a_successor_even_if_unclean(before: Watched, after: Watched) -> b
     return not lost or not moved(before.partition, after.partition)
 
 
-@step_property(tags=["cancel"], when=lambda c: c.unclean != Unclean.OFF)
+@step_property(tags=["cancel"], watches=(), when=lambda c: c.unclean != Unclean.OFF)
 def cancel_spares_the_eligible(before: Cluster, after: Cluster) -> bool:
     """K9, K12. Otherwise a cancellation loses what was committed although a replica that has it is eligible and alive.
 

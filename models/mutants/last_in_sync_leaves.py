@@ -7,7 +7,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import Cluster
 from reassure.spec.kafka.shared_properties import Part
 
 
-@action(who="controller", fair="weak", tags=["stop"])
+@action(who="controller", fair="weak")
 def stop(s: Cluster, part: Part) -> Cluster:
     """As the original, but for the last member."""
     after = stopped(s, part)

@@ -7,7 +7,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import Cluster
 from reassure.spec.kafka.shared_properties import Part
 
 
-@action(who="controller", fair="weak", fair_each=("part",), tags=["lead"])
+@action(who="controller", fair="weak", fair_each=("part",))
 def lead(s: Cluster, part: Part) -> Cluster:
     """As the original, but the leader still knows all replicas that it knew."""
     after = led(s, part)

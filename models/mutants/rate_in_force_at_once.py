@@ -6,7 +6,7 @@ from reassure.models.kip542_throttle.throttle import Cluster, Config, Rate, Side
 from reassure.spec.kafka.partition import Broker
 
 
-@action(who="admin", tags=["configure"])
+@action(who="admin")
 def set_rate(s: Cluster, c: Config, side: Side, broker: Broker, rate: Rate) -> Cluster:
     """As the original, but at once."""
     after: Cluster = throttle.set_rate(s, c, side, broker, rate)

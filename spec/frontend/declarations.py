@@ -180,6 +180,13 @@ def _reads_action(function: FunctionType, action: LoweredAction) -> bool:
     return any(name in parameters or hints.get(name) is Action for name in signature_of(function).parameters)
 
 
+def state_before(scope: ModelScope, claim: Property) -> Sym:
+    """What a claim over steps takes as `before`: the state, or a view of it."""
+    function = claim.function
+    assert isinstance(function, FunctionType)
+    return _view(Context(scope, claim.name), function, "before", scope.state)
+
+
 def _over_state(context: Context, function: Callable[..., Any]) -> Node:
     """The condition that a function of the state, or of a view of it, returns."""
     assert isinstance(function, FunctionType)
@@ -234,4 +241,11 @@ def _refuse_result(context: Context, function: FunctionType, why: str) -> None:
         context.refuse(tree, f"what `{function.__name__}` returns", why)
 
 
-__all__ = ["lower_action", "lower_initial", "lower_state_claim", "lower_step_claim", "lower_terminal"]
+__all__ = [
+    "lower_action",
+    "lower_initial",
+    "lower_state_claim",
+    "lower_step_claim",
+    "lower_terminal",
+    "state_before",
+]

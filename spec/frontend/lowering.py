@@ -26,6 +26,7 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel
 from reassure.spec.frontend.refusals import Refusal, SubsetError
+from reassure.spec.frontend.watching import refuse_unwatched
 from reassure.spec.language.types import Type
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -33,7 +34,8 @@ from reassure.spec.semantics.interpreter import BoundModel
 def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
     """The model in the form that engines translate; raises `SubsetError` with every refusal.
 
-    switches: each guard of the text can be left out.
+    Raises `LanguageError` if an action can change what a property watches that is not about it. switches: each guard of
+    the text can be left out; what is watched has been judged with the guards then.
     """
     scope = ModelScope(bound, CONSTRUCTS, switches)
     model, claims = bound.model, [*bound.properties, *bound.covers]
@@ -51,10 +53,13 @@ def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
     terminal_formulas = _terminal_formulas(scope)
     if scope.refusals:
         raise SubsetError(scope.refusals)
+    leaves = _state_leaves(scope)
+    if not switches:
+        refuse_unwatched(scope, leaves, actions)
     return LoweredModel(
         bound=bound,
         graph=scope.graph,
-        leaves=_state_leaves(scope),
+        leaves=leaves,
         initials=initials,
         actions=actions,
         state_formulas=state_formulas,
@@ -74,7 +79,7 @@ def with_changed(
     """The model whose actions and initial functions run other bodies of some functions; claims keep the text.
 
     names: of the actions and initial functions that call one of these functions; the others are taken over. Raises
-    `SubsetError` with every refusal.
+    what `lower_model` raises.
     """
     scope = ModelScope(model.bound, CONSTRUCTS, graph=model.graph)
     scope.changed = changed
@@ -93,6 +98,7 @@ def with_changed(
     )
     if scope.refusals:
         raise SubsetError(scope.refusals)
+    refuse_unwatched(scope, model.leaves, actions)
     return dataclasses.replace(model, initials=initials, actions=actions)
 
 

@@ -241,7 +241,7 @@ def leader_has_a_successor(before: Watched, after: Watched) -> bool:
 # -- cancelling and retargeting ---------------------------------------------------------------------------
 
 
-@step_property(tags=["cancel"])
+@step_property(tags=["cancel"], watches=())
 def cancel_restores_the_originals(before: Watched, after: Watched) -> bool:
     """K9. Otherwise a cancelled reassignment leaves copies that nobody asked for, or takes some away."""
     b, a = before.partition, after.partition
@@ -255,7 +255,7 @@ def cancel_below_min_isr_is_refused(before: Watched, after: Watched) -> bool:
     return not given_up(before, after) or before.unclean or enough(b.isr - b.adding, before)
 
 
-@step_property(tags=["cancel"])
+@step_property(tags=["cancel"], watches=())
 def cancel_is_carried_out_otherwise(before: Watched, after: Watched) -> bool:
     """K9. Otherwise a reassignment that cannot finish cannot be given up either."""
     b, a = before.partition, after.partition

@@ -12,41 +12,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from reassure.spec.language.default_values import fields_without_default
+from reassure.spec.language.guards import GuardRefused, refuse, require, some
+from reassure.spec.language.watching import unknown_field, why_unwatched
 
-T = TypeVar("T")
 F = Callable[..., Any]
 replace = dataclasses.replace
 
 
 class LanguageError(Exception):
     """A model is put together wrongly; the message says what to write instead."""
-
-
-class GuardRefused(Exception):
-    """Raised by `require`: the action is not enabled for this state and these parameters."""
-
-
-def require(condition: bool, note: str = "") -> None:
-    """Guard of an action: unless `condition` holds, the action is not enabled. `note` is for people."""
-    if condition is not True:
-        if condition is not False:
-            raise TypeError(f"require() needs a bool, not {condition!r}")
-        raise GuardRefused(note)
-
-
-def some(value: T | None, note: str = "") -> T:
-    """Guard and unwrap: the action is enabled only if `value` is not None, and then goes on with it."""
-    if value is None:
-        raise GuardRefused(note)
-    return value
-
-
-def refuse(note: str = "") -> NoReturn:
-    """The action is not enabled here; the same as `require(False)`, but a type checker knows it ends."""
-    raise GuardRefused(note)
 
 
 @dataclass(frozen=True)
@@ -86,6 +63,7 @@ class Property:
     on: the actions a step property or cover is about (empty: every action, or a state).
     when: the configurations it applies to; elsewhere it is listed as not applicable.
     goal: for leads-to, the state that must follow.
+    watches: of a step property about some actions, the fields that no other action may change; None: it says nothing.
     """
 
     name: str
@@ -95,6 +73,7 @@ class Property:
     tags: frozenset[str] = frozenset()
     when: Callable[[Any], bool] | None = None
     goal: F | None = None
+    watches: tuple[str, ...] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -196,6 +175,7 @@ def step_property(
     *,
     on: Action | Iterable[Action] = (),
     tags: Iterable[str] = (),
+    watches: Iterable[str] | None = None,
     when: Callable[[Any], bool] | None = None,
 ) -> Callable[[F], Property]: ...
 def step_property(
@@ -203,14 +183,18 @@ def step_property(
     *,
     on: Action | Iterable[Action] = (),
     tags: Iterable[str] = (),
+    watches: Iterable[str] | None = None,
     when: Callable[[Any], bool] | None = None,
 ) -> Any:
     """Declare that every step satisfies the function of (before, after).
 
     It may also name `action: Action` (compare with `==` or `in`), the configuration, and, with `on`,
     parameters of those actions by their names. `on` and `tags` narrow the steps it is about.
+
+    `watches` goes with `tags` (and may with `on`): fields of the state, `"partition.isr"` too, that no other action may
+    change; `watches=()` for what is promised of a request alone. A model in which another action can is refused.
     """
-    return _declare(function, "step", on=on, tags=tags, when=when)
+    return _declare(function, "step", on=on, tags=tags, watches=watches, when=when)
 
 
 @overload
@@ -272,15 +256,19 @@ def _declare(
     *,
     on: Action | Iterable[Action] = (),
     tags: Iterable[str] = (),
+    watches: Iterable[str] | None = None,
     when: Callable[[Any], bool] | None = None,
 ) -> Any:
     about = (on,) if isinstance(on, Action) else tuple(on)
     if any(not isinstance(a, Action) for a in about):
         raise LanguageError(f"on is an action or a list of actions, not {on!r}")
     words = _words(tags)
+    watched = _field_names(watches)
 
     def declare(f: F) -> Property:
-        return _noted(Property(f.__name__, kind, f, about, words, when))
+        if kind == "step" and (why := why_unwatched(bool(about), words, watched)):
+            raise LanguageError(f"{f.__name__} {why}")
+        return _noted(Property(f.__name__, kind, f, about, words, when, watches=watched))
 
     return declare if function is None else declare(function)
 
@@ -293,6 +281,15 @@ def _words(tags: Iterable[str]) -> frozenset[str]:
     if isinstance(tags, str):
         raise LanguageError(f"tags is a list: tags=[{tags!r}]")
     return frozenset(tags)
+
+
+def _field_names(watches: Iterable[str] | None) -> tuple[str, ...] | None:
+    if isinstance(watches, str):
+        raise LanguageError(f"watches is a list: watches=[{watches!r}]")
+    names = None if watches is None else tuple(dict.fromkeys(watches))
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise LanguageError('watches names fields of the state: watches=["isr", "partition.leader"]')
+    return names
 
 
 def _noted(declared: D) -> D:
@@ -394,6 +391,8 @@ class Model:
             missing = [a.name for a in p.on if a.name not in names]
             if missing:
                 raise LanguageError(f"{p.name} is about {', '.join(missing)}, no action of {self.name}")
+            if why := unknown_field(p.function, p.watches or (), self.state):
+                raise LanguageError(f"{p.name} watches {why}")
 
     def declarations(self) -> Iterator[Declaration]:
         yield from self.initials

@@ -15,9 +15,10 @@ from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.worker import Worker
 
-CHECKS = ("terms", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "spark")
+CHECKS = ("terms", "watching", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "spark")
 EVERY = {
     "terms": 1,
+    "watching": 1,
     "replay": 1,
     "native": 1,
     "wide": 4,

@@ -14,10 +14,12 @@ from tests.fuzz.compare_mutants import mutants
 from tests.fuzz.compare_proofs import proofs
 from tests.fuzz.compare_searches import native, replays, spark, wide
 from tests.fuzz.compare_terms import terms
+from tests.fuzz.compare_watching import watching
 from tests.fuzz.subject import Difference, Refused, Subject, loaded
 
 CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "terms": terms,
+    "watching": watching,
     "replay": replays,
     "native": native,
     "wide": wide,

@@ -251,4 +251,8 @@ MODEL = BASE.adding(more, state=Wide)
         "x: bool", "False",
         step("return replace(s, x=not s.x)") + NEVER.format("next(n for n in (N(0),) if s.x) == N(0)"), ("terms", "native", "prove"),
     ),
+    "19 an entry of a map that a parameter chooses": Directed(
+        "x: Map[N, bool]; y: bool", "fill(N, c, False), False",
+        step("return replace(s, x=s.x.put(n, not s.x[n]))", ", n: N") + NEVER.format("s.y"), ("watching",),
+    ),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from reassure.checkers.native.mutation import mutation_analysis
 from reassure.checkers.symbolic import k_induction, smt_terms, type_invariant
 from reassure.checkers.symbolic.certificate import Certificate
 from reassure.checkers.symbolic.transition_system import Machine
-from reassure.spec.frontend import aggregates, bounds, comprehensions, declarations, guards, leaves, records
+from reassure.spec.frontend import aggregates, bounds, comprehensions, declarations, guards, leaves, records, watching
 from reassure.spec.frontend.aggregates import Default
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower
@@ -115,6 +115,16 @@ def _one_place(right: Any) -> Any:
         return found if len(context.scope.guards or ()) > before else context.graph.false
 
     return switch
+
+
+def _before_the_parameters(right: Any) -> Any:
+    """A value that a parameter chooses counts as the one before."""
+
+    def substitute(graph: Any, node: Any, given: Any, made: Any) -> Any:
+        found = right(graph, node, given, made)
+        return node if found.params else found
+
+    return substitute
 
 
 # -- native ------------------------------------------------------------------------------------------------------
@@ -247,6 +257,10 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "18 k-induction goes on where the model raises": (
         _instead(k_induction, "bounded_search", _goes_on),
         "18 an invariant that raises at once",
+    ),
+    "19 nothing is changed that a parameter chooses": (
+        _instead(watching, "substitute", _before_the_parameters),
+        "19 an entry of a map that a parameter chooses",
     ),
 }
 """A patch that puts the fault back, and the directed model that shows it. The number is of the cause."""

@@ -340,7 +340,7 @@ class Writer(Bodies):
         elif roll < 0.5:
             options.append(f"on=[{', '.join(rng.sample(list(self.actions), rng.randint(1, len(self.actions))))}]")
         elif roll < 0.6 and self.tagged:
-            options.append('tags=["t"]')
+            options.append('tags=["t"]' + (", watches=[]" if word == "step_property" else ""))
         self.begin(names)
         body = self.body(Bool(), rng.choice((8, 16, 30)))
         if self.chance(0.3):

@@ -168,7 +168,9 @@ def test_a_variant_has_everything_that_its_file_declares(tmp_path: Path, capsys:
 
 def test_a_property_of_no_step_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of steps that no action takes everything is true."""
-    change = adds("@step_property(tags=['typo'])\ndef st(before: State, after: State) -> bool:\n    return False\n")
+    change = adds(
+        "@step_property(tags=['typo'], watches=[])\ndef st(before: State, after: State) -> bool:\n    return False\n"
+    )
     code, out, err = said(capsys, "check", model_file(tmp_path, PROTOCOL.replace(*change)), "--engine=reference")
     assert (code, "not applicable here: st" in out) == (0, True), out + err
 

@@ -233,7 +233,7 @@ CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
     "drop_keeps_min_isr": ((GOING, DROPPED), (GOING, replace(DROPPED, isr=b(1)))),
     "drop_spares_what_is_wanted": ((GOING, DROPPED), (GOING, replace(DROPPED, dropping=b(2)))),
     "drop_spares_the_original": ((GOING, DROPPED), (GOING, replace(DROPPED, dropping=b(1)))),
-    "nothing_intermediate_stays": ((GOING, DROPPED), (GOING, GOING)),
+    "nothing_intermediate_stays": ((GOING, DROPPED), (GOING, replace(GOING, stage=Stage.IDLE))),
     "intermediate_leader_takes_no_place": (
         (LED_BY_3, replace(LED_BY_3, dropping=b(1))),
         (LED_BY_3, replace(LED_BY_3, dropping=b(2))),

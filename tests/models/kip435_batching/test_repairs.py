@@ -33,7 +33,7 @@ def nothing_awaited() -> Model:
 
 
 def dropping_unjudged() -> Model:
-    @action(who="controller", fair="weak", tags=["stop"])
+    @action(who="controller", fair="weak")
     def stop(s: Cluster, part: Part) -> Cluster:
         m = s.memory[part]
         told = replace(s.logs[part], told=frozenset(m.goal))
@@ -136,7 +136,7 @@ def led_once() -> Model:
 
 
 def leader_not_told() -> Model:
-    @action(who="controller", fair="weak", tags=["stop"])
+    @action(who="controller", fair="weak")
     def stop(s: Cluster, c: Config, part: Part) -> Cluster:
         m = s.memory[part]
         require(batching.enough_without(s.stored[part], m, c))

@@ -247,8 +247,8 @@ def test_step_claims_accept_and_refuse() -> None:
         assert others(before=s, after=s, c=CONFIG, link=Link.ORDINARY) is fine
     assert others(before=START, after=START, c=CONFIG, link=Link.ADDING) is True
     follows = throttle.reassignment_counts_where_the_leader_is
-    assert follows(before=START, after=SPENT, link=Link.ADDING) is True
-    assert follows(before=START, after=replace(SPENT, reassigned=START.reassigned), link=Link.ADDING) is False
+    assert follows(before=START, after=SPENT) is True
+    assert follows(before=START, after=replace(SPENT, reassigned=START.reassigned)) is False
     other_rates = replace(START.rates, leader=START.rates.leader.put(TWO, 0))
     waits, has = throttle.change_waits_for_the_next_window, throttle.next_window_has_what_is_configured
     changed = replace(START, rates=other_rates)
