@@ -51,7 +51,7 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
     if not isinstance(kind, IdType | EnumType | BoolType):
         raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
     is_none = isinstance(given, Option) and given.value is None
-    if (given is None or is_none) and isinstance(kind, IdType):
+    if (given is None or is_none) and isinstance(kind, IdType) and not isinstance(kind.sort.size, int):
         raise context.refuse(node, f"{kind} without the configuration", remedy)
     if given is not None and not is_none and not (isinstance(given, Static) and given.value is context.config):
         raise context.refuse(node, "this as the configuration", remedy)

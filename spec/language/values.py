@@ -18,7 +18,7 @@ class Id(int):
     """A member of a finite sort of names: a broker, a topic, a process.
 
     Subclass it to declare a sort; `size` names the configuration field (or property) that says how
-    many members there are, `first` the number of the first one::
+    many members there are, or is that number; `first` is the number of the first one::
 
         class Broker(Id, size="brokers", first=1): ...
 
@@ -26,12 +26,17 @@ class Id(int):
     may not calculate with them.
     """
 
-    size: ClassVar[str]
+    size: ClassVar[str | int]
     first: ClassVar[int]
     __slots__ = ()
 
-    def __init_subclass__(cls, *, size: str, first: int = 0, **kwargs: object) -> None:
+    def __init_subclass__(cls, *, size: str | int, first: int = 0, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        if not (type(size) is str and size.isidentifier()) and not (type(size) is int and size >= 1):
+            what = 'the name of a configuration field, as size="brokers", or a number from 1 on'
+            raise TypeError(f"{cls.__name__} has size={size!r}; it is {what}")
+        if type(first) is not int or first < 0:
+            raise TypeError(f"{cls.__name__} has first={first!r}; it is a number from 0 on")
         cls.size = size
         cls.first = first
 
@@ -51,7 +56,7 @@ def members(sort: type[S], config: object = None) -> tuple[S, ...]:
     """As `every`, in canonical order (ascending ids, declaration order of an enum)."""
     make: Any = sort
     if isinstance(sort, type) and issubclass(sort, Id):
-        count = getattr(config, sort.size)
+        count = sort.size if isinstance(sort.size, int) else getattr(config, sort.size)
         return tuple(make(i) for i in range(sort.first, sort.first + count))
     if isinstance(sort, type) and issubclass(sort, Enum):
         return tuple(make)

@@ -376,6 +376,10 @@ class Model:
             raise LanguageError(f"model {self.name} has no initial state: write one @initial function")
         if not self.actions:
             raise LanguageError(f"model {self.name} has no action")
+        for cls, what in ((self.state, "state"), (self.config, "configuration")):
+            made = getattr(cls, "__dataclass_params__", None)
+            if made is None or not made.frozen:
+                raise LanguageError(f"{cls.__name__}, the {what}, must be a frozen dataclass: @dataclass(frozen=True)")
         seen: set[str] = set()
         for d in self.declarations():
             if d.name in seen:

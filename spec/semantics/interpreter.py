@@ -109,12 +109,16 @@ class BoundModel:
 
     def _claim(self, claim: Property) -> _Claim:
         with _placed(claim.function):
+            _must_return(claim.function, bool)
             return _Claim(self, claim)
 
     def _callee(
         self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any] | None = None
     ) -> _Callee:
         with _placed(function):
+            _must_return(function, self.model.state)
+            if skip:
+                _must_take(function, self.model.state)
             return self._sorted_out(name, function, skip, members or {})
 
     def _sorted_out(self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any]) -> _Callee:
@@ -378,6 +382,35 @@ def _placed(declared: Any) -> Iterator[None]:
         except (OSError, TypeError):  # made while running, or written in no file
             place = ""
         raise type(error)(f"{error}{place}") from None
+
+
+def _must_return(function: Callable[..., Any], wanted: type) -> None:
+    """Raises `LanguageError` if a declared function is annotated to return something else; no annotation will do."""
+    found = hints_of(function).get("return", Any)
+    if found is not Any and not (found is bool if wanted is bool else _related(found, wanted)):
+        raise LanguageError(f"{function.__name__} is annotated `-> {_spelt(found)}`: write `-> {wanted.__name__}`")
+
+
+def _must_take(function: Callable[..., Any], state: type) -> None:
+    """Raises `LanguageError` if an action's first parameter is annotated to be something else than the state."""
+    name = next(iter(inspect.signature(function).parameters), "")
+    found = hints_of(function).get(name, Any)
+    if found is not Any and not _related(found, state):
+        what = f"{function.__name__} takes `{name}: {_spelt(found)}`"
+        raise LanguageError(f"{what}; its first parameter is the state: write `{name}: {state.__name__}`")
+
+
+def _related(annotation: Any, cls: type) -> bool:
+    """Whether an annotation is a class, or one that it extends or that extends it."""
+    return (
+        annotation is cls or _is_base(annotation, cls) or (isinstance(annotation, type) and _is_base(cls, annotation))
+    )
+
+
+def _spelt(annotation: Any) -> str:
+    if annotation is type(None):
+        return "None"
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def hints_of(function: Any) -> dict[str, Any]:
