@@ -277,6 +277,7 @@ def prove(
             _report(prover, verdict)
         if prover.proved():
             _settle(prover, verdict, summary)
+        if prover.proved() or prover.searched():
             _covers(prover, verdict, options)
         prover.compare_searched()
         _conclude(prover, verdict)

@@ -189,6 +189,22 @@ def test_a_cover_that_walks_miss_is_not_vacuous(tmp_path: Path) -> None:
     assert searched.exit() is Exit.VACUOUS
 
 
+def test_bounded_search_looks_for_covers_too(tmp_path: Path) -> None:
+    """What holds to a depth may be for want of occasion; a cover that nothing reached is not passed over."""
+    goals = [
+        f"@cover\ndef {name}(s: State) -> bool:\n    return s.n == {n}\n" for name, n in (("soon", 2), ("never", 25))
+    ]
+    path = tmp_path / "bounded_covers.py"
+    text = COUNTER.format(guard="require(s.n < 20)", by=1).replace("MODEL =", "\n".join([*goals, "MODEL ="]))
+    path.write_text(text.replace("import Model", "import Model, cover"))
+    verdict = proved(str(path), [], "bmc", depth=4)
+    assert [(c.name, c.depth) for c in verdict.covers] == [("soon", 3), ("never", None)]
+    assert verdict.exit() is Exit.INCONCLUSIVE
+    verdict = proved(str(path), [], "bmc", depth=4, properties=["small", "soon"])
+    assert [(c.name, c.depth) for c in verdict.covers] == [("soon", 3)]
+    assert (verdict.exit(), verdict.verdict) == (Exit.OK, "pass-to-depth")
+
+
 def test_budget() -> None:
     verdict = proved("kraft", ["unclean=off"], budget=0.5)
     assert verdict.stopped_because == "the budget of 0.5 s ended"
