@@ -84,7 +84,7 @@ def _last_step(trace: Trace, bound: BoundModel) -> Step | None:
 
 def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     """Of a loop, what repeats and why that is fair; what raises; else the expression that the property returned false
-    with, what in it is false, and the values it read.
+    with, what in it is false, the values it read, and of a function that it asks of all why it is false.
     """
     if trace.loop is not None:
         return [repeats(trace), *why_fair(trace, bound)]
@@ -107,7 +107,8 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
         return []
     expression, names = decided
     told = (bound.model.state, bound.model.config, *bound.views)
-    return false_because(expression, Scene(names, frozenset(claim.function.__code__.co_varnames), told))
+    scene = Scene(names, frozenset(claim.function.__code__.co_varnames), told)
+    return [*false_because(expression, scene), *(f"  {line}" for line in within_members(expression, scene))]
 
 
 def false_because(expression: ast.expr, scene: Scene) -> list[str]:
@@ -133,6 +134,18 @@ def within_calls(expression: ast.expr, scene: Scene) -> list[str]:
         if decided is not None:
             inner = Scene(decided[1], frozenset(function.__code__.co_varnames), scene.told)
             lines += [f"{function.__name__}: {line.strip()}" for line in false_because(decided[0], inner)]
+    return lines
+
+
+def within_members(expression: ast.expr, scene: Scene) -> list[str]:
+    """Of functions that a false `all` asks of its members: why they are false of the first one that decides it."""
+    lines = []
+    for part in _false_parts(expression, scene):
+        quantified = _quantifier(part)
+        deciding = _deciding(quantified, scene) if quantified is not None else []
+        if quantified is not None and deciding:
+            inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.told)
+            lines += within_calls(quantified[0], inner)
     return lines
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from reassure.checkers.traces.explain import Scene, false_because, values_read, within_calls
+from reassure.checkers.traces.explain import Scene, false_because, values_read, within_calls, within_members
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, FailedCall, Params, Step
 
@@ -165,7 +165,8 @@ def _values(called: _GuardCall, scene: Scene) -> list[str]:
         return values_read(call.args[:1], scene)
     told = false_because(call.args[0], scene)
     told = told[1:] if told[0] == f"false: {ast.unparse(call.args[0])}" else told
-    return [line.strip() for line in told + within_calls(call.args[0], scene)]
+    within = [*within_calls(call.args[0], scene), *within_members(call.args[0], scene)]
+    return [line.strip() for line in told + within]
 
 
 def _compared(condition: ast.expr) -> list[ast.expr]:

@@ -102,6 +102,19 @@ CLAIMS = {
         "  because false: all((s.n < 2 for b in every(Node, c) if b in s.up)) for b = 1, 2",
         "  s.n = 2",
     ],
+    "return all(b == Node(1) or below(s.n, s, 2) for b in s.up)": [
+        "false: all((b == Node(1) or below(s.n, s, 2) for b in s.up)) for b = 2",
+        "  s.n = 2",
+        "  below: false: n < high",
+        "  below: n = 2",
+        "  below: high = 2",
+    ],
+    "return s.n < 9 and all(low(s) for b in every(Node, c) if b in s.up)": [
+        "false: s.n < 9 and all((low(s) for b in every(Node, c) if b in s.up))",
+        "  because false: all((low(s) for b in every(Node, c) if b in s.up)) for b = 1, 2",
+        "  low: false: s.n < 2",
+        "  low: s.n = 2",
+    ],
     "return s.n < 2 or all(x == Light.RED for x in every(Light))": [
         "false: s.n < 2 or all((x == Light.RED for x in every(Light)))",
         "  s.n = 2",

@@ -60,6 +60,11 @@ def helped(s: State, c: Config) -> State:
     require(spare(s, c))
     return replace(s, n=1)
 
+@action(who="x")
+def each(s: State, c: Config) -> State:
+    require(all(x or spare(s, c) for x in every(bool)))
+    return replace(s, n=1)
+
 @action(who="x", one=lambda s: s.bag)
 def drawn(s: State, one: bool) -> State:
     return replace(s, n=1 if one else 2)
@@ -102,6 +107,15 @@ def test_many_choices_are_counted_and_the_first_explained(attempts: dict[str, At
 def test_a_condition_that_a_function_decides(attempts: dict[str, Attempts]) -> None:
     (guard,) = attempts["helped"].guards
     assert guard.examples[0].values == (
+        "spare: false: s.n == 0 and c.top > 3",
+        "spare: because false: s.n == 0",
+        "spare: s.n = 2",
+    )
+
+
+def test_a_condition_of_all_that_a_function_decides(attempts: dict[str, Attempts]) -> None:
+    (guard,) = attempts["each"].guards
+    assert guard.examples[0].values[-3:] == (
         "spare: false: s.n == 0 and c.top > 3",
         "spare: because false: s.n == 0",
         "spare: s.n = 2",
