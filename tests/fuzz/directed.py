@@ -171,6 +171,10 @@ MODEL = BASE.adding(more, state=Wide)
     "8 a terminal that raises where it is not asked": Directed(
         "alive: frozenset[N]; x: bool", "frozenset(), False", step("return replace(s, x=not s.x)") + "\n@terminal\ndef ended(s: State) -> bool:\n    return max(s.alive) == N(0)\n",
     ),
+    "8 a terminal that raises behind one that holds": Directed(
+        "alive: frozenset[N]; x: bool", "frozenset(), False", step("require(not s.x)\nreturn replace(s, x=True)")
+        + "\n@terminal\ndef done(s: State) -> bool:\n    return s.x\n\n@terminal\ndef ended(s: State) -> bool:\n    return max(s.alive) == N(0)\n",
+    ),
     "9 an int field of 57 bits": Directed(
         "x: Annotated[int, Range(0, 144115188075855871)]", "144115188075855870", step("return replace(s, x=s.x + 1)") + NEVER.format("s.x % 2 == 0"),
     ),

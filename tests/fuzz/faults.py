@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -20,13 +21,26 @@ from reassure.checkers.native.mutation import mutation_analysis
 from reassure.checkers.symbolic import k_induction, smt_terms, type_invariant
 from reassure.checkers.symbolic.certificate import Certificate
 from reassure.checkers.symbolic.transition_system import Machine
-from reassure.spec.frontend import aggregates, bounds, comprehensions, declarations, guards, leaves, records, watching
+from reassure.spec.frontend import (
+    aggregates,
+    bounds,
+    comprehensions,
+    declarations,
+    guards,
+    ir,
+    leaves,
+    lowering,
+    records,
+    watching,
+)
 from reassure.spec.frontend.aggregates import Default
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower
+from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.frontend.symbolic_values import Bag
-from reassure.spec.language.types import IntType, Type
+from reassure.spec.frontend.symbolic_values import Bag, Record, Sym
+from reassure.spec.frontend.symbols import Symbols
+from reassure.spec.language.types import IntType, RecordType, Type
 
 Fault = Callable[[], AbstractContextManager[Any]]
 
@@ -127,7 +141,35 @@ def _before_the_parameters(right: Any) -> Any:
     return substitute
 
 
+def _widened(right: Any) -> Any:
+    """A state of the class that the model's extends gets the further fields' defaults after every step."""
+
+    def fit(self: Symbols, value: Sym, kind: Type) -> Sym:
+        if isinstance(value, Record) and isinstance(kind, RecordType) and value.cls in kind.cls.__bases__:
+            further = {f.name: self.lift(f.default) for f in dataclasses.fields(kind.cls) if f.name not in value.fields}
+            value = Record(kind.cls, {**value.fields, **further})
+        fitted: Sym = right(self, value, kind)
+        return fitted
+
+    return fit
+
+
+def _every_terminal(right: Any) -> Any:
+    """A terminal is asked also where one before it holds."""
+    return lambda scope, terminal, unless: right(scope, terminal, scope.graph.false)
+
+
 # -- native ------------------------------------------------------------------------------------------------------
+
+
+def _of_its_first_field(right: Callable[..., str]) -> Callable[..., str]:
+    """A record is packed from its first field on."""
+
+    def pack(e: Any, node: Node) -> str:
+        assert node.args[0] is not None
+        return right(e, node)
+
+    return pack
 
 
 def _absent_of_every_value(right: Any) -> Any:
@@ -197,6 +239,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         _instead(records, "by_parameter", _sorted_arguments),
         "5 keyword arguments out of order",
     ),
+    "5 a narrower state is widened after every step": (_instead(Symbols, "fit", _widened), "5 a wider state"),
     "5 a drawn set raises nothing": (_instead(declarations, "_drawn", _silently_drawn), "5 a drawn set that raises"),
     "6, 7 an absent number is nearest to zero": (
         _instead(leaves, "zero", _near_zero),
@@ -211,6 +254,10 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         "7 a parameter that is a set of records",
     ),
     "8 errors are seen before guards": (_instead(Context, "check", _hoisted), "8 an error behind a guard"),
+    "8 a terminal is asked after one that holds": (
+        _instead(lowering, "lower_terminal", _every_terminal),
+        "8 a terminal that raises behind one that holds",
+    ),
     "10 what is not asked for is evaluated": (
         lambda: patch.object(LoweredModel, "only", lambda self, wanted: self),
         "10 a property that raises is not asked for",
@@ -226,6 +273,11 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "13 division rounds towards zero": (_arithmetic(floordiv=lambda a, b: a / b), "13 rounding of negative numbers"),
     "13 a remainder has the dividend's sign": (_arithmetic(mod=z3.SRem), "13 rounding of negative numbers"),
     "14 a certificate lacks its lemmas": (_instead(Certificate, "of", _without_lemmas), "14 a certificate"),
+    "9 a record has a first field": (
+        lambda: patch.dict(emit_nodes.OPERATIONS, pack=_of_its_first_field(emit_nodes.OPERATIONS["pack"])),
+        "9 an empty record",
+    ),
+    "9 a length is no constant": (lambda: patch.object(ir, "_SEQ_FOLD", {}), "9 division by a length"),
     "9 a state leaves tags no room": (
         lambda: patch.object(state_layout, "TAG_BITS", 0),
         "9 an int field of 57 bits",

@@ -79,7 +79,7 @@ def test_a_fault_put_back_is_seen(name: str, folder: Path) -> None:
     model = DIRECTED[directed]
     with fault():
         said = answer(model.source(LANGUAGE, "faulty"), 1, list(model.checks), folder)
-    assert said.differences
+    assert said.differences or (said.refused and not model.refused)
 
 
 def test_every_cause_is_a_fault_that_can_be_put_back() -> None:
