@@ -6,11 +6,10 @@ from functools import cache
 
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
-from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.explore import Exploration, Limits, Scope, explore
 from reassure.checkers.kafka.explore_properties import Findings, evaluate
 from reassure.checkers.kafka.explore_report import Shown
-from tests.helpers.kafka_jars import class_path
+from tests.helpers.kafka_jars import class_path, shared_driver
 
 
 @cache
@@ -25,5 +24,5 @@ def findings_of(version: str) -> tuple[Findings, dict[str, Shown]]:
     found = explored(version)
     findings = evaluate(found)
     loss = look_for_loss(found, findings)
-    with Driver(class_path(version)) as driver:
-        return findings, counterexamples(found, findings, loss, driver)
+    driver = shared_driver(version)
+    return findings, counterexamples(found, findings, loss, driver)

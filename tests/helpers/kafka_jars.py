@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+
 import pytest
 
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.class_path import ClassPath, fetch, fetched
+from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.releases import RELEASES, release
 
 SECONDS = 120
@@ -25,6 +28,20 @@ def class_path(version: str, tests: bool = False) -> ClassPath:
         except Failure as failure:
             _missing.append(str(failure))
     pytest.skip(f"Kafka's classes are not run: {_missing[0]}")
+
+
+_running: dict[str, Driver] = {}
+
+
+def shared_driver(version: str) -> Driver:
+    """The JVM of a release that the tests of this process share, for those that leave it alive; `begin` comes first.
+
+    Starting one takes longer than what most tests ask of it.
+    """
+    if version not in _running or _running[version].process.poll() is not None:
+        _running[version] = Driver(class_path(version))
+        atexit.register(_running[version].close)
+    return _running[version]
 
 
 VERSIONS = [r.version for r in RELEASES]

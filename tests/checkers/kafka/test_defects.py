@@ -10,9 +10,8 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller_itf import from_itf, run_of_controller
-from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.replay import replayed
-from tests.helpers.kafka_jars import VERSIONS, class_path
+from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "how-to" / "kafka.md"
@@ -49,9 +48,9 @@ def test_every_run_is_one_of_the_releases_that_the_table_names_and_of_no_other()
     assert set(traces) == set(REASONS) == {path.name.split(".")[0] for path in FOLDER.iterdir()}
     accepted: dict[str, list[str]] = {name: [] for name in traces}
     for version in VERSIONS:
-        with Driver(class_path(version)) as driver:
-            for name, trace in traces.items():
-                accepted[name] += [version] if replayed(trace, driver) is None else []
+        driver = shared_driver(version)
+        for name, trace in traces.items():
+            accepted[name] += [version] if replayed(trace, driver) is None else []
     assert accepted == {name: releases for name, (releases, _) in rows().items()}
 
 

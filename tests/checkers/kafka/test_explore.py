@@ -21,7 +21,7 @@ from reassure.checkers.kafka.explore_report import report_explanation
 from reassure.checkers.kafka.releases import release
 from reassure.checkers.kafka.words import Command, Kind
 from tests.helpers.kafka_explored import explored, findings_of
-from tests.helpers.kafka_jars import VERSIONS, class_path
+from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 
 STATES = {"3.9.0": 2136, "4.0.0": 2312, "4.1.0": 1832, "4.2.0": 1540, "4.3.0": 1588, "4.4.0": 1588}
 ENDLESS = ("4.3.0", "4.4.0")
@@ -98,8 +98,8 @@ def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.Cap
     found = explored("4.4.0")
     explanation = explain(found, Rules("kraft_kafka", release("4.2.0"), 2), Progress(quiet=True))
     assert (explanation.count, explanation.steps) == (1208, 26400)
-    with Driver(class_path("4.4.0")) as driver:
-        with_records(explanation, found, driver)
+    driver = shared_driver("4.4.0")
+    with_records(explanation, found, driver)
     first = explanation.unexplained["reassign"]
     assert [str(c) for c in [*first.path, first.first.step.command]] == [
         "reassign([1])",

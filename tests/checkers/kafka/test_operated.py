@@ -8,13 +8,12 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.confirm import _command
 from reassure.checkers.kafka.conform import conform
-from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.model_steps import NativeSteps
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.replay import TraceCommand
 from reassure.checkers.kafka.words import Command, ControllerState, Kind
 from tests.helpers.brokers import b, seq
-from tests.helpers.kafka_jars import class_path
+from tests.helpers.kafka_jars import shared_driver
 from tests.helpers.kraft_story import partition
 
 OPERATED = ["brokers=2", "admin_requests=1", "min_isr_changes=1", "unclean_changes=1", "unclean=off"]
@@ -38,8 +37,8 @@ def test_3_9_takes_the_steps_of_operators() -> None:
     """It has no clean restart; 4.4 is compared with `conform`."""
     bound, lowered, _ = prepare("kraft_kafka_operated", [*OPERATED, "release=3.9"])
     view = ModelView(bound)
-    with Driver(class_path("3.9.0")) as driver:
-        found = conform(NativeSteps(bound, lowered, view), view, driver, Progress(quiet=True))
+    driver = shared_driver("3.9.0")
+    found = conform(NativeSteps(bound, lowered, view), view, driver, Progress(quiet=True))
     assert [group.cause for group in found.disagreements] == []
     taken = {name for name, count in found.actions.items() if count.agree > 0}
     assert EVENTS - taken == {"restart_cleanly"}

@@ -11,12 +11,11 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller_itf import from_itf, run_of_controller
-from reassure.checkers.kafka.driver import Driver
 from reassure.checkers.kafka.model_view import ModelView
 from reassure.checkers.kafka.replay import controller_trace, replayed
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
-from tests.helpers.kafka_jars import VERSIONS, class_path
+from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 from tests.helpers.kafka_traces import JOIN, ONE, TWO, trace_of
 
 STRANGER: list[tuple[str, dict[str, object]]] = [
@@ -38,8 +37,8 @@ def bound() -> BoundModel:
 def test_a_follower_joins_as_in_kafka(bound: BoundModel, version: str) -> None:
     trace = controller_trace(trace_of(bound, JOIN), ModelView(bound))
     assert [step.text for step in trace.commands] == ["alter_partition(from 1, ISR {1, 2}, epochs 0 and 0)"]
-    with Driver(class_path(version)) as driver:
-        assert replayed(trace, driver) is None
+    driver = shared_driver(version)
+    assert replayed(trace, driver) is None
 
 
 def test_a_state_that_kafka_does_not_reach_is_shown_side_by_side(bound: BoundModel) -> None:
@@ -47,8 +46,8 @@ def test_a_state_that_kafka_does_not_reach_is_shown_side_by_side(bound: BoundMod
     wrong = made.states[-1]
     partition = type(wrong.partition)(**{**vars(wrong.partition), "elr": frozenset()})
     made.states[-1] = type(wrong)(**{**vars(wrong), "partition": partition})
-    with Driver(class_path("4.4.0")) as driver:
-        found = replayed(controller_trace(made, ModelView(bound)), driver)
+    driver = shared_driver("4.4.0")
+    found = replayed(controller_trace(made, ModelView(bound)), driver)
     assert found is not None and found.step.number == 4
     assert found.rows() == [("ELR", "{}", "{2}")]
     assert "eligibleLeaderReplicas=[2]" in found.records
@@ -59,10 +58,10 @@ def test_error_codes_are_compared(bound: BoundModel) -> None:
     calls = [*JOIN[:2], ("fence", {"broker": ONE}), JOIN[2]]
     trace = controller_trace(trace_of(bound, calls), ModelView(bound))
     assert trace.commands[-1].error == "FENCED_LEADER_EPOCH"
-    with Driver(class_path("4.4.0")) as driver:
-        assert replayed(trace, driver) is None
-        steps = (*trace.commands[:-1], type(trace.commands[-1])(**{**vars(trace.commands[-1]), "error": "NONE"}))
-        found = replayed(type(trace)(**{**vars(trace), "commands": steps}), driver)
+    driver = shared_driver("4.4.0")
+    assert replayed(trace, driver) is None
+    steps = (*trace.commands[:-1], type(trace.commands[-1])(**{**vars(trace.commands[-1]), "error": "NONE"}))
+    found = replayed(type(trace)(**{**vars(trace), "commands": steps}), driver)
     assert found is not None and found.rows() == [("answer", "NONE", "FENCED_LEADER_EPOCH")]
 
 
@@ -104,9 +103,9 @@ def test_an_exception_of_kafka_refuses_the_trace() -> None:
     last = trace.commands[-1]
     assert (last.text, last.error, last.resigns) == ("restart_uncleanly(1)", "UNKNOWN_SERVER_ERROR", True)
     expected_otherwise = replace(last, error="NONE", resigns=False)
-    with Driver(class_path("4.4.0")) as driver:
-        assert replayed(trace, driver) is None
-        found = replayed(replace(trace, commands=(*trace.commands[:-1], expected_otherwise)), driver)
+    driver = shared_driver("4.4.0")
+    assert replayed(trace, driver) is None
+    found = replayed(replace(trace, commands=(*trace.commands[:-1], expected_otherwise)), driver)
     assert found is not None and found.step.number == 6 and found.answer.thrown
     assert found.rows() == [("answer", "NONE", "UNKNOWN_SERVER_ERROR, the controller resigns")]
     assert found.records.startswith("java.lang.IllegalArgumentException: Replica 2 is not assigned to this partition.")
@@ -118,8 +117,8 @@ def test_an_exception_of_a_request_is_an_answer_that_changes_nothing(bound: Boun
     last = trace.commands[-1]
     assert last.after == last.before
     grown = replace(last.after, partition=replace(last.after.partition, replicas=(TWO, ONE)))
-    with Driver(class_path("4.4.0")) as driver:
-        assert replayed(trace, driver) is None
-        found = replayed(replace(trace, commands=(*trace.commands[:-1], replace(last, after=grown))), driver)
+    driver = shared_driver("4.4.0")
+    assert replayed(trace, driver) is None
+    found = replayed(replace(trace, commands=(*trace.commands[:-1], replace(last, after=grown))), driver)
     assert found is not None and found.step.number == 6 and found.answer.error == "UNKNOWN_SERVER_ERROR"
     assert found.state == last.before and not found.answer.thrown
