@@ -11,7 +11,9 @@ import rich.console
 from rich.text import Text
 
 HANGING = 4
-"""Columns by which the rest of a long line stands further right than its beginning."""
+"""Columns by which the rest of a long line stands further right than its beginning, unless it has columns."""
+LAST_COLUMN = re.compile(r"^.*\S {2,}")
+"""A row of a table up to its last column."""
 COPIED = re.compile(r"^\s*(?:(?:again|what forbids it): |reassure )")
 """Lines that a reader copies: a terminal breaks them itself, so that they are copied as one."""
 
@@ -64,4 +66,10 @@ def _pieces(line: Text, width: int) -> list[Text]:
         if cut == -1 or start == len(plain):
             return pieces
         if len(pieces) == 1:
-            indent += HANGING
+            indent = _hanging(plain, indent, width)
+
+
+def _hanging(plain: str, indent: int, width: int) -> int:
+    """Where the rest of a line begins: below its last column, if that leaves half of the width."""
+    columns = LAST_COLUMN.match(plain)
+    return columns.end() if columns is not None and columns.end() <= width // 2 else indent + HANGING

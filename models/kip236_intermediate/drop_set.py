@@ -69,11 +69,11 @@ class Config:
     disturbances: Annotated[int, Range(0, 4)] = 1
     """Times that a broker fails, a follower falls out of the ISR, or the controller fails over."""
     at_once: bool = True
-    """Whether nobody changes the ISR between the computation of `drop` and its first transition."""
+    """Whether the ISR cannot change between the computation of `drop` and its first transition."""
     none_takes_a_place: bool = False
-    """Whether `List(leader)` of a partition without a leader has one entry all the same (ZooKeeper holds -1 there)."""
+    """Whether `List(leader)` has one entry even if the partition has no leader (ZooKeeper holds -1 then)."""
     assigned_first: bool = False
-    """Whether what is wanted is assigned before `drop` is computed, and not when it has been carried out."""
+    """Whether the wanted replicas are assigned before `drop` is computed; otherwise after it is carried out."""
 
     def __post_init__(self) -> None:
         if self.replication_factor > self.brokers:
@@ -97,7 +97,7 @@ class Cluster:
     isr: Brokers
     leader: Broker | None
     target: Brokers
-    """What was asked for last."""
+    """The target that was asked for last."""
     moving: bool
     """Whether the reassignment goes on."""
     top: Annotated[int, Range(0, "brokers")]

@@ -43,11 +43,11 @@ class Config:
     loads: Annotated[int, Range(0, 4)] = 3
     """Times that everything is loaded again, by a new controller or by the same."""
     tied: bool = True
-    """Whether /admin/reassign_partitions holds what is legacy and /admin/reassignment_requests what is not."""
+    """Whether /admin/reassign_partitions holds only legacy contexts, and /admin/reassignment_requests only others."""
     any_is_some: bool = False
-    """Whether "the same legacy flag as any current context" wants one to be there."""
+    """Whether "the same legacy flag as any current context" requires that there is one."""
     one_by_one: bool = True
-    """Whether a context is current as soon as it is added, or only when its place is done with."""
+    """Whether a context is current as soon as it is added, or only when its place has been read."""
 
 
 @dataclass(frozen=True)

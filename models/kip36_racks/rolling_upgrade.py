@@ -45,11 +45,11 @@ class Config:
     clients_first: bool = True
     """Clients are at 0.9.0.1 before any broker is upgraded to 0.10."""
     brokers_first: bool = True
-    """So are brokers."""
+    """Brokers are at 0.9.0.1 before any broker is upgraded to 0.10."""
     pinned: bool = True
     """Every broker's file says inter.broker.protocol.version=0.9.0.X before any is upgraded to 0.10."""
     down: Annotated[int, Range(1, 5)] = 1
-    """Brokers that may be down at the same time; 1: the upgrade is a rolling one, and none crashes meanwhile."""
+    """Brokers that may be down at the same time; with 1 the upgrade is a rolling one without crashes."""
     all_upgraded: bool = True
     """The new protocol is written into a broker's file only once every broker is upgraded."""
 

@@ -87,7 +87,7 @@ class Config:
     one_event: bool = True
     """Whether the controller notices failures only where its algorithm waits: Kafka's has one thread.
 
-    Off: between any two steps, as the texts say nothing of threads.
+    Off: between any two steps, since the texts do not mention threads.
     """
 
     def __post_init__(self) -> None:

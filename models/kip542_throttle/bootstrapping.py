@@ -17,15 +17,15 @@ from reassure import Model, Range, action, cover, initial, invariant, leads_to, 
 @dataclass(frozen=True)
 class Config:
     bandwidth: Annotated[int, Range(1, 6)] = 3
-    """What the broker can carry in a window."""
+    """Units that the broker can carry in a window."""
     rate: Annotated[int, Range(-1, 6)] = 2
     """follower.replication.throttled.rate; -1: unset."""
     produce: Annotated[int, Range(0, 3)] = 1
-    """What is produced in a window, to what it follows and to what it leads."""
+    """Units produced in a window, to the partitions that it follows and to the one that it leads."""
     log: Annotated[int, Range(1, 16)] = 9
-    """What its followers have to copy at the start, and the furthest that they can be behind."""
+    """Units that its followers have to copy at the start, and the most that they can be behind."""
     patience: Annotated[int, Range(1, 6)] = 2
-    """How far a follower may be behind without leaving the ISR."""
+    """Units that a follower may be behind without leaving the ISR."""
 
     @property
     def furthest(self) -> int:

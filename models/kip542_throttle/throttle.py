@@ -72,11 +72,11 @@ class Config:
     most_rate: Annotated[int, Range(0, 4)] = 2
     """The largest rate that is tried."""
     produce: Annotated[int, Range(0, 4)] = 1
-    """What is produced to each partition in a window."""
+    """Units produced to each partition in a window."""
     log: Annotated[int, Range(1, 8)] = 3
-    """What a log keeps; the new replicas have all of it to copy."""
+    """Units that a log keeps; the new replicas have to copy all of them."""
     response: Annotated[int, Range(1, 4)] = 1
-    """The most that one response carries."""
+    """Largest number of units in a response."""
     changes: Annotated[int, Range(0, 3)] = 1
     """Times that a rate is changed."""
     moves: Annotated[int, Range(0, 3)] = 1
@@ -86,9 +86,9 @@ class Config:
     second: bool = False
     """Whether partition C moves as well."""
     until_it_ends: bool = False
-    """Whether `addingReplicas` are limited to the letter: in sync or not, until the reassignment has ended."""
+    """Whether `addingReplicas` are limited literally: until the reassignment has ended, also when in sync."""
     full_windows: bool = False
-    """Whether a window ends only when the replicas being added have got all that it lets them."""
+    """Whether a window ends only when the replicas being added have copied as much as the limits allow."""
 
     def __post_init__(self) -> None:
         for rate in (self.leader_rate, self.follower_rate):

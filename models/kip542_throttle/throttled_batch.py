@@ -41,13 +41,13 @@ class Config:
     """follower.reassignment.throttled.rate; -1: unset."""
     split: Split = Split.ANY
     produce: Annotated[int, Range(0, 4)] = 1
-    """What is produced in a window."""
+    """Units produced in a window."""
     log: Annotated[int, Range(1, 8)] = 3
-    """What a new replica has to copy, and the furthest that one can be behind."""
+    """Units that a new replica has to copy, and the most that it can be behind."""
     lapses: Annotated[int, Range(0, 2)] = 1
     """Times that a new replica falls out of the ISR again."""
     full_windows: bool = False
-    """Whether a window ends only when the new replicas have got all that it lets them."""
+    """Whether a window ends only when the new replicas have copied as much as the limits allow."""
 
     def __post_init__(self) -> None:
         if max(self.min_isr, self.initial_isr) > self.replicas:

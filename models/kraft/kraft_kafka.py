@@ -65,7 +65,7 @@ class Config(state.Config):
     replicas_of_partition_zero: Annotated[int, Range(0, 8)] = 0
     """Replicas of the topic's partition 0, which MinISR is limited to for every partition; 0: this is partition 0."""
     balancing: bool = False
-    """Preferred leaders are elected: by the balancing of leaders, or at an administrator's request."""
+    """Whether preferred leaders are elected, by the balancing of leaders or at an administrator's request."""
 
 
 class Cause(Enum):

@@ -24,7 +24,7 @@ class Rack(Id, size="racks"):
 @dataclass(frozen=True)
 class Config(state.Config):
     racks: Annotated[int, Range(1, 4)] = 3
-    """Racks that the brokers take turns over."""
+    """Racks; the brokers are spread over them in turn."""
 
 
 def of(rack: Rack, c: Config) -> Brokers:

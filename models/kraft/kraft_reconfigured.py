@@ -31,7 +31,7 @@ class Eligible(Enum):
 @dataclass(frozen=True)
 class Config(state.Config):
     eligible: Eligible = Eligible.TRIMMED
-    """What becomes of eligible replicas when min.insync.replicas changes."""
+    """What happens to eligible replicas when min.insync.replicas changes."""
     min_isr_changes: Annotated[int, Range(0, 3)] = 1
     """Changes of min.insync.replicas, to anything from 1 to the larger of `min_isr` and `replication_factor`."""
     unclean_changes: Annotated[int, Range(0, 3)] = 1

@@ -32,9 +32,9 @@ class Forgets(Enum):
 @dataclass(frozen=True)
 class Config(state.Config):
     unclean: Unclean = Unclean.OFF
-    """unclean.leader.election.enable: off here."""
+    """unclean.leader.election.enable, which is off in this model."""
     forgets: Forgets = Forgets.EACH
-    """Of whom: `each` replica removed, those `gone`, or everybody with a new leader `epoch`."""
+    """Whose fetches the leader forgets: of `each` removed replica, those `gone`, or all at a new leader `epoch`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -23,4 +23,4 @@ BREAKS = {
     "completion_needs_everything_added": 5,
     "only_completion_or_cancellation_ends_it": 5,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -20,4 +20,4 @@ def end_batch(s: Cluster, c: Config, dropped: Brokers, successor: Broker) -> Clu
 MODEL = throttled_batch.MODEL.replacing(end_batch)
 SETTINGS = ["replicas=2", "batch=2"]
 BREAKS = {"batch_ends_in_sync": 9, "moves_end_as_wanted": 9}
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

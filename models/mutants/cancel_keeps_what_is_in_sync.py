@@ -38,4 +38,4 @@ BREAKS = {
     "cancel_restores_the_originals": 10,
     "moves_end_as_wanted": 10,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -37,4 +37,4 @@ BREAKS = {
     "own_steps_keep_a_leader": 7,
     "own_steps_keep_an_in_sync_copy": 7,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

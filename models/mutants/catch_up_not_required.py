@@ -21,4 +21,4 @@ BREAKS = {
     "own_steps_keep_an_in_sync_copy": 7,
     "leaders_hold_what_was_committed": 4,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -25,4 +25,4 @@ BREAKS = {
     "reassignment_keeps_min_isr": 8,
     "own_steps_keep_min_isr": 8,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

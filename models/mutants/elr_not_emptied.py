@@ -22,4 +22,4 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 MODEL = kraft.MODEL.replacing(alter_partition)
 BREAKS = {"elr_only_below_min_isr": 9}
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

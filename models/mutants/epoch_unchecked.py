@@ -20,4 +20,4 @@ BREAKS = {
     "deadlock": 8,
     "leaders_hold_what_was_committed": 12,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -19,4 +19,4 @@ BREAKS = {
     "isr_is_unfenced": 5,
     "leaders_hold_what_was_committed": 11,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -33,4 +33,4 @@ BREAKS = {
     "own_steps_keep_min_isr": 6,
     "moves_end_as_wanted": 3,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -15,4 +15,4 @@ def refuse(s: Cluster, c: Config, link: Link) -> Cluster:
 MODEL = throttle.MODEL.replacing(refuse)
 SETTINGS = ["changes=0"]
 BREAKS = {"in_sync_replicas_are_not_throttled": 4}
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

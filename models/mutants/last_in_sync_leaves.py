@@ -25,4 +25,4 @@ BREAKS = {
     "new_replicas_stay_out": 15,
     "deadlock": 20,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

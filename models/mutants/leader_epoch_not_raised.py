@@ -21,4 +21,4 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 MODEL = kraft.MODEL.replacing(alter_partition)
 BREAKS = {"completion_raises_leader_epoch": 5}
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

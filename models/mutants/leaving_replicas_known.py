@@ -22,4 +22,4 @@ BREAKS = {
     "leaving_replicas_stay_out": 13,
     "deadlock": 18,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

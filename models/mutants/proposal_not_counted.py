@@ -18,4 +18,4 @@ BREAKS = {
     "leader_holds_everything_committed": 10,
     "leaders_hold_what_was_committed": 10,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

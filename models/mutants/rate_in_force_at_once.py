@@ -21,4 +21,4 @@ BREAKS = {
     "others_are_limited_by_their_own_rate_only": 4,
     "change_waits_for_the_next_window": 2,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

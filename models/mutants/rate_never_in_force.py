@@ -15,4 +15,4 @@ def next_window(s: Cluster, c: Config) -> Cluster:
 MODEL = throttle.MODEL.replacing(next_window)
 SETTINGS = ["moves=0", "lapses=0"]
 BREAKS = {"next_window_has_what_is_configured": 3}
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

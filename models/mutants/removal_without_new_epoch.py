@@ -31,4 +31,4 @@ BREAKS = {
     "leaders_hold_what_was_committed": 12,
     "leader_takes_nobody_wrongly_for_caught_up": 10,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

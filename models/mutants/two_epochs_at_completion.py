@@ -20,4 +20,4 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 MODEL = kraft.MODEL.replacing(alter_partition)
 BREAKS = {"one_partition_epoch_per_change": 5}
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

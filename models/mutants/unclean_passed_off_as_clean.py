@@ -23,4 +23,4 @@ BREAKS = {
     "leader_holds_everything_committed": 3,
     "leaders_hold_what_was_committed": 3,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

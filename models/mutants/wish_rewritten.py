@@ -23,4 +23,4 @@ BREAKS = {
     "own_steps_keep_an_in_sync_copy": 3,
     "moves_end_as_wanted": 6,
 }
-"""The properties that fall, and the number of states in the shortest trace of each."""
+"""The properties that are violated, and the number of states in the shortest trace of each."""

@@ -75,9 +75,13 @@ def _table(title: str, rows: list[tuple[str, str, str]], console: Console) -> No
         return
     console.print(Text(f"\n{title}", style="bold"))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    below = console.is_terminal and 2 * sum(widths) > console.width  # little room is left for the meaning
     for name, what, meaning in rows:
         row = Text(f"  {name:{widths[0]}}  ", style="cyan")
         row.append(f"{what:{widths[1]}}  " if widths[1] else "", style="")
+        if below and meaning:
+            row.rstrip()
+            row.append("\n      ")
         row.append(meaning, style="dim")
         row.rstrip()
         console.print(row, soft_wrap=True)

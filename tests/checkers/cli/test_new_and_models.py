@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
@@ -64,6 +65,17 @@ def test_one_model_with_all_that_it_says(capsys: pytest.CaptureFixture[str]) -> 
     assert "reassignment_pending" in lines
     code, _, err = said(capsys, "models", "cor")
     assert (code, "did you mean core?" in err) == (64, True)
+
+
+def test_a_narrow_terminal_has_meanings_below(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", said(capsys, "models", "core")[1]).splitlines()
+    at = lines.index("  min_isr  int 1..12 (default 2)")
+    assert lines[at + 1] == "      Fewest in-sync replicas a reassignment may"
+    assert "  leader_in_isr        The leader is in sync." in lines
 
 
 def test_settings_of_every_kind() -> None:

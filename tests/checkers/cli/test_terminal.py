@@ -20,6 +20,8 @@ from reassure.checkers.cli.terminal import Console, broken
         ("a_word_that_is_longer_than_the_line b", ["a_word_that_is_longer_than_the_line", "    b"]),
         ("a b_word_that_is_longer_than_the_line", ["a", "    b_word_that_is_longer_than_the_line"]),
         ("again: reassure check a_model --set=a=b", ["again: reassure check a_model --set=a=b"]),
+        ("  n  one two three four", ["  n  one two three", "     four"]),
+        ("  a_name  int  one two three", ["  a_name  int  one", "      two three"]),
         ("one\nand a line that is too long", ["one", "and a line that is", "    too long"]),
     ],
 )
