@@ -45,7 +45,7 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
         notes.setdefault(findings.run_digest(case), []).extend(by)
         say(
             console,
-            f"{name}: {', '.join(by) or 'nothing of Kafka'} takes every step of {case.steps}",
+            f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {case.steps} steps",
             "green" if by else "red",
         )
     write_atomically(args.out, json.dumps({"runs": notes}, indent=1, sort_keys=True) + "\n")

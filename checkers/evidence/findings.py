@@ -22,6 +22,8 @@ from reassure.checkers.traces.render import changes
 from reassure.spec.semantics.trace import Trace, TraceStep
 
 CONFIRMED = PATHS.traces / "confirmed.json"
+CLAIM_PAGES = "models/kraft/claims"
+"""The folder of the pages of KRaft's claims, from the top."""
 REQUESTS = frozenset({"start", "retarget", "cancel", "change_min_isr", "change_unclean"})
 FAILURES = frozenset({"fence", "shut_down_uncleanly"})
 SHOWN = {
@@ -157,7 +159,7 @@ def markdown(
 
 def front_table(found: list[Entry], root: Path) -> str:
     """The findings in short, with links from the front page. root: of the checkout."""
-    rows = ["| what happens | steps to it in each release | run | failing test |", "|---|---|---|---|"]
+    rows = ["| what happens | steps of a shortest run, by release | run | failing test |", "|---|---|---|---|"]
     by_headline: dict[Headline, list[Case]] = {}
     for case in cases(found):
         by_headline.setdefault(case.headline, []).append(case)
@@ -228,7 +230,8 @@ def _section(number: int, several: list[Case], folder: Path, notes: Mapping[str,
     link = f"{back}{told.path.parent.name}/{told.path.name}"
     test = test_of(headline, folder)
     lines.append(
-        f"Claim {headline.claim}, property `{headline.property}`. `reassure show` prints [the run]({link}), "
+        f"[Claim {headline.claim}]({back}{CLAIM_PAGES}/{headline.claim}.md), property `{headline.property}`. "
+        f"`reassure show` prints [the run]({link}), "
         "`reassure kafka replay` executes it on a release"
         + (
             f", and [a method]({test.parent.name}/{test.name}) of `ReplicationControlManagerTest` fails because of it."

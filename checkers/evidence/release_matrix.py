@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reassure.checkers.evidence.findings import CLAIM_PAGES
 from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
 
 HEAD = """# Claims by Kafka release
@@ -27,7 +28,7 @@ def page(found: list[Entry]) -> str:
     told = ""
     for entry, reading, cells in rows:
         claim = (
-            f"[{entry.claim.id}](../models/kraft/claims/{entry.claim.id}.md) {entry.claim.statement}"
+            f"[{entry.claim.id}](../{CLAIM_PAGES}/{entry.claim.id}.md) {entry.claim.statement}"
             if entry.claim.id != told
             else ""
         )
