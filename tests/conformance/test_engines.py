@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reassure.checkers import check
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
+from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.helpers.configurations import MOST_STATES, small
+from tests.helpers.configurations import MOST_STATES, SHOWN_IN_PART, mutants, small
+from tests.helpers.flaws import breaks
 from tests.helpers.model_text import PRELUDE, module
 from tests.helpers.runs import checked, everything
 
@@ -54,7 +58,15 @@ def test_the_goal_takes_six_steps() -> None:
     assert verdict.exit() is Exit.SAFETY
 
 
+@pytest.fixture
+def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every check of a test is of the same loaded and lowered model."""
+    kept = functools.cache(lambda model, pairs: prepare(model, list(pairs)))
+    monkeypatch.setattr(check, "prepare", lambda model, pairs: kept(model, tuple(pairs)))
+
+
 @pytest.mark.parametrize("name", names())
+@pytest.mark.usefixtures("loaded_once")
 def test_every_model(name: str) -> None:
     """Verdicts, counts and traces of the native engine, for any number of threads, are those of plain Python."""
     pairs = small(name)
@@ -65,6 +77,9 @@ def test_every_model(name: str) -> None:
     for workers in (2, 3):
         several, _ = checked(name, pairs, "native", workers=workers, witness=True)
         assert everything(several) == everything(plain), workers
+    if name in mutants():
+        fallen = {p.name: len(p.trace) for p in plain.properties if p.trace and not p.temporal}
+        assert fallen.keys() & breaks(name).keys() if name in SHOWN_IN_PART else fallen == breaks(name)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 7])

@@ -15,12 +15,15 @@ from reassure.checkers.native.kernels.kernel_shape import Kernel
 from reassure.checkers.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
-from tests.helpers.configurations import SMALL, VARIED, varied
+from tests.helpers.configurations import SMALL, VARIED, mutants, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
+from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import Native, plain_steps
 
 FLOOR = 200
 """Enabled steps that each model must have been compared on, at the least."""
+FLOOR_OF_AN_ACTION = 40
+"""The same for a mutant's own action."""
 REACHED, DRAWN = 150, 60
 """States of each model: so many reachable ones, the same perturbed, and so many drawn."""
 
@@ -59,11 +62,14 @@ def step_flags(bound: BoundModel, native: Native, state: Any, count: int) -> Non
 
 @pytest.mark.parametrize("name", names())
 def test_model(name: str) -> None:
-    model = load(name)
-    bound = BoundModel(model, make_config(model, settings(model, varied(name))))
+    """A mutant by the action that is its own."""
+    whole = load(name)
+    config = make_config(whole, settings(whole, varied(name)))
+    model = flawed_part(name) if name in mutants() else whole
+    bound = BoundModel(model, config)
     native = Native(bound)
     rng = random.Random(name)
-    reached = reachable(bound, rng, REACHED)
+    reached = reachable(BoundModel(whole, config), rng, REACHED, {a.name for a in model.actions})
     others = [*(perturbed(bound, s, rng) for s in reached), *(drawn(bound.type, rng) for _ in range(DRAWN))]
     enabled: Counter[str] = Counter()
     for state in [*reached, *others]:
@@ -79,7 +85,7 @@ def test_model(name: str) -> None:
         except ModelError:
             continue
         enabled.update(action for action, *_ in want[0])
-    assert enabled.total() >= FLOOR
+    assert enabled.total() >= (FLOOR if model is whole else FLOOR_OF_AN_ACTION)
     never = {a.name for a in model.actions} - set(enabled)
     assert not never, f"give {name} settings with which {', '.join(never)} can be taken in tests/helpers/configurations"
 

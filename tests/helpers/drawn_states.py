@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from reassure import replace
@@ -31,30 +32,39 @@ def drawn(kind: Type, rng: random.Random) -> Any:
     return rng.choice(list(kind.values()))
 
 
-def reachable(bound: BoundModel, rng: random.Random, count: int) -> list[Any]:
-    """At most so many reachable states: half of them those in which the rarest actions can be taken."""
-    enabled = searched(bound, rng, 8 * count)
+def reachable(bound: BoundModel, rng: random.Random, count: int, actions: Collection[str]) -> list[Any]:
+    """At most so many reachable states: half of them those in which the rarest of these actions can be taken."""
+    enabled = searched(bound, rng, 8 * count, actions, count // 2)
     often = Counter(name for names in enabled.values() for name in names)
-    by_rarity = sorted(enabled, key=lambda state: min((often[name] for name in enabled[state]), default=0))
+    never = len(enabled)
+
+    def rarest(state: Any) -> int:
+        return min((often[name] for name in enabled[state] if name in actions), default=never)
+
+    by_rarity = sorted(enabled, key=rarest)
     rare, rest = by_rarity[: count // 2], by_rarity[count // 2 :]
     return rare + rng.sample(rest, min(len(rest), count - len(rare)))
 
 
-def searched(bound: BoundModel, rng: random.Random, count: int) -> dict[Any, frozenset[str]]:
+def searched(
+    bound: BoundModel, rng: random.Random, count: int, actions: Collection[str], needed: int
+) -> dict[Any, frozenset[str]]:
     """The actions that can be taken in each of some states, found by a search in random order.
 
+    count: of states; more are searched, up to ten times as many, until one of `actions` can be taken in `needed` ones.
     The next state is one found by the action by which the fewest were: walks would use up what is bounded.
     """
     starts = [s for _, _, s in bound.initial_states()]
     found_by: dict[str, list[Any]] = {"": starts.copy()}
     seen, looked_at = set(starts), Counter[str]()
     enabled: dict[Any, frozenset[str]] = {}
-    while len(enabled) < count and any(found_by.values()):
+    while (len(enabled) < count or (needed > 0 and len(enabled) < 10 * count)) and any(found_by.values()):
         name = min((name for name, states in found_by.items() if states), key=lambda name: looked_at[name])
         looked_at[name] += 1
         state = found_by[name].pop(rng.randrange(len(found_by[name])))
         steps = [s for s in bound.steps(state) if not isinstance(s.after, Clipped)]
         enabled[state] = frozenset(s.action.name for s in steps)
+        needed -= not enabled[state].isdisjoint(actions)
         for step in steps:
             if step.after not in seen:
                 seen.add(step.after)
