@@ -47,6 +47,7 @@ class Machine:
         self._params: dict[tuple[int, Node], Term] = {}
         self._terms: dict[int, Terms] = {}
         self._steps: dict[int, list[SymbolicStep]] = {}
+        self._well_formed: dict[int, z3.BoolRef] = {}
 
     # -- the state ----------------------------------------------------------------------------------
 
@@ -73,7 +74,9 @@ class Machine:
 
     def well_formed(self, k: int) -> z3.BoolRef:
         """Every scalar is within its type: true of all states, reachable or not."""
-        return z3.And(*well_formed(self.model.bound.type, iter(self.state(k).values())))
+        if k not in self._well_formed:
+            self._well_formed[k] = z3.And(*well_formed(self.model.bound.type, iter(self.state(k).values())))
+        return self._well_formed[k]
 
     def decoded(self, k: int, model: z3.ModelRef) -> Any:
         """The Python state that a model gives copy k."""

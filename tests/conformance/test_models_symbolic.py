@@ -17,7 +17,7 @@ from tests.helpers.configurations import mutants, small, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import plain_steps
-from tests.helpers.symbolic_steps import Fixed, round_trip
+from tests.helpers.symbolic_steps import Fixed
 
 MANY, FEW = 30, 4
 """Reachable states compared of a model of few actions, and of one of many, where one state takes tenths of seconds."""
@@ -29,17 +29,17 @@ def count(model: Model) -> int:
     return OF_AN_ACTION if len(model.actions) == 1 else MANY if len(model.actions) <= 8 else FEW
 
 
-def steps_agree(bound: BoundModel, machine: Machine, state: Any) -> None:
+def steps_agree(bound: BoundModel, fixed: Fixed, state: Any) -> None:
     """The outcomes of each action, and whether one is clipped, from a state of which no step raises."""
-    steps, fixed = list(bound.steps(state)), Fixed(machine, state)
+    steps = list(bound.steps(state))
     for number, action in enumerate(bound.model.actions):
         its = [step.after for step in steps if step.action is action]
         want, clipped = {a for a in its if not isinstance(a, Clipped)}, any(isinstance(a, Clipped) for a in its)
         assert fixed.successors(number) == (want, clipped, False), (action.name, state)
 
 
-def claims_agree(bound: BoundModel, machine: Machine, state: Any) -> None:
-    fixed = Fixed(machine, state)
+def claims_agree(bound: BoundModel, fixed: Fixed, state: Any) -> None:
+    machine = fixed.machine
     for formula in machine.model.state_formulas:
         assert formula.claim is not None
         if formula.claim.temporal:
@@ -85,13 +85,14 @@ def test_model(name: str) -> None:
     others = [perturbed(bound, s, rng) for s in reached] + [drawn(bound.type, rng) for _ in range(len(reached) // 2)]
     enabled = 0
     for state in [*reached, *others]:
-        assert round_trip(machine, state) == state
+        fixed = Fixed(machine, state)
+        assert fixed.round_trip() == state
         steps, _, raises = plain_steps(bound, state)
         if not raises:
             enabled += len(steps)
-            steps_agree(bound, machine, state)
+            steps_agree(bound, fixed, state)
             step_claims_agree(bound, machine, state)
-        claims_agree(bound, machine, state)
+        claims_agree(bound, fixed, state)
     assert enabled >= (2 * len(reached) if bound.model is whole else OF_AN_ACTION // 2)
 
 

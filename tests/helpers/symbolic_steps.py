@@ -21,19 +21,22 @@ class Fixed:
 
     def __init__(self, machine: Machine, *states: Any) -> None:
         self.machine = machine
-        equations = [e for k, state in enumerate(states) for e in machine.equals(k, state).children()]
-        self.values = [(e.arg(0), e.arg(1)) for e in equations]
+        self.given = [machine.equals(k, state) for k, state in enumerate(states)]
+        self.values = [(e.arg(0), e.arg(1)) for given in self.given for e in given.children()]
 
     def possible(self, *conditions: z3.BoolRef) -> bool:
         """Whether the conditions can all be true, by some values of what is not fixed."""
-        found: z3.CheckSatResult = self._solver(*conditions).check()
+        condition = self._left(*conditions)
+        if z3.is_true(condition) or z3.is_false(condition):
+            return z3.is_true(condition)
+        found: z3.CheckSatResult = _solver(condition).check()
         assert found != z3.unknown
         return found == z3.sat
 
     def successors(self, number: int) -> tuple[set[Any], bool, bool]:
         """Every outcome of an action from copy 0, and whether one is clipped or raises."""
         step, found = self.machine.steps(0)[number], set()
-        solver = self._solver(step.taken)
+        solver = _solver(self._left(step.taken))
         while solver.check() == z3.sat:
             after = self.machine.decoded(1, solver.model())
             assert after not in found
@@ -41,11 +44,22 @@ class Fixed:
             solver.add(z3.Not(self.machine.equals(1, after)))
         return found, self.possible(step.clipped), self.possible(step.error)
 
-    def _solver(self, *conditions: z3.BoolRef) -> z3.Solver:
-        solver = z3.SolverFor("QF_FD")
-        if conditions:
-            solver.add(z3.simplify(z3.substitute(z3.And(*conditions), *self.values)))
-        return solver
+    def round_trip(self) -> Any:
+        """The state of copy 0 as Z3 gives it back, which every state of the type is to survive."""
+        solver = _solver(self.machine.well_formed(0), self.given[0])
+        assert solver.check() == z3.sat, "every state of the type is well formed"
+        return self.machine.decoded(0, solver.model())
+
+    def _left(self, *conditions: z3.BoolRef) -> z3.BoolRef:
+        """What the conditions say of all that is not fixed."""
+        left: z3.BoolRef = z3.simplify(z3.substitute(z3.And(*conditions), *self.values))
+        return left
+
+
+def _solver(*conditions: z3.BoolRef) -> z3.Solver:
+    solver = z3.SolverFor("QF_FD")
+    solver.add(*conditions)
+    return solver
 
 
 def difference(bound: BoundModel, machine: Machine, rng: random.Random, states: int = STATES) -> tuple[Any, int]:
@@ -53,19 +67,12 @@ def difference(bound: BoundModel, machine: Machine, rng: random.Random, states: 
     compared = 0
     for _ in range(states):
         state = drawn(bound.type, rng)
-        assert round_trip(machine, state) == state
+        fixed = Fixed(machine, state)
+        assert fixed.round_trip() == state
         steps, clipped, raises = plain_steps(bound, state)
-        found = Fixed(machine, state).successors(0)
+        found = fixed.successors(0)
         wanted = {after for _, _, after in steps}
         if found[2] != raises or (not raises and found[:2] != (wanted, clipped > 0)):
             return state, compared
         compared += len(wanted)
     return None, compared
-
-
-def round_trip(machine: Machine, state: Any) -> Any:
-    """A state as Z3 gives it back, which every state of the type is to survive."""
-    solver = z3.SolverFor("QF_FD")
-    solver.add(machine.well_formed(0), machine.equals(0, state))
-    assert solver.check() == z3.sat, "every state of the type is well formed"
-    return machine.decoded(0, solver.model())
