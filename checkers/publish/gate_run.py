@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +33,13 @@ class GateRun:
         return trace_stem(self.verdict.model, self.asked.set, finding.name)
 
 
-def gate_runs(path: Path, first_only: bool = False) -> list[GateRun]:
-    """Every search of a gate file, or the first one of each model, run with the engine it names."""
+def gate_runs(path: Path, first_of: Collection[str] | None = None) -> list[GateRun]:
+    """Every search of a gate file, or the first one of each of these models, run with the engine it names."""
     found: list[GateRun] = []
     for check in gate_file.read(path).checks:
-        if check.kind != "check" or (first_only and check.model in {r.asked.model for r in found}):
+        if check.kind != "check":
+            continue
+        if first_of is not None and (check.model not in first_of or check.model in {r.asked.model for r in found}):
             continue
         asked = check.request()
         verdict, bound = run(asked, Progress())
