@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.native.model import build_loops, emit_loops, emit_nodes, sequence_functions
 from reassure.checkers.native.model.emit_loops import LoopEmitter
 from reassure.checkers.native.model.emit_nodes import OPERATIONS, NodeEmitter
 from reassure.checkers.native.model.ir_text import FunctionText
 from reassure.checkers.native.model.loop_form import Clip, Emit, Error, ForEach, Guard, Let
+from reassure.checkers.native.model.model_kernel import model_kernel
 from reassure.checkers.native.model.print_loops import nodes_of, statements
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
@@ -63,7 +65,7 @@ def by_use(models: dict[str, BoundModel]) -> dict[str, list[BoundModel]]:
     """Models of the tables by the operations and statements that their loop form has."""
     found: dict[str, list[BoundModel]] = {}
     for bound in models.values():
-        for loops in Native(bound).kernel.loops:
+        for loops in model_kernel(lower_model(bound), layout_of(bound.type), parameters=True).loops:
             every = list(statements(loops.body))
             used = {type(s).__name__ for s in every}
             used |= {n.op for n in below(iter([node for s in every for node in nodes_of(s)]))}
