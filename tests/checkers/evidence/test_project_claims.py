@@ -57,9 +57,10 @@ def test_nothing_is_left_open(found: list[verdicts.Entry]) -> None:
 
 
 def test_functions_still_say_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
-    """They are quick enough to be asked each time."""
+    """They are quick enough to be asked each time. `models/kip36_racks/test_placement.py` asks those of placement."""
     by_cases = [a for e in found for a in e.answers if a.reading.function is not None and a.record is not None]
-    assert by_cases
+    by_cases = [a for a in by_cases if ".placement_cases:" not in str(a.reading.function)]
+    assert len(by_cases) > 80
     for answer in by_cases:
         outcome = function(str(answer.reading.function))[0]()
         assert answer.record is not None

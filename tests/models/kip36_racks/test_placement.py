@@ -16,6 +16,8 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reassure.checkers.evidence import ledger
+from reassure.checkers.evidence.ledger import Record
 from reassure.models.kip36_racks import placement_cases as claims
 from reassure.models.kraft import placement_cases as kraft_placement_claims
 from reassure.spec.claims import Outcome
@@ -210,9 +212,27 @@ OUTCOMES: dict[str, tuple[int, str | None]] = {
 """By function: cases gone through, and what the counterexample says where the claim does not hold."""
 
 
+@pytest.fixture(scope="module")
+def records() -> dict[str, Record]:
+    """What the ledger has of each run."""
+    return ledger.read().records
+
+
+def must_be_recorded(function: str, outcome: Outcome, records: dict[str, Record]) -> None:
+    """The ledger says what the function says now."""
+    record = records[f"enumerate {function}"]
+    assert (record.cases, record.covered, record.counterexample) == (
+        outcome.cases,
+        outcome.bounds,
+        outcome.counterexample or "",
+    )
+    assert [r.status for r in record.results.values()] == ["holds" if outcome.holds else "violated"]
+
+
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_claim(name: str) -> None:
+def test_claim(name: str, records: dict[str, Record]) -> None:
     outcome: Outcome = getattr(claims, name)()
+    must_be_recorded(f"kip36_racks.placement_cases:{name}", outcome, records)
     cases, fallen = OUTCOMES[name]
     assert outcome.cases == cases
     assert outcome.holds == (fallen is None)
@@ -247,8 +267,9 @@ KRAFT: dict[str, tuple[int, str | None]] = {
 
 
 @pytest.mark.parametrize("name", KRAFT)
-def test_claim_of_the_placer_in_kraft(name: str) -> None:
+def test_claim_of_the_placer_in_kraft(name: str, records: dict[str, Record]) -> None:
     outcome: Outcome = getattr(kraft_placement_claims, name)()
+    must_be_recorded(f"kraft.placement_cases:{name}", outcome, records)
     cases, fallen = KRAFT[name]
     assert (outcome.cases, outcome.holds) == (cases, fallen is None)
     assert fallen is None or (outcome.counterexample is not None and fallen in outcome.counterexample)
