@@ -18,6 +18,8 @@ from reassure.checkers.base.exit_codes import VERDICTS
 
 SHOWN = 40
 """Findings that are printed."""
+WIDE = 140
+"""Columns of a terminal that the table of findings needs; in a narrower one a finding has two lines."""
 MOST_ROWS = 5000
 """Findings on a page; the JSON file has all."""
 COLUMNS = ("offset", "time (UTC)", "partition", "kind", "what", "change")
@@ -57,14 +59,23 @@ def print_report(report: AuditReport, console: Console) -> None:
         console.print("no findings")
         return
     console.print(f"{len(audit.findings):,} finding{'s' * (len(audit.findings) != 1)}")
-    rows = Table(box=None, pad_edge=False)
-    for column in COLUMNS:
-        rows.add_column(column, justify="right" if column == "offset" else "left")
-    for f in audit.findings[:SHOWN]:
-        rows.add_row(*_row(f))
-    console.print(rows)
+    shown = [_row(f) for f in audit.findings[:SHOWN]]
+    if console.is_terminal and console.width < WIDE:
+        for offset, time, partition, kind, what, change in shown:
+            console.print(f"{offset:>6}  {time}  {partition}  {kind}: {what}\n        {change}", markup=False)
+    else:
+        console.print(_findings_table(shown))
     if len(audit.findings) > SHOWN:
         console.print(f"and {len(audit.findings) - SHOWN:,} more (--json FILE has all)")
+
+
+def _findings_table(rows: list[tuple[str, ...]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, justify="right" if column == "offset" else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def record(report: AuditReport, task: AuditTask) -> dict[str, Any]:

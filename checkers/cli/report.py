@@ -369,7 +369,7 @@ def report_sweep(
         what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]
         counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"
         rows.append([*(point[k] for k in keys), record["verdict"], counts, f"{record['took']:.1f} s", what])
-    head = [*keys, "verdict", "distinct", "took", "what is violated, by a trace of so many states"]
+    head = [*keys, "verdict", "distinct", "took", "violated (states of the trace)"]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
     for number, row in enumerate([head, *rows]):
         line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + "  ")

@@ -14,33 +14,33 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import Exit
 
 COMMANDS = {
-    "models": "list the models, or print the settings, actions and properties of one",
-    "new": "write a small model that runs, with its test and its entry in a gate file",
+    "models": "list the models, or print what one of them declares",
+    "new": "write a small model with its test and its entry in a gate file",
     "check": "search every reachable state of a model",
     "simulate": "take random walks through a model: finds bugs, proves nothing",
     "prove": "prove invariants for runs of any length, or refute them",
     "verify": "check a certificate of `prove` with a fresh solver",
     "guards": "remove each guard in turn: which properties depend on it?",
-    "mutants": "make one mistake at a time in the model's text: which properties does it violate?",
-    "fairness": "drop and weaken each fairness assumption: which do liveness properties need?",
-    "diff": "compare the behaviour of a model and a variant: steps, states and properties",
-    "find": "find the shortest trace to a state or step for which an expression is true",
+    "mutants": "make one mistake at a time: which properties does it violate?",
+    "fairness": "drop and weaken each fairness assumption: which are needed?",
+    "diff": "compare a model and a variant: states, steps and properties",
+    "find": "find the shortest trace that makes an expression true",
     "stuck": "find states from which a goal is unreachable on every path",
     "sweep": "check every configuration of a grid, here or on Spark",
     "query": "run SQL over the state space that a Spark run has kept",
-    "traces": "write a small set of traces that together cover every action, pair or state",
+    "traces": "write few traces that together cover every action, pair or state",
     "replay": "execute a trace, or a folder of them, in plain Python",
     "validate": "find a run of a model that matches a log",
     "explore": "walk through a model in the browser, step by step",
-    "show": "print a trace as text, Markdown, a page with a picture, a diagram, ITF or plain steps",
+    "show": "print a trace as text, Markdown, a picture, a diagram or JSON",
     "graph": "draw the reachable states of a model, or groups of them",
     "audit": "judge every change of a partition in a KRaft metadata log",
     "plan": "check a reassignment of a real cluster, or propose one",
     "gate": "run all checks of a file; exit with the most severe code",
-    "kafka": "run Kafka's own controller classes: compare them with a model, or search their states",
+    "kafka": "run Kafka's own controller; compare it with a model",
     "claims": "print what the documents promise, and the verdicts",
 }
-"""Every command, with what it does."""
+"""Every command, with what it does: short enough for a line of `reassure --help` in a terminal of 80 columns."""
 
 
 class Command(Protocol):

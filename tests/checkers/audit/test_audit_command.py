@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -46,6 +47,19 @@ def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "name": "4.3 does not make this change; 3.9, 4.0, 4.1, 4.2 would",
         "change": "replicas [1, 2, 3, 4] -> [1], adding {3} -> {}, removing {4} -> {}, leader epoch 12 -> 13",
     }
+
+
+def test_a_narrow_terminal_has_two_lines_for_a_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No name is cut off, as the cells of a table would be."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    _, out, _ = said(capsys, "audit", str(SEGMENT), "--release=4.3")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
+    at = lines.index("    72  2023-11-14 22:14:32  watched-0  promise: moving_replicas_are_replicas")
+    assert lines[at + 1] == "        replicas [1, 4, 2, 3] -> [1, 2, 3, 4], removing {3} -> {2, 3, 4}"
+    assert max(map(len, lines)) <= 100
 
 
 def test_a_dump_says_the_same_as_the_segment(capsys: pytest.CaptureFixture[str]) -> None:

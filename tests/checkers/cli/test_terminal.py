@@ -7,6 +7,8 @@ import io
 import pytest
 from rich.text import Text
 
+from reassure.checkers.cli.commands import COMMANDS
+from reassure.checkers.cli.main import main
 from reassure.checkers.cli.terminal import Console, broken
 
 
@@ -51,3 +53,10 @@ def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed(monkeypatch, terminal=False, columns=True) == "a line that is too long\n"
     assert printed(monkeypatch, terminal=True, columns=False) == "a line that is too long\n"
     assert printed(monkeypatch, terminal=True, columns=True) == "a line that is too\n    long\n"
+
+
+def test_the_list_of_commands_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > len(COMMANDS)
+    assert [line for line in lines if len(line) > 80] == []
