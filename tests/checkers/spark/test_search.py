@@ -10,14 +10,13 @@ import pytest
 from rich.console import Console
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.model_loader import bind, load, names, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.stop import budget_ended
-from reassure.checkers.check import CheckRequest
-from reassure.checkers.cli.gate.gate_file import read
 from reassure.checkers.cli.report import report
 from reassure.checkers.native.search import Clock
 from tests.helpers.command import said
+from tests.helpers.configurations import mutants, small
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
@@ -26,7 +25,13 @@ pytestmark = needs_spark
 
 @pytest.mark.parametrize(
     ("model", "pairs"),
-    [("die_hard", []), ("two_phase_commit", ["managers=4"]), ("core", []), ("core_liveness", []), ("kraft", [])],
+    [
+        ("die_hard", []),
+        ("two_phase_commit", ["managers=4"]),
+        ("core", []),
+        ("core_liveness", []),
+        ("kraft", small("kraft")),
+    ],
 )
 def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     """Counts, depths, covers, actions, and the traces themselves, runs that repeat for ever among them."""
@@ -36,16 +41,11 @@ def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     assert found.record({}).get("fairness") == native.record({}).get("fairness")
 
 
-SEARCHES = [c.request() for c in read(Path(__file__).parents[3] / "gate.toml").checks if c.kind == "check"]
-FIRST = {asked.model: asked for asked in reversed(SEARCHES)}
-"""The first search of each model."""
-
-
-@pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)
-def test_every_model(first: CheckRequest, context: Any) -> None:
-    """The first levels, all of them by Spark; kernels that other tests have compiled too."""
-    found = checked(first.model, first.set, far(), depth=4)
-    assert everything(found) == everything(checked(first.model, first.set, depth=4))
+@pytest.mark.parametrize("model", sorted(names().keys() - set(mutants())))
+def test_every_model(model: str, context: Any) -> None:
+    """The first levels, all of them by Spark; kernels that `conformance/test_engines.py` has compiled too."""
+    found = checked(model, small(model), far(), depth=4)
+    assert everything(found) == everything(checked(model, small(model), depth=4))
     assert found.stats.generated > 5
 
 
@@ -118,7 +118,7 @@ def test_budget_in_the_driver(context: Any, monkeypatch: pytest.MonkeyPatch) -> 
             raise budget_ended(9)
 
     monkeypatch.setattr(Clock, "look", look)
-    verdict = checked("kraft_kafka", FIRST["kraft_kafka"].set, SparkOptions(MASTER, small=10**9), budget=9)
+    verdict = checked("kraft_kafka", small("kraft_kafka"), SparkOptions(MASTER, small=10**9), budget=9)
     assert verdict.stopped_because == "the budget of 9 s ended"
     fallen = [p for p in verdict.properties if p.status == "violated"]
     assert fallen and all(p.trace is not None for p in fallen)
