@@ -162,6 +162,28 @@ def test_a_refused_mutant_says_why() -> None:
     assert judge.judge(mutant) == Judged(Fate.REFUSED, {}, why)
 
 
+STAYING = """@action(who="anybody")
+def stay(s: Bag) -> Bag:
+    return replace(s, value=s.value + 0)
+
+@step_property(tags=["moves"], watches=["value"])
+def something_moves(before: Bag, after: Bag) -> bool:
+    return before != after
+
+MODEL ="""
+
+
+def test_a_mutant_that_changes_what_is_watched_is_refused(tmp_path: Path) -> None:
+    """As the model of its text is when it is loaded."""
+    text = TOKENS.replace('who="anybody"', 'who="anybody", tags=["moves"]').replace("MODEL =", STAYING)
+    bound, lowered, _ = prepare(model_file(tmp_path, text.replace("import Id", "import step_property, Id")), [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
+    judged = {key(m): judge.judge(m) for m in mutants_of(bound) if m.where == "stay"}
+    assert judged["stay", "s.value + 0", "s.value - 0"].fate is Fate.EQUIVALENT
+    refused = judged["stay", "0", "1"]
+    assert (refused.fate, "stay can change value, which something_moves" in refused.note) == (Fate.REFUSED, True)
+
+
 def test_properties_of_whole_runs_are_decided_where_nothing_else_kills(tmp_path: Path) -> None:
     bound, lowered, _ = prepare(model_file(tmp_path, LIVE_TOKENS), [])
     judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
