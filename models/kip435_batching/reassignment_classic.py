@@ -21,7 +21,6 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     Next,
     Stored,
     in_order,
-    join,
     noticed,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, first, last_stays, without
@@ -198,19 +197,28 @@ def after_step_7(m: Memory) -> bool:
     return m.next in (Next.STOP, Next.DELETE, Next.SETTLE, Next.FINISH)
 
 
-@step_property(on=join)
-def leaving_replicas_stay_out(before: Cluster, after: Cluster, part: Part, broker: Broker) -> bool:
+def joined(before: Cluster, after: Cluster, part: Part) -> Brokers:
+    """Who is taken into the ISR."""
+    return after.stored[part].isr - before.stored[part].isr
+
+
+@step_property
+def leaving_replicas_stay_out(before: Cluster, after: Cluster, c: Config) -> bool:
     """B14, the set being OAR - RAR. Otherwise a replica that is about to be deleted counts for durability again."""
-    m = before.memory[part]
-    return not after_step_7(m) or broker not in m.dropping
+    return all(
+        not after_step_7(before.memory[x]) or joined(before, after, x) & before.memory[x].dropping == NOBODY
+        for x in every(Part, c)
+    )
 
 
-@step_property(on=join)
-def new_replicas_stay_out(before: Cluster, after: Cluster, c: Config, part: Part, broker: Broker) -> bool:
+@step_property
+def new_replicas_stay_out(before: Cluster, after: Cluster, c: Config) -> bool:
     """B14, the set being RAR - OAR, as printed. Of the first request: OAR is then the assignment at the start."""
-    m = before.memory[part]
-    new = frozenset(m.goal) - first(c.replication_factor, c)
-    return before.asked > 1 or not after_step_7(m) or broker not in new
+    old = first(c.replication_factor, c)
+    return before.asked > 1 or all(
+        not after_step_7(before.memory[x]) or joined(before, after, x) & frozenset(before.memory[x].goal) <= old
+        for x in every(Part, c)
+    )
 
 
 def moves_everything(c: Config) -> bool:

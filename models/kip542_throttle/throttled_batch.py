@@ -218,10 +218,10 @@ def every_batch_ends(s: Cluster) -> bool:
     return s.batch != NOBODY
 
 
-@step_property(on=end_batch)
+@step_property
 def batch_ends_in_sync(before: Cluster, after: Cluster) -> bool:
     """B9, X2: what the batch waits for. Otherwise old copies are deleted while a new one is still empty."""
-    return before.batch <= after.isr
+    return after.batch != NOBODY or before.batch <= after.isr
 
 
 @cover(when=lambda c: c.leader_rate > 0 and c.produce > 0)
