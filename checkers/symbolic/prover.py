@@ -275,9 +275,10 @@ def prove(
             prover.run(Claims.of(lowered, [p.name for p in verdict.properties if p.status is PropertyStatus.UNKNOWN]))
         finally:
             _report(prover, verdict)
+        established = prover.proved() or prover.searched()
         if prover.proved():
             _settle(prover, verdict, summary)
-        if prover.proved() or prover.searched():
+        if established:  # also where it has just been taken back: walks may find why
             _covers(prover, verdict, options)
         prover.compare_searched()
         _conclude(prover, verdict)
