@@ -65,6 +65,18 @@ def test_mavens_refusal_is_one_line_without_hosts(cache: Path, tmp_path: Path, m
     assert "host" not in str(caught.value) and caught.value.code is Exit.SYSTEM
 
 
+@pytest.mark.parametrize(("given", "used"), [(None, "-XX:TieredStopAtLevel=1"), ("-Xmx1g", "-Xmx1g")])
+def test_maven_starts_quickly_unless_the_user_has_options(
+    given: str | None, used: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_maven(tmp_path, 'echo "[ERROR] with $MAVEN_OPTS"; exit 1', monkeypatch)
+    monkeypatch.delenv("MAVEN_OPTS", raising=False)
+    if given:
+        monkeypatch.setenv("MAVEN_OPTS", given)
+    with pytest.raises(Failure, match=rf": with {used}"):
+        fetch(release("4.4.0"))
+
+
 def test_a_release_that_is_not_published_is_named_and_nothing_else(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
