@@ -46,7 +46,7 @@ def walker(name: str, values: dict[str, Any], walks: SimulationOptions) -> Walke
     return Walker(bound, kernel, walks, np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words))
 
 
-@pytest.mark.parametrize("model", ["core", "kraft"])
+@pytest.mark.parametrize("model", ["core", "batching_example"])
 def test_any_number_of_threads_takes_the_same_walks(model: str) -> None:
     one, two, five = (facts(walked(model, [], SimulationOptions(500, 30, 9), workers=n)[0]) for n in (1, 2, 5))
     assert one == two == five

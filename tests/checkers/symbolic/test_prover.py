@@ -80,7 +80,7 @@ def counter(folder: Path, guard: str = "require(s.n < 20)", by: int = 1) -> str:
 
 def test_core() -> None:
     """With more brokers than a search could do."""
-    verdict = proved("core", ["brokers=7"])
+    verdict = proved("core", ["brokers=6"])
     assert set(statuses(verdict).values()) == {"proved"}
     assert [bool(c.walks) for c in verdict.covers] == [True, True]
     assert (verdict.complete, verdict.exit()) == (True, Exit.OK)

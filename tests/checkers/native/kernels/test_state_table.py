@@ -224,9 +224,10 @@ TINY = SearchSizes(TableSizes(1 << 9, growth=((1 << 62, 1.5),), spare=1 << 11), 
 def test_small_tables_and_chunks(name: str, pairs: list[str]) -> None:
     """A search that grows and changes chunks all the time gives what one with much room gives."""
 
+    model = load(name)
+    bound, lowered = bind(model, settings(model, pairs))
+
     def found(workers: int, sizes: SearchSizes) -> dict[str, object]:
-        model = load(name)
-        bound, lowered = bind(model, settings(model, pairs))
         result = CheckResult(name, "", {}, "native")
         return everything(
             engine.check(bound, lowered, SearchOptions(workers=workers), result, Progress(quiet=True), sizes)
