@@ -21,6 +21,8 @@ from reassure.checkers.cli.main import main as command
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# ([a-z_]+(?:/[a-z_]+)*\.[a-z]+)$")
+NEW = re.compile(r"^\$ reassure new (\w+)$", re.MULTILINE)
+"""A command that writes a model: its name."""
 TIMES = re.compile(r"^\d+\.\d+ s.*$", re.MULTILINE)
 LEMMAS = re.compile(r"^an inductive invariant of \d+ lemmas\n(  .*\n)+", re.MULTILINE)
 """Which lemmas a proof takes is the solver's choice."""
@@ -59,7 +61,8 @@ def folder(text: str, root: Path) -> Iterator[Path]:
         for name, content in files(text).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(content, encoding="utf-8")
-        with _imports_of_its_own(place, {Path(name).stem for name in files(text)}):
+        written = {Path(name).stem for name in files(text)} | set(NEW.findall(text))
+        with _imports_of_its_own(place, written):
             yield place
 
 

@@ -31,3 +31,12 @@ def test_a_name_means_the_file_of_the_page(tmp_path: Path, monkeypatch: pytest.M
         assert shown.VALUE == 1
     assert sys.modules["shown"] is other
     assert sys.path == folders
+
+
+def test_a_model_that_a_page_writes_is_its_own_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another test has left a `lease` of its own, such as the test of `reassure new`."""
+    other = ModuleType("lease")
+    monkeypatch.setitem(sys.modules, "lease", other)
+    with sessions.folder("```console\n$ reassure new lease\n```\n", tmp_path):
+        assert "lease" not in sys.modules
+    assert sys.modules["lease"] is other
