@@ -298,7 +298,7 @@ def settled_or_too_small(w: Watched) -> bool:
 
 @leads_to(settled_or_too_small)
 def reassignment_ends(w: Watched) -> bool:
-    """K11, where a cancellation is no end. Otherwise replicas keep catching up and the reassignment still never ends."""
+    """K11, a cancellation being no end. Otherwise replicas keep catching up and the reassignment still never ends."""
     return reassigning(w.partition)
 
 
