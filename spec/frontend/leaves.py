@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from reassure.spec.frontend.ir import BOOL, Graph, Node, scalar
-from reassure.spec.frontend.symbolic_values import Bag, MapOf, Mismatch, Option, Record, Scalar, Sym, describe
+from reassure.spec.frontend.symbolic_values import Bag, MapOf, Mismatch, Option, Poison, Record, Scalar, Sym, describe
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -65,7 +65,8 @@ def nothing(g: Graph, kind: Type) -> Sym:
 def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
     """Scalars of a fitted value in layout order.
 
-    What an absent optional holds is zero, so that equal values are packed equally.
+    What an absent optional holds is zero, so that equal values are packed equally. `POISON` is zero too: whether
+    something is refused is asked elsewhere.
     """
     if isinstance(value, Scalar):
         yield value.node
@@ -83,6 +84,8 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
         for node, zero_node in zip(leaves(g, value.value, kind.inner), zeros, strict=True):
             kept = _zero_if_absent(g, node, value.present, zero_node)
             yield node if kept else g.ite(value.present, node, zero_node)
+    elif isinstance(value, Poison):  # of a model in which nothing is refused: no run gets here
+        yield from leaves(g, nothing(g, kind), kind)
     else:
         raise Mismatch(f"{describe(value)} is no value of {kind}")
 

@@ -42,9 +42,11 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
     else:
         raised = ""
     truth = {name: _truth(verdict, name) for name in asked}
-    raises = next((p.depth for p in verdict.properties if p.status == "raised"), None)
+    raises = _raised(verdict)
     if raises is not None:  # by one claim, perhaps: the others are asked for alone
         truth = {name: _truth(_searched(subject, [name]), name) for name in asked}
+    elif not raised:  # walks to covers ask the terminals too
+        raises = _raised(_searched(subject, ["deadlock"]))
     for method, depth in METHODS:
         if methods and method not in methods:
             continue
@@ -74,6 +76,11 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
 
 
 PROVED = ("proved", "holds_within_bounds")
+
+
+def _raised(verdict: CheckResult) -> int | None:
+    """The length of the trace to what raises; None if nothing does."""
+    return next((p.depth for p in verdict.properties if p.status == "raised"), None)
 
 
 def _searched(subject: Subject, asked: list[str]) -> CheckResult:

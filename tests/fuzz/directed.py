@@ -259,4 +259,9 @@ MODEL = BASE.adding(more, state=Wide)
         "x: Map[N, bool]; y: bool", "fill(N, c, False), False",
         step("return replace(s, x=s.x.put(n, not s.x[n]))", ", n: N") + NEVER.format("s.y"), ("watching",),
     ),
+    "20 a value is missing where no run gets": Directed(
+        "x: frozenset[N]", "frozenset()",
+        step("return replace(s, x=s.x | {n})", ", n: N")
+        + step("if True:\n    refuse()\nreturn replace(s, x=next(s.x for w in ()))").replace("act(", "never("),
+    ),
 }  # fmt: skip

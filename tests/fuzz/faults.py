@@ -314,5 +314,9 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         _instead(watching, "substitute", _before_the_parameters),
         "19 an entry of a map that a parameter chooses",
     ),
+    "20 a missing value is a crash": (
+        lambda: patch.object(leaves, "Poison", type(None)),
+        "20 a value is missing where no run gets",
+    ),
 }
 """A patch that puts the fault back, and the directed model that shows it. The number is of the cause."""
