@@ -6,7 +6,6 @@ is new; nothing in it remembers the order of the target.
 
 from reassure import action, require, step_property
 from reassure.models.kraft import kraft, protocol
-from reassure.models.kraft.protocol import alter_partition
 from reassure.models.kraft.state import Cluster, Config
 from reassure.spec.kafka.partition import Broker, Replicas, ended, members
 from reassure.spec.language.vocabulary import replace
@@ -20,7 +19,7 @@ def start(s: Cluster, c: Config, target: Replicas, successor: Broker | None) -> 
     return replace(after, wanted=target)
 
 
-@step_property(on=(start, alter_partition))
+@step_property
 def completion_is_in_the_order_asked_for(before: Cluster, after: Cluster) -> bool:
     """K19. Otherwise another broker than was asked for is the preferred leader."""
     a = after.partition
