@@ -140,7 +140,7 @@ def _notes(trace: Trace, bound: BoundModel) -> list[Json]:
     name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
     notes: list[Json] = []
     if trace.loop is not None:
-        text = "this state stays for ever" if trace.closing is None else f"repeats for ever from state {trace.loop}"
+        text = "the run stays in this state" if trace.closing is None else f"repeats for ever from state {trace.loop}"
         notes.append({"step": last + (trace.closing is not None), "kind": "loop", "text": text, "lines": []})
     if name or kind:
         said = {

@@ -260,8 +260,8 @@ class Report:
             if stories and f.trace is not None:
                 console.print()
                 tell(f.trace, self.bound, console)
-                by = "no fair action" if f.fair_only else "nothing"
-                console.print(Text(f"  from here on {by} leads to the goal", style="bold red"), soft_wrap=True)
+                by = " by fair actions alone" if f.fair_only else ""
+                console.print(Text(f"  from here on the goal is unreachable{by}", style="bold red"), soft_wrap=True)
         clipped = f"; {v.stats.clipped:,} steps clipped at a bound" if v.stats.clipped else ""
         text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
         console.print(Text(text), soft_wrap=True)

@@ -173,7 +173,7 @@ def test_a_lasso() -> None:
 
 def test_a_run_that_stops() -> None:
     drawn = picture(*_committed("kraft--disturbances-2--reassignment_ends"))
-    assert [n["text"] for n in drawn["notes"]] == ["this state stays for ever", "violated: reassignment_ends"]
+    assert [n["text"] for n in drawn["notes"]] == ["the run stays in this state", "violated: reassignment_ends"]
     assert not any(step["closing"] for step in drawn["steps"])
 
 
