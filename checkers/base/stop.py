@@ -51,7 +51,7 @@ class Interrupted(Exception):
 
 ALL_VISITED = Stop(StopReason.COMPLETE, "every reachable state was visited")
 BY_USER = Stop(StopReason.INTERRUPTED, "interrupted")
-NO_MEMORY = Stop(StopReason.MEMORY, "no more memory was to be had")
+NO_MEMORY = Stop(StopReason.MEMORY, "the memory is used up")
 MODEL_RAISES = Stop(StopReason.RAISED, "the model raises in a state of this depth")
 RUNS_RAISE = Stop(StopReason.RAISED, "a property about whole runs raises in a reachable state")
 FAILED_FAST = Stop(StopReason.FAIL_FAST, "a property is violated (--fail-fast)")

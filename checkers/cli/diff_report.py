@@ -75,9 +75,9 @@ def report_diff(found: Diff, changes: list[PropertyChange], console: Console, st
         tell(trace, found.sides[side].bound, console)
     console.print()
     for reason in comparison.open:
-        console.print(Text(f"not decided beyond this: {reason}", style="yellow"), soft_wrap=True)
+        console.print(Text(f"the rest is undecided: {reason}", style="yellow"), soft_wrap=True)
     style = "green" if found.exit is Exit.OK else "bold red"
-    seen = "" if comparison.observation.whole else ", as far as what is compared shows"
+    seen = "" if comparison.observation.whole else " in what is compared"
     console.print(Text(f"{comparison.verdict}{seen}", style="bold"))
     console.print(Text(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style))
     console.print(Text(f"again: {repro}", style="dim"), soft_wrap=True)
@@ -87,9 +87,9 @@ def _report_steps(found: Diff, console: Console) -> None:
     for side, label in enumerate(found.labels):
         mine = [d for d in found.comparison.differences if d.side == side]
         if any(number == side for number, _ in found.comparison.initial_only):
-            console.print(Text(f"\nonly {label} has an initial state that the other has not", style="bold"))
+            console.print(Text(f"\nan initial state that only {label} has", style="bold"))
         if mine:
-            console.print(Text(f"\nonly {label} takes, in states of both", style="bold"))
+            console.print(Text(f"\nsteps that only {label} takes, in states of both", style="bold"))
         width = max((len(d.action) for d in mine), default=0)
         for d in mine:
             text = f"  {d.action:{width}}  {d.steps:,} step{'s' * (d.steps != 1)}, trace of {len(d.trace)} states"

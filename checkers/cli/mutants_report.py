@@ -30,7 +30,7 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
             _print_mutant(mutant, judged, console)
     _print_properties(report, console)
     counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items()) or "none was judged"
-    told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full tells those that are killed)"
+    told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full lists those that are killed)"
     console.print(Text(f"\n{counts}{told}"), soft_wrap=True)
     if report.early:
         console.print(Text(f"this is incomplete: stopped because {report.early.text}", style="yellow"), soft_wrap=True)

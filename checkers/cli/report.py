@@ -91,7 +91,7 @@ def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: in
         properties = [p for p in verdict.properties if not _raised(p)]
         fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
-        text = f"{some}{left} more trace{'s' * (left != 1)} (--full tells all, --property NAME one)"
+        text = f"{some}{left} more trace{'s' * (left != 1)} (--full prints all, --property NAME one)"
         console.print(Text(f"\n{text}", style="bold"))
 
 

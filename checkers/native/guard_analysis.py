@@ -220,7 +220,7 @@ class Guards:
         try:
             without = self.without(number)
         except LookupError as error:
-            guard.note = f"no story: {error}"
+            guard.note = f"no trace: {error}"
             return
         assert ran.search is not None
         name = guard.falls[0]

@@ -119,7 +119,9 @@ def compare(sides: tuple[Side, Side], observation: Observation) -> Comparison:
         if alike is None:
             found.open.append("the graphs are too large to compare run by run")
         elif not alike:
-            found.open.append("the states and steps that show are the same; whether the runs are is not decided")
+            found.open.append(
+                "the compared parts of states and steps are equal; whether the runs are equal is not decided"
+            )
     return found
 
 

@@ -112,6 +112,6 @@ def _problems(result: CheckResult, bound: BoundModel, violated: set[str], unreac
     problems += [f"also violated: {', '.join(others)}"] if others else []
     problems += [f"cover {name} is not reached" for name in sorted(idle - unreached)]
     problems += [f"not violated: {name}" for name in sorted(violated - fallen)]
-    problems += [f"{name} is no cover that is never reached" for name in sorted(unreached - idle)]
+    problems += [f"{name} is not an unreachable cover" for name in sorted(unreached - idle)]
     rest = remaining(result)
     return [*problems, rest] if rest else problems

@@ -120,7 +120,7 @@ def test_what_raises_is_told_where_not_every_trace_is(tmp_path: Path, capsys: py
             "raising: commit raises after 3 steps",
         ],
     )
-    assert "\n4 of 6 properties are violated; 2 more traces (--full tells all, --property NAME one)\n" in out
+    assert "\n4 of 6 properties are violated; 2 more traces (--full prints all, --property NAME one)\n" in out
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])

@@ -106,7 +106,7 @@ def _judge_covers(check: Check, record: Record) -> list[Problem]:
         else:
             problems.append(Problem(Exit.INCONCLUSIVE, f"cover {name} is not decided: it is not reached so far", name))
     for name in sorted(set(check.unreached) - idle):
-        problems.append(Problem(Exit.EXPECTATION, f"{name} is no cover that is never reached", name))
+        problems.append(Problem(Exit.EXPECTATION, f"{name} is not an unreachable cover", name))
     return problems
 
 
@@ -130,7 +130,9 @@ def _judge_pins(check: Check, record: Record) -> list[Problem]:
             digest = property_digest(record)
             if digest != pinned:
                 has = ", ".join(_property_names(record)) or "none"
-                text = f"other properties than were pinned: digest {digest}, pinned {pinned}; there are {has}"
+                text = (
+                    f"the properties are not those that were pinned: digest {digest}, pinned {pinned}; there are {has}"
+                )
                 problems.append(Problem(Exit.DRIFT, text, name))
         elif name not in figures:
             problems.append(Problem(Exit.DRIFT, f"{name} is not known, pinned {pinned:,}", name))

@@ -105,7 +105,7 @@ class MutantSearch:
         except (OutOfMemory, _Limited) as end:
             found.ended = end.stop.text
         except MemoryError:
-            found.ended = "no more memory was to be had"
+            found.ended = "the memory is used up"
         self._count(start, found)
         return found
 
@@ -151,7 +151,7 @@ class MutantSearch:
         except (OutOfMemory, _Limited) as end:
             found.ended = end.stop.text
         except MemoryError:
-            found.ended = "no more memory was to be had"
+            found.ended = "the memory is used up"
 
     @cached_property
     def states(self) -> Rows:

@@ -67,7 +67,7 @@ def test_killed_mutants_are_printed_with_what_kills_them(tokens: str, capsys: py
     code, out, _ = said(capsys, "mutants", tokens)
     assert (code, killed in out) == (15, False)
     assert (
-        "\n15 killed, 6 survived, 2 equivalent, 1 refused, 2 raised, 1 clipped (--full tells those that are killed)\n"
+        "\n15 killed, 6 survived, 2 equivalent, 1 refused, 2 raised, 1 clipped (--full lists those that are killed)\n"
         in out
     )
 

@@ -57,7 +57,7 @@ def test_many_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert lines[first + 5].startswith("  26 of 31 hold: held_0, held_1, ")
     assert lines[lines.index("covers") + 1].startswith("  13 of 13 reached, the last at depth 13: seen_0, seen_1, ")
     assert re.findall(r"mine: (\w+) is violated", out) == ["below_2", "below_5", "below_3"]
-    assert "\n5 of 31 properties are violated; 2 more traces (--full tells all, --property NAME one)\n" in out
+    assert "\n5 of 31 properties are violated; 2 more traces (--full prints all, --property NAME one)\n" in out
     _, full, _ = said(capsys, "check", path, "--engine=reference", "--full")
     assert re.findall(r"mine: (\w+) is violated", full) == [f"below_{n}" for n in (9, 2, 5, 3, 7)]
     assert "\n  held_24   holds\n" in full

@@ -122,7 +122,7 @@ def test_traces_are_the_shortest_and_replay(tmp_path: Path, capsys: pytest.Captu
     record = tmp_path / "r.json"
     code, out, _ = said(capsys, "diff", before, after, f"--json={record}", f"--trace-dir={tmp_path}")
     assert code == 15
-    assert "only after takes, in states of both\n  grow  7 steps, trace of 4 states\n" in out
+    assert "steps that only after takes, in states of both\n  grow  7 steps, trace of 4 states\n" in out
     assert "only after: grow\nafter: 3 steps\n" in out
     assert "lost     small" in out and "holds -> violated" in out
     assert "24 states of both, 0 of before alone, 8 of after alone" in out
@@ -228,7 +228,7 @@ def test_a_field_that_guards(tmp_path: Path) -> None:
     found = compared((base(tmp_path), wider(tmp_path, text.replace("-> State", "-> Wide"))))
     assert found.comparison.differences == []
     assert found.comparison.verdict == "undecided"
-    assert any("whether the runs are is not decided" in reason for reason in found.comparison.open)
+    assert any("whether the runs are equal is not decided" in reason for reason in found.comparison.open)
 
 
 def test_a_step_that_does_not_show(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_the_fixture(pytester: pytest.Pytester) -> None:
     ran.stdout.fnmatch_lines(["*jugs: safety-violation; again: reassure check *jugs.py --property=never_full*", *STORY])
     assert "also violated: goal_not_reached" in text
     assert "goal_not_reached is violated after" not in text  # of several only the shortest is told in full
-    assert "not violated: deadlock" in text and "both_empty is no cover that is never reached" in text
+    assert "not violated: deadlock" in text and "both_empty is not an unreachable cover" in text
     assert "has no configuration field 'goals'; did you mean goal?" in text
     assert "no property of jugs matches goals" in text
     assert "prepare.py" not in text  # a mistake in a test is told in one line

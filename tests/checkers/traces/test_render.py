@@ -271,10 +271,10 @@ def test_only_so_many_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     _, out, _ = said(capsys, "check", path, "--stories=2")
     assert out.count("raising: ") == 2
     assert "\n2 of 4 properties are violated" not in out
-    assert "2 more traces (--full tells all, --property NAME one)" in out
+    assert "2 more traces (--full prints all, --property NAME one)" in out
     _, out, _ = said(capsys, "check", path)
     assert out.count("raising: ") == 3
-    assert "1 more trace (--full tells all, --property NAME one)" in out
+    assert "1 more trace (--full prints all, --property NAME one)" in out
     _, out, _ = said(capsys, "check", path, "--full")
     assert (out.count("raising: "), "more trace" in out) == (4, False)
     _, out, _ = said(capsys, "check", path, "--stories=0")
