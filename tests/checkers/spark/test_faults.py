@@ -94,6 +94,7 @@ from reassure.checkers.check import CheckRequest, run
 conf = {
     "spark.speculation": "true", "spark.speculation.interval": "20ms", "spark.speculation.multiplier": "1",
     "spark.speculation.quantile": "0.1", "spark.speculation.minTaskRuntime": "1ms",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 cluster = SparkOptions("local-cluster[2,1,1024]", small=2_000, out=sys.argv[1], data=False, conf=conf)
 verdict, _ = run(CheckRequest("core", ["brokers=4"], "spark", SearchOptions(), cluster=cluster), Progress(quiet=True))
