@@ -70,7 +70,7 @@ class LoopEmitter:
     def action(self, loops: ActionLoops) -> str:
         """The text of the action's function."""
         name = f"action_{loops.number}"
-        self.f = f = FunctionText(name, PARAMETERS, internal=True, suffix="nounwind ")
+        self.f = f = FunctionText(name, PARAMETERS, internal=True, suffix="alwaysinline nounwind ")
         self.values = NodeEmitter(f, self.layout, self.paths, self.helpers)
         self.loops = loops
         self.end = f.at_entry("alloca i64, align 8")

@@ -46,7 +46,7 @@ def is_kernel(value: object) -> bool:
 
 
 def is_inlined(function: object) -> bool:
-    """Whether a kernel's code may be put into its callers."""
+    """Whether a kernel's code is put into its callers."""
     return getattr(function, "__kernel__", "") == "inline"
 
 

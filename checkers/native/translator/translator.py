@@ -134,7 +134,7 @@ class Translator:
             blocks.end("ret void")
         result = statements.result
         assert result is not None
-        attributes = "nounwind" if language.is_inlined(function) else "noinline nounwind"
+        attributes = "alwaysinline nounwind" if language.is_inlined(function) else "noinline nounwind"
         head = f"define internal {result.llvm()} @{name}({', '.join(arguments)}) {attributes} {{"
         text = "\n".join([head, "entry:", *blocks.slots, *blocks.lines, "}", ""])
         return Signature(name, tuple(types), result), text

@@ -55,6 +55,14 @@ def starting(bound: BoundModel, **changes: Any) -> Any:
     return type(state)(**{**vars(state), **changes})
 
 
+def test_actions_are_inlined_before_they_are_simplified(tmp_path: Path) -> None:
+    """Simplified first and then once more in their caller, they take a third longer."""
+    _, kernel = kernel_of(STAY + STAY.replace("stay", "also"), tmp_path)
+    heads = [line for line in kernel.ir.splitlines() if line.startswith("define internal i64 @action_")]
+    assert len(heads) == 2
+    assert all(head.endswith(" alwaysinline nounwind {") for head in heads)
+
+
 def test_claims_of_states_are_bits(tmp_path: Path) -> None:
     text = STAY + "".join(
         f"@{'cover' if i % 3 else 'invariant'}\ndef claim_{i}(s: State) -> bool:\n    return s.number == {i % 6}\n"

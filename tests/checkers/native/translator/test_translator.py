@@ -366,6 +366,16 @@ def shared_modules() -> list[ModuleType]:
     return exporting
 
 
+def test_a_kernel_is_inlined_and_a_rare_one_is_not() -> None:
+    translator = Translator()
+    for name, function in (("one", arithmetic), ("two", is_sorted)):
+        translator.export(function, name, {"words": 2})
+    inner = [line for line in translator.text().splitlines() if line.startswith("define internal")]
+    marks = {line.split("@")[1].split("(")[0]: line.rpartition(")")[2] for line in inner}
+    assert marks["test_translator.arithmetic"] == " alwaysinline nounwind {"
+    assert marks["test_translator.is_sorted.2"] == " noinline nounwind {"
+
+
 @pytest.mark.parametrize("module", shared_modules(), ids=lambda m: m.__name__.rpartition(".")[2])
 @pytest.mark.parametrize("words", [1, 2, 3, 4])
 def test_every_kernel_is_compiled(module: ModuleType, words: int) -> None:
