@@ -10,11 +10,16 @@ TOGETHER = (
     "checkers/spark",
     "checkers/kafka",
     "checkers/explorer/test_browser.py",
+    "checkers/evidence/test_findings.py",
+    "checkers/evidence/test_project_claims.py",
+    "checkers/cli/gate/test_kinds.py",
+    "checkers/pictures/test_in_browser.py",
+    "checkers/symbolic/test_prover.py",
     "packaging",
     "docs/test_docs.py",
     "conformance/test_faults_native.py",
 )
-"""What shares something that takes long to make: a Spark session, jars, a browser, a table of models."""
+"""What shares something that takes long to make: a Spark session, jars, a browser, a proof, a table of models."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
