@@ -275,10 +275,10 @@ def prove(
             prover.run(Claims.of(lowered, [p.name for p in verdict.properties if p.status is PropertyStatus.UNKNOWN]))
         finally:
             _report(prover, verdict)
-        established = prover.proved() or prover.searched()
-        if prover.proved():
+        proved, covers = bool(prover.proved()), any(options.wants(p.name) for p in bound.covers)
+        if proved:
             _settle(prover, verdict, summary)
-        if established:  # also where it has just been taken back: walks may find why
+        if proved or (covers and prover.searched()):  # walks may find why a proof was taken back
             _covers(prover, verdict, options)
         prover.compare_searched()
         _conclude(prover, verdict)
