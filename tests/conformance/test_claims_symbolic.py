@@ -134,7 +134,7 @@ def differences(bound: BoundModel, machine: Machine, states: int) -> Iterator[tu
             yield "terminal", state
         steps = [o for o in bound.attempts(state) if isinstance(o, Step) and not isinstance(o.after, Clipped)]
         for after in dict.fromkeys(step.after for step in steps):
-            fixed, taken = Fixed(machine, state, after), machine.steps(0)[0].taken
+            fixed, taken = Fixed(machine, state).then(after), machine.steps(0)[0].taken
             for f in machine.model.step_formulas[0]:
                 assert f.claim is not None
                 found = {truth(partial(bound.holds_on, f.claim, state, s)) for s in steps if s.after == after}

@@ -19,7 +19,7 @@ from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import plain_steps
 from tests.helpers.symbolic_steps import Fixed
 
-MANY, FEW = 30, 4
+MANY, FEW = 20, 4
 """Reachable states compared of a model of few actions, and of one of many, where one state takes tenths of seconds."""
 OF_AN_ACTION = 8
 """The same of a mutant's own action."""
@@ -52,13 +52,14 @@ def claims_agree(bound: BoundModel, fixed: Fixed, state: Any) -> None:
         assert not fixed.possible(machine.holds(formula, 0) == z3.BoolVal(not want)), formula.name
 
 
-def step_claims_agree(bound: BoundModel, machine: Machine, state: Any) -> None:
+def step_claims_agree(bound: BoundModel, before: Fixed, state: Any) -> None:
     """On each step, some choice of parameters that leads to its outcome has the claim's truth that Python has."""
+    machine, names = before.machine, [a.name for a in bound.model.actions]
     for step in bound.steps(state):
         if isinstance(step.after, Clipped):
             continue
-        number = [a.name for a in bound.model.actions].index(step.action.name)
-        fixed, taken = Fixed(machine, state, step.after), machine.steps(0)[number].taken
+        number = names.index(step.action.name)
+        fixed, taken = before.then(step.after), machine.steps(0)[number].taken
         same: dict[str, z3.BoolRef] = {}
         for formula in machine.model.step_formulas[number]:
             assert formula.claim is not None
@@ -91,7 +92,7 @@ def test_model(name: str) -> None:
         if not raises:
             enabled += len(steps)
             steps_agree(bound, fixed, state)
-            step_claims_agree(bound, machine, state)
+            step_claims_agree(bound, fixed, state)
         claims_agree(bound, fixed, state)
     assert enabled >= (2 * len(reached) if bound.model is whole else OF_AN_ACTION // 2)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from reassure import replace
@@ -34,7 +34,7 @@ def drawn(kind: Type, rng: random.Random) -> Any:
 
 def reachable(bound: BoundModel, rng: random.Random, count: int, actions: Collection[str]) -> list[Any]:
     """At most so many reachable states: half of them those in which the rarest of these actions can be taken."""
-    enabled = searched(bound, rng, 8 * count, actions, count // 2)
+    enabled = searched(bound, rng, min(8 * count, 100 + 4 * count), dict.fromkeys(actions, count // (2 * len(actions))))
     often = Counter(name for names in enabled.values() for name in names)
     never = len(enabled)
 
@@ -46,25 +46,27 @@ def reachable(bound: BoundModel, rng: random.Random, count: int, actions: Collec
     return rare + rng.sample(rest, min(len(rest), count - len(rare)))
 
 
-def searched(
-    bound: BoundModel, rng: random.Random, count: int, actions: Collection[str], needed: int
-) -> dict[Any, frozenset[str]]:
+def searched(bound: BoundModel, rng: random.Random, count: int, needed: Mapping[str, int]) -> dict[Any, frozenset[str]]:
     """The actions that can be taken in each of some states, found by a search in random order.
 
-    count: of states; more are searched, up to ten times as many, until one of `actions` can be taken in `needed` ones.
+    count: of states; up to ten times as many are searched until each action can be taken in as many as `needed` says.
     The next state is one found by the action by which the fewest were: walks would use up what is bounded.
     """
     starts = [s for _, _, s in bound.initial_states()]
     found_by: dict[str, list[Any]] = {"": starts.copy()}
     seen, looked_at = set(starts), Counter[str]()
     enabled: dict[Any, frozenset[str]] = {}
-    while (len(enabled) < count or (needed > 0 and len(enabled) < 10 * count)) and any(found_by.values()):
+    seldom = {action: times for action, times in needed.items() if times}
+    while (len(enabled) < count or (seldom and len(enabled) < 10 * count)) and any(found_by.values()):
         name = min((name for name, states in found_by.items() if states), key=lambda name: looked_at[name])
         looked_at[name] += 1
         state = found_by[name].pop(rng.randrange(len(found_by[name])))
         steps = [s for s in bound.steps(state) if not isinstance(s.after, Clipped)]
         enabled[state] = frozenset(s.action.name for s in steps)
-        needed -= not enabled[state].isdisjoint(actions)
+        for action in enabled[state] & seldom.keys():
+            seldom[action] -= 1
+            if not seldom[action]:
+                del seldom[action]
         for step in steps:
             if step.after not in seen:
                 seen.add(step.after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any
 
@@ -19,10 +20,17 @@ STATES = 10
 class Fixed:
     """Z3's terms with the variables of copies of the state replaced by values: little is left to solve."""
 
-    def __init__(self, machine: Machine, *states: Any) -> None:
+    def __init__(self, machine: Machine, state: Any) -> None:
+        """state: of copy 0."""
         self.machine = machine
-        self.given = [machine.equals(k, state) for k, state in enumerate(states)]
-        self.values = [(e.arg(0), e.arg(1)) for given in self.given for e in given.children()]
+        self.given = machine.equals(0, state)
+        self.values = _pairs(self.given)
+
+    def then(self, after: Any) -> Fixed:
+        """The same with a state of copy 1."""
+        both = copy.copy(self)
+        both.values = self.values + _pairs(self.machine.equals(1, after))
+        return both
 
     def possible(self, *conditions: z3.BoolRef) -> bool:
         """Whether the conditions can all be true, by some values of what is not fixed."""
@@ -46,7 +54,7 @@ class Fixed:
 
     def round_trip(self) -> Any:
         """The state of copy 0 as Z3 gives it back, which every state of the type is to survive."""
-        solver = _solver(self.machine.well_formed(0), self.given[0])
+        solver = _solver(self.machine.well_formed(0), self.given)
         assert solver.check() == z3.sat, "every state of the type is well formed"
         return self.machine.decoded(0, solver.model())
 
@@ -54,6 +62,11 @@ class Fixed:
         """What the conditions say of all that is not fixed."""
         left: z3.BoolRef = z3.simplify(z3.substitute(z3.And(*conditions), *self.values))
         return left
+
+
+def _pairs(equations: z3.BoolRef) -> list[tuple[z3.ExprRef, z3.ExprRef]]:
+    """Variables with their values."""
+    return [(e.arg(0), e.arg(1)) for e in equations.children()]
 
 
 def _solver(*conditions: z3.BoolRef) -> z3.Solver:
