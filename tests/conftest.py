@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from reassure.checkers.native.kernels import kernel_shape
 
 TOGETHER = (
     "checkers/spark",
@@ -17,6 +20,7 @@ TOGETHER = (
     "checkers/symbolic/test_prover.py",
     "packaging",
     "docs/test_docs.py",
+    "conformance/test_constructs_symbolic.py",
     "conformance/test_faults_native.py",
 )
 """What shares something that takes long to make: a Spark session, jars, a browser, a proof, a table of models."""
@@ -30,3 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
+@pytest.fixture(scope="module")
+def quick_kernels() -> Iterator[None]:
+    """Kernels of models are compiled without optimisation: LLVM takes a twentieth of the time.
+
+    For tests of what a model does, not of what an engine does: `conformance/` compares optimised kernels of all models.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel_shape, "LEVEL", 0)
+        yield

@@ -25,6 +25,8 @@ from tests.helpers.constructs import TABLES, bound_model
 from tests.helpers.drawn_states import drawn
 from tests.helpers.native_steps import Native, plain_steps
 
+pytestmark = pytest.mark.usefixtures("quick_kernels")
+
 UNUSED = {"var", "switch"}
 """`var` is not an operation on values; `switch` is in kernels with switches only."""
 
