@@ -36,6 +36,7 @@ RUN = (
     "rolling_upgrade",
     "intermediate_inclusive",
     "reassignment_contexts",
+    "batching_example",
     "throttle",
     "throttled_batch",
 )
