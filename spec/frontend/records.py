@@ -9,10 +9,8 @@ from dataclasses import MISSING
 from reassure.spec.frontend.arguments import by_parameter, positional
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower, lower_present
-from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.symbolic_values import Mismatch, Poison, Record, Sym, describe
-from reassure.spec.language.annotations import own_method, resolve
-from reassure.spec.language.types import DomainError
+from reassure.spec.language.annotations import own_method
 
 
 def construct(context: Context, node: ast.Call, cls: type) -> Sym:
@@ -54,12 +52,9 @@ def replace_call(context: Context, node: ast.Call) -> Sym:
 
 def _fitted(context: Context, node: ast.AST, cls: type, name: str, value: Sym) -> Sym:
     """A value in the shape of a field's type."""
-    try:
-        kind = resolve(hints_of(cls)[name], context.config)
-    except DomainError:
+    kind = context.symbols.field_type(cls, name)
+    if kind is None or isinstance(value, Poison):
         return value  # a record that is only a helper's result may have fields of no finite type
-    if isinstance(value, Poison):
-        return value
     try:
         return context.symbols.fit(value, kind)
     except Mismatch as error:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from reassure.spec.frontend.bounds import excess
+from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import leaves, nothing, zero
 from reassure.spec.frontend.record_sets import insert, occupied, padded, unpack_slot
@@ -33,6 +34,7 @@ from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import (
     RECORD_BITS,
     BagType,
+    DomainError,
     EnumType,
     IntType,
     MapType,
@@ -54,12 +56,23 @@ class Symbols:
         self.graph = graph
         self.config = config
         self._record_types: dict[type, RecordType] = {}
+        self._field_types: dict[tuple[type, str], Type | None] = {}
 
     def record_type(self, cls: type) -> RecordType:
         """The type of a record; `DomainError` if a field has no finite type."""
         if cls not in self._record_types:
             self._record_types[cls] = record_type(cls, self.config)
         return self._record_types[cls]
+
+    def field_type(self, cls: type, name: str) -> Type | None:
+        """The type of a record's field; None if it is not finite."""
+        if (cls, name) not in self._field_types:
+            try:
+                kind = resolve(hints_of(cls)[name], self.config)
+            except DomainError:
+                kind = None
+            self._field_types[cls, name] = kind
+        return self._field_types[cls, name]
 
     # -- constants ------------------------------------------------------------------------------------
 
