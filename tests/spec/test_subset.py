@@ -191,6 +191,27 @@ def test_a_legal_model_has_no_record_or_optional_left(tmp_path: Path) -> None:
     assert [n.data for n in lowered.actions[0].next_leaves] == [leaf.path for leaf in lowered.leaves]
 
 
+def test_a_record_that_is_only_a_result_may_have_a_field_of_no_finite_type(tmp_path: Path) -> None:
+    made = model(
+        """
+        @dataclass(frozen=True)
+        class Parted:
+            colour: Colour
+            rest: tuple[Node, ...]
+
+        def parted(s: State) -> Parted:
+            return Parted(Colour.GREEN, s.order)
+
+        @action(who="tester")
+        def act(s: State) -> State:
+            return replace(s, order=parted(s).rest, colour=parted(s).colour)
+        """,
+        tmp_path,
+    )
+    (act,) = lower_model(BoundModel(made)).actions
+    assert [str(leaf.data) for leaf in act.next_leaves[3:5]] == ["order", "1"]
+
+
 @pytest.mark.parametrize(
     "kind, drawn", [("Node | None", "s.alive"), ("Message | None", "s.sent"), ("Colour", "s.alive")]
 )
