@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
@@ -87,7 +88,7 @@ class Property:
         """Whether it is about whole runs, rather than about a state or a step."""
         return self.kind in TEMPORAL
 
-    @property
+    @cached_property
     def over_steps(self) -> bool:
         """Whether it reads a step (before, after) rather than a state."""
         return "before" in inspect.signature(self.function).parameters
