@@ -6,6 +6,7 @@ import functools
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from reassure.checkers import publish as evidence
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import load
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.cli import files
 from reassure.checkers.cli.commands import COMMANDS
 from reassure.checkers.cli.gate import gate_file
 from reassure.checkers.cli.gate.judge import judge
@@ -123,7 +126,17 @@ def test_there_are_counterexamples() -> None:
     assert len(TRACES) >= 10
 
 
+@pytest.fixture(scope="module")
+def loaded_once() -> Iterator[None]:
+    """Traces of one model and configuration are replayed on the same one."""
+    kept = functools.cache(lambda model, pairs: plain(model, list(pairs)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "plain", lambda model, pairs: kept(model, tuple(pairs)))
+        yield
+
+
 @pytest.mark.parametrize("path", TRACES, ids=[p.stem for p in TRACES])
+@pytest.mark.usefixtures("loaded_once")
 def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(path)]) == 0
     out, err = capsys.readouterr()
