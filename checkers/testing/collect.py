@@ -24,6 +24,7 @@ GATE = "gate.toml"
 DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
 TESTS = re.compile(r"test_.*|.*_test|conftest")
 """Names of files of tests: what they call MODEL is none."""
+HAS_TESTS = re.compile(r"^(async )?(def|class) [Tt]est", re.MULTILINE)
 WHOLE = "search"
 """The test that a search came to its end; the others are named by their property or cover."""
 
@@ -32,11 +33,28 @@ def collector(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The collector of a file, if it is a gate or a model."""
     if path.name == GATE or path.name.endswith(f".{GATE}"):
         return GateTests.from_parent(parent, path=path)
+    return ModelTests.from_parent(parent, path=path) if DECLARES.search(_text_of_model(path)) else None
+
+
+def module(path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """A module without tests, for a model that has none: pytest would import a file that it is given by name, and a
+    file that cannot be imported would be two errors."""
+    text = _text_of_model(path)
+    return NoTests.from_parent(parent, path=path) if DECLARES.search(text) and not HAS_TESTS.search(text) else None
+
+
+def _text_of_model(path: Path) -> str:
+    """The text of a file that may be a model, else ""."""
     if path.suffix != ".py" or TESTS.fullmatch(path.stem):
-        return None
-    if DECLARES.search(path.read_text(encoding="utf-8", errors="replace")):
-        return ModelTests.from_parent(parent, path=path)
-    return None
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+class NoTests(pytest.Module):
+    """A file that is collected as a model alone, and not imported."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        return ()
 
 
 class ModelTests(pytest.File):

@@ -33,6 +33,15 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return collector(file_path, parent)
 
 
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """A model that is given by name is no module of tests beside, if `--reassure` asks for models."""
+    if not parent.config.getoption("reassure"):
+        return None
+    from reassure.checkers.testing.collect import module
+
+    return module(module_path, parent)
+
+
 @pytest.fixture
 def reassure_check(request: pytest.FixtureRequest) -> Callable[..., CheckResult]:
     """Checks a model, by name or by a path relative to the test's file, and fails with its counterexample."""

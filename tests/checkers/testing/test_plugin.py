@@ -117,6 +117,12 @@ def test_a_wrong_file_is_one_error(name: str, text: str, says: str, pytester: py
     assert "Traceback" not in ran.stdout.str()
 
 
+def test_tests_in_the_file_of_a_model_are_tests_too(pytester: pytest.Pytester) -> None:
+    Path("both.py").write_text(MODEL + "\n\ndef test_one(): assert MODEL\n")
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA", "both.py")
+    ran.stdout.fnmatch_lines(["PASSED both.py::test_one"])
+
+
 FIXTURE = """
 def test_expected(reassure_check):
     result = reassure_check("jugs.py", violated={"goal_not_reached", "never_full"}, unreached=["overfull"])
