@@ -26,7 +26,7 @@ def test_construct(name: str, tmp_path: Path) -> None:
     enabled = 0
     rows: list[list[int]] = []
     columns: list[dict[str, Any]] = []
-    for _ in range(150):
+    for _ in range(100):
         state = drawn(bound.type, rng)
         assert native.layout.decode(native.layout.encode(state)) == state
         want = plain_steps(bound, state)
