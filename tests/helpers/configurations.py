@@ -47,8 +47,6 @@ DISTURBED = ["unclean=off", "admin_requests=1", "shutdowns=0"]
 """The same for those that take a broker that is fenced or lags."""
 
 SMALL_OF_MUTANTS = {
-    "catch_up_not_required": DISTURBED,
-    "completion_without_min_isr": DISTURBED,
     "elr_not_emptied": DISTURBED,
     "fenced_accepted": ["unclean=off", "admin_requests=1"],
     "fencing_ends_it": DISTURBED,
@@ -60,16 +58,6 @@ SMALL_OF_MUTANTS = {
     "wish_rewritten": DISTURBED,
 }
 """The settings of mutants that show their flaw neither with `SMALL_MUTANT` nor, in few states, with their own."""
-
-SHOWN_IN_PART = {
-    "cancel_unchecked",
-    "epoch_unchecked",
-    "isr_not_trimmed",
-    "last_in_sync_leaves",
-    "retarget_unchecked",
-    "shrink_counted_at_once",
-}
-"""Mutants by which, with these settings, not all their `BREAKS` fall, or not in as few states."""
 
 VARIED = {
     "batching": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
