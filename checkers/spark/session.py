@@ -31,6 +31,8 @@ PACKAGES = ("spec", "models", "checkers")
 """What executors import; not what is generated."""
 COMING = 10.0
 """Seconds for the first executors to come."""
+WORKER_DAEMON = "reassure.checkers.spark.worker_daemon"
+"""What forks the workers on this machine."""
 SILENCE = 12.0
 """Seconds without any executor after which it is said."""
 
@@ -173,6 +175,7 @@ def _context(name: str, cluster: SparkOptions) -> Any:
         # Short jobs in one process: the quick compiler and the collector without threads start sooner.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" if local else "",
         "spark.driver.host": "localhost" if local else "",
+        "spark.python.daemon.module": WORKER_DAEMON if not submitted and _on_this_machine(cluster.master) else "",
         **cluster.conf,
     }.items():
         if value and (key in cluster.conf or not (submitted and conf.contains(key))):
@@ -234,10 +237,15 @@ def _reason(error: BaseException, log: str) -> str:
     return re.sub(r'^Exception in thread "\w+" |^Caused by: |[\w.]+\.(?=\w+(Exception|Error))', "", said)[:300]
 
 
+def _on_this_machine(master: str) -> bool:
+    """Whether the workers are processes of this machine that run this Python, with what is installed for it."""
+    here = master.startswith("local") and not master.startswith("local-cluster")
+    return here and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
+
+
 def _ship(context: Any) -> Path | None:
     """Puts this program, as a zip, on the executors' path, once; None where they have it, being this machine's."""
-    here = context.master.startswith("local") and not context.master.startswith("local-cluster")
-    if here and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable:
+    if _on_this_machine(context.master):
         return None
     if any(name.startswith("reassure-") for name in context._python_includes):
         return None

@@ -22,6 +22,7 @@ from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.spark.owner_table import shared_folder
+from reassure.checkers.spark.session import WORKER_DAEMON
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
@@ -50,7 +51,7 @@ def test_killed_and_resumed(tmp_path: Path, context: Any) -> None:
 
 def workers() -> list[int]:
     """Python workers of Spark on this machine that are descendants of this process."""
-    found = []
+    found, daemon = [], WORKER_DAEMON.encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -59,7 +60,7 @@ def workers() -> list[int]:
                 above = (Path("/proc") / str(parent) / "cmdline").read_bytes()
             except (OSError, ValueError, IndexError):
                 continue
-            if b"pyspark.daemon" in command and b"pyspark.daemon" in above:
+            if daemon in command and daemon in above:
                 found.append(int(entry.name))
     return found
 
