@@ -139,6 +139,11 @@ class Prover:
             self._pdr(left)
         self.results |= {name: self.results[name] if name in self.proved() else ended[name] for name in ended}
 
+    def spacer_is_left(self, waiting: list[str]) -> bool:
+        """Whether `auto` has left out Spacer, which may not end by itself, for want of a budget."""
+        over_states = any(p.name in waiting and not p.over_steps for p in self.bound.properties)
+        return self.proof.method == "auto" and self.left() is None and over_states
+
     def _open(self, claims: Claims) -> Claims:
         """The claims without an answer."""
         return claims.without(n for n, r in self.results.items() if r.status is not PropertyStatus.UNKNOWN)
@@ -307,7 +312,8 @@ def _conclude(prover: Prover, verdict: CheckResult) -> None:
     if searched:
         verdict.stopped = depth_reached(prover.proof.depth or BMC_DEPTH)
     elif waiting:
-        verdict.stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}")
+        hint = "; with a --budget Spacer is tried" if prover.spacer_is_left(waiting) else ""
+        verdict.stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}{hint}")
     else:
         verdict.stopped = Stop(StopReason.COMPLETE, "everything asked for is decided")
 
