@@ -37,9 +37,9 @@ def summary(report: AuditReport) -> list[str]:
     """What was read and judged, in sentences."""
     audit = report.audit
     return [
-        f"{report.records:,} records, offsets {report.first:,} to {report.last:,}; {report.brokers:,} brokers, "
-        f"{report.topics:,} topics, {report.partitions:,} partitions at the end",
-        f"{audit.created:,} partitions created, {audit.changes:,} changes, {len(report.cases):,} of them different",
+        f"{report.records:,} records, offsets {report.first:,} to {report.last:,}; at the end "
+        f"brokers: {report.brokers:,}, topics: {report.topics:,}, partitions: {report.partitions:,}",
+        f"partitions created: {audit.created:,}, changes: {audit.changes:,}, of them different: {len(report.cases):,}",
     ]
 
 

@@ -23,7 +23,7 @@ def test_a_clean_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     cut.write_bytes((LOGS / "3.9.0.log").read_bytes()[:5000])
     code, out, err = said(capsys, "audit", str(cut), "--release=3.9")
     assert code == 0
-    assert "1 partitions created, 16 changes, 16 of them different" in out
+    assert "partitions created: 1, changes: 16, of them different: 16" in out
     assert out.endswith("no findings\n")
     assert err == f"note: {cut} ends within a batch at byte 4921: 79 bytes were not read\n"
 
@@ -32,7 +32,7 @@ def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     answer = tmp_path / "a.json"
     code, out, err = said(capsys, "audit", str(SEGMENT), "--release=4.3", f"--json={answer}")
     assert (code, err) == (12, "")
-    assert "94 records, offsets 0 to 93; 4 brokers, 1 topics, 1 partitions at the end" in out
+    assert "94 records, offsets 0 to 93; at the end brokers: 4, topics: 1, partitions: 1" in out
     data = json.loads(answer.read_text())
     assert (data["verdict"], data["exit_code"], data["records"], data["changes"]) == ("safety-violation", 12, 94, 46)
     assert data["not_made_by_release"] == {"3.9": 0, "4.0": 0, "4.1": 0, "4.2": 3, "4.3": 5, "4.4": 5}
@@ -126,7 +126,7 @@ def test_processes_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: 
     path = many_partitions(tmp_path)
     code, out, _ = said(capsys, "audit", path, "--jobs=1", f"--json={tmp_path / '1'}")
     assert code == 12
-    assert "41 partitions created, 40 changes, 2 of them different" in out
+    assert "partitions created: 41, changes: 40, of them different: 2" in out
     assert "78 findings" in out and "and 38 more (--json FILE has all)" in out
     assert said(capsys, "audit", path, "--jobs=2", f"--json={tmp_path / '2'}") == (code, out, "")
     assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text()
