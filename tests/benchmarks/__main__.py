@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
@@ -196,13 +197,15 @@ def main() -> None:
     for model, chosen in PROOFS if not args.long_proofs else [*PROOFS, *LONG_PROOFS]:
         proof = CheckRequest(model, chosen, "prove:auto", SearchOptions(), proof=ProofOptions())
         found, _ = run(proof, Progress(quiet=True))
+        proved = found.found
+        assert isinstance(proved, ProofSummary)
         done = sum(p.status in ("proved", "holds_within_bounds") for p in found.properties)
         explicit, states = "-", "-"
         if (model, chosen) not in UNSEARCHED:
             seconds, stats = ours(model, chosen, 2)
             explicit, states = f"{seconds:.2f}", f"{stats.distinct:,}"
         print(
-            f"| {model} | {' '.join(chosen)} | {done} of {len(found.properties)} | {len(found.lemmas)} | "
+            f"| {model} | {' '.join(chosen)} | {done} of {len(found.properties)} | {len(proved.lemmas)} | "
             f"{found.stats.seconds['search']:.1f} | {states} | {explicit} |"
         )
     if args.write:
