@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.benchmarks.whole_runs import Measured, timed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -34,14 +34,6 @@ more. Seconds from start to end, and processor seconds of all threads; medians.
 
 
 @dataclass(frozen=True)
-class Took:
-    """Seconds of a whole command. cpu: of the processor, in all threads and processes."""
-
-    wall: float
-    cpu: float
-
-
-@dataclass(frozen=True)
 class Checkout:
     """A commit with its environment. words: what runs `reassure`. path: of Python, if the environment lacks it."""
 
@@ -49,27 +41,20 @@ class Checkout:
     words: tuple[str, ...]
     path: str = ""
 
-    def run(self, cache: Path, *command: str) -> Took:
+    def run(self, cache: Path, *command: str) -> Measured:
         """Raises `RuntimeError` if the command neither passed nor found a violation."""
-        used, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         environment = {**os.environ, "REASSURE_CACHE": str(cache), "XDG_CACHE_HOME": str(cache)}
         environment["PYTHONPATH"] = self.path
-        done = subprocess.run(
-            [*self.words, *command], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
-        )
-        wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode not in (0, 12, 13):
-            raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return Took(wall, after.ru_utime - used.ru_utime + after.ru_stime - used.ru_stime)
+        return timed([*self.words, *command], self.folder, environment, codes=(0, 12, 13))[0]
 
 
-def median(measured: list[Took]) -> Took:
-    return Took(statistics.median(m.wall for m in measured), statistics.median(m.cpu for m in measured))
+def median(measured: list[Measured]) -> Measured:
+    return Measured(statistics.median(m.wall for m in measured), statistics.median(m.cpu for m in measured))
 
 
-def in_turn(sides: list[Checkout], runs: int, cold: bool, *command: str) -> list[Took]:
+def in_turn(sides: list[Checkout], runs: int, cold: bool, *command: str) -> list[Measured]:
     """The median of each side; the sides take turns, so that what else the machine does meets all of them."""
-    took: list[list[Took]] = [[] for _ in sides]
+    took: list[list[Measured]] = [[] for _ in sides]
     with tempfile.TemporaryDirectory() as folder:
         caches = [Path(folder) / str(number) for number in range(len(sides))]
         for number, cache in enumerate(caches):

@@ -48,12 +48,19 @@ class Measured:
     cpu: float
 
 
-def timed(words: list[str], folder: Path) -> tuple[Measured, str]:
-    """A whole command, and what it printed."""
+def timed(
+    words: list[str], folder: Path, environment: dict[str, str] | None = None, codes: tuple[int, ...] = ()
+) -> tuple[Measured, str]:
+    """A whole command, and what it printed. environment: in place of this process's.
+
+    Raises `RuntimeError` if `codes` are given and the command ends with another exit code.
+    """
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    if codes and done.returncode not in codes:
+        raise RuntimeError(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return Measured(wall, cpu), done.stdout + done.stderr
 
 
