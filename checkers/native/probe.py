@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reassure.checkers.native.kernels.growing_table import SIZES as TABLE_SIZES
+from reassure.checkers.native.kernels.growing_table import whole_lines
 from reassure.checkers.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.native.kernels.tally import SWITCH
 from reassure.checkers.native.search import SIZES, Worker, slices
@@ -32,7 +33,7 @@ class Probe:
         self.room = min(SIZES.chunk // words, 8 * self.worker.spare)
         rows = self.room + 2 * self.worker.spare
         self.worker.chunk = np.empty((rows, words), np.int64)
-        self.slots = int(rows / TABLE_SIZES.load)
+        self.slots = whole_lines(int(rows / TABLE_SIZES.load))
         self.table = np.zeros(self.slots * words, np.int64)
 
     def run(self, rows: Rows, hit: Callable[[Rows], bool]) -> bool:

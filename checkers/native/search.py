@@ -21,7 +21,7 @@ from reassure.checkers.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.native.kernels.growing_table import GrowingTable, TableSizes
 from reassure.checkers.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.native.kernels.search_loop import SliceArguments, search_slice
-from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, insert, settle, slot_of
+from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
 from reassure.checkers.native.kernels.tally import ERROR
 from reassure.checkers.native.translator.native_function import native, prepare
 
@@ -43,6 +43,8 @@ class SearchSizes:
     """Words of a full-grown chunk of new states; the first ones are smaller."""
     slice: int = 1 << 14
     """States that a thread takes at a time, at most."""
+    least: int = 1 << 11
+    """At least, where several threads are at work."""
     small: int = 512
     """Levels with fewer states are expanded by one thread."""
 
@@ -84,7 +86,7 @@ class Worker:
             end=0,
             room=0,
             successors=np.zeros((rows, kernel.shape.row_words), np.int64),
-            batch=_apart(rows),
+            batch=_apart(2 * rows),
             tally=_apart(kernel.shape.tally_words),
             claims=_apart(kernel.shape.claim_words),
         )
@@ -257,7 +259,7 @@ class Search:
         table, slots = self.table.array, self.table.slots
         for row in first:
             state = tuple(int(w) for w in row)
-            native(insert)(table, slots, native(slot_of)(state, slots), state, 0)
+            native(insert)(table, slots, native(home_of)(state, slots), state, 0)
         self.level_rows.append([first])
         self.known = len(first)
 
@@ -309,6 +311,17 @@ def slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
             yield part, low, min(low + size, len(part))
 
 
+def shares(level: list[Rows], left: int, workers: int, sizes: SearchSizes) -> Iterator[tuple[Rows, int, int]]:
+    """A level of `left` states cut into pieces; for several threads they become smaller, so that all end together."""
+    for part in level:
+        low = 0
+        while low < len(part):
+            share = left if workers == 1 else max(sizes.least, left // (2 * workers))
+            high = min(low + min(sizes.slice, share), len(part))
+            yield part, low, high
+            left, low = left - (high - low), high
+
+
 class Level:
     """Expands the last level of a search on all threads."""
 
@@ -318,9 +331,7 @@ class Level:
         self.stop = stop
         self.left = sum(len(p) for p in search.level_rows[-1])
         """States that are not expanded yet."""
-        sizes = search.sizes
-        size = min(sizes.slice, max(sizes.small, self.left // (4 * len(search.workers))))
-        self.pending = list(slices(search.level_rows[-1], size))
+        self.pending = list(shares(search.level_rows[-1], self.left, len(search.workers), search.sizes))
         self.pending.reverse()
         self.halted = threading.Event()
 
@@ -331,7 +342,7 @@ class Level:
             self.left = sum(high - low for _, low, high in self.pending)  # threads that count down may miss one
             workers = search.workers if pool is not None else search.workers[:1]
             spare = workers[0].spare
-            fits = search.reserve(len(workers) * (min(search.sizes.chunk, max(self.left * 4, 256)) + spare))
+            fits = search.reserve(min(max(self.left * 4, 256), search.table.slots // 8) + len(workers) * spare)
             share = fits // len(workers) - spare
             if pool is None:
                 self._work(workers[0], share, lambda: self.stop(self.left))

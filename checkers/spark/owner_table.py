@@ -23,7 +23,6 @@ from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, settle
 from reassure.checkers.native.translator.native_function import native
 from reassure.checkers.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.spark.run_directory import RunDirectory
-from reassure.checkers.spark.session import SOCKETS
 
 HEADER = np.dtype(
     [("committed_files", "<i8"), ("updating", "<i8"), ("slots", "<i8"), ("states", "<i8"), ("_", "<i8", 4)]
@@ -41,9 +40,8 @@ def shared_folder(run: str) -> Path:
 
 
 def tidy_dead() -> None:
-    """Removes the caches and sockets of runs of this host whose driver was killed."""
-    sockets = Path(tempfile.gettempdir()).glob(f"{SOCKETS}*-*")
-    for folder in [*shared_folder("x").parent.glob(f"reassure-{os.getuid()}-*-*"), *sockets]:
+    """Removes the caches of runs of this host whose driver was killed."""
+    for folder in shared_folder("x").parent.glob(f"reassure-{os.getuid()}-*-*"):
         pid = folder.name.split("-")[2]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -198,7 +196,7 @@ class OwnerTable:
 
     def _take_in_plain(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows | None, Rows]:
         words = self.words
-        batch, successors = np.empty(BATCH, np.int64), np.empty((BATCH, words + 1), np.int64)
+        batch, successors = np.empty(2 * BATCH, np.int64), np.empty((BATCH, words + 1), np.int64)
         parts: list[Rows] = []
         for parcel in parcels:
             rows = np.frombuffer(parcel, np.int64).reshape(-1, words)

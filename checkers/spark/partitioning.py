@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from reassure.checkers.native.kernels import fingerprints
-from reassure.checkers.native.kernels.growing_table import SIZES
+from reassure.checkers.native.kernels.growing_table import SIZES, whole_lines
 from reassure.checkers.native.kernels.kernel_shape import Kernel, KernelShape, Rows
 from reassure.checkers.native.kernels.partitioning import GatherArguments, by_owner, gather, gather_slice, owners
 from reassure.checkers.native.kernels.state_table import BATCH, put_back, unseen
@@ -70,7 +70,7 @@ class Plain:
         self.worker = Worker(kernel_of(work), np.zeros(0, np.int64), 0)
         self.count = 0
         rows = room + 2 * self.worker.spare
-        self.slots = int(rows / SIZES.load)
+        self.slots = whole_lines(int(rows / SIZES.load))
         self._begin(rows)
 
     def _begin(self, rows: int) -> None:
@@ -184,7 +184,7 @@ def insert_settled(work: Work, rows: Rows, table: Rows, slots: int) -> None:
 def with_origins(work: Work, levels: list[Rows]) -> Iterator[tuple[Rows, Rows]]:
     """Levels that were searched without: their states, and the origin of each (action -1: an initial state)."""
     words, level = work.kernel.words, levels[0]
-    slots = int(sum(len(rows) for rows in levels) / SIZES.load + 16)
+    slots = whole_lines(int(sum(len(rows) for rows in levels) / SIZES.load + 16))
     table, exact = np.zeros(slots * words, np.int64), replace(work, key=())
     gathering = Wide(work, min(LOCAL, 16 * max(map(len, levels))))
     yield level, np.full((len(level), work.kernel.wide_words - words - 1), -1, np.int64)

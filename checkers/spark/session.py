@@ -8,11 +8,9 @@ import os
 import re
 import shutil
 import socket
-import socketserver
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 import zipfile
@@ -27,9 +25,6 @@ from reassure.checkers.base.options import SparkOptions
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=128m"
-"""For short jobs in one process: the quick compiler and the collector without threads start sooner; room for the
-classes, which are loaded in the first seconds, so that they cause no full collections then."""
 PATIENCE = 90.0
 """Seconds for a master to answer."""
 PACKAGES = ("spec", "models", "checkers")
@@ -38,10 +33,6 @@ COMING = 10.0
 """Seconds for the first executors to come."""
 WORKER_DAEMON = "reassure.checkers.spark.worker_daemon"
 """What forks the workers on this machine."""
-SOCKETS = "reassure-sockets-"
-"""What the name of a session's folder of sockets begins with; the driver's process follows."""
-SOCKET_FOLDER = 20
-"""Bytes of the name of the temporary folder, at the most, for sockets in it: their whole names have 103 at the most."""
 SILENCE = 12.0
 """Seconds without any executor after which it is said."""
 
@@ -64,18 +55,12 @@ def java_home() -> str | None:
 
 
 def java_version(command: str) -> int | None:
-    """The major version of a java command, as its installation says or else the command; None if neither does."""
+    """The major version of a java command; None if it does not say."""
     try:
-        said = (Path(command).resolve().parents[1] / "release").read_text(encoding="utf-8")
-    except (OSError, ValueError, IndexError):
-        said = ""
-    if "JAVA_VERSION=" not in said:
-        try:
-            done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        said = done.stderr + done.stdout
-    found = re.search(r'(?:version |JAVA_VERSION=)"(\d+)(?:\.(\d+))?', said)
+        said = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr + said.stdout)
     if not found:
         return None
     return int(found[2] or 0) if found[1] == "1" else int(found[1])
@@ -103,16 +88,16 @@ class Session:
 
     context: Any
     ours: bool = True
-    folders: tuple[Path, ...] = ()
-    """Of this session alone: this program as it is served to the executors, and sockets."""
+    shipped: Path | None = None
+    """This program as it is served to the executors."""
 
     def stop(self) -> None:
         if self.ours:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a JVM that has gone already
                 self.context.stop()
-            for folder in self.folders:
-                shutil.rmtree(folder, ignore_errors=True)
+            if self.shipped is not None:
+                shutil.rmtree(self.shipped.parent, ignore_errors=True)
 
 
 def resolved(cluster: SparkOptions) -> SparkOptions:
@@ -146,16 +131,9 @@ def start(name: str, cluster: SparkOptions) -> Session:
             raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
         _ship(active)
         return Session(active, ours=False)
-    sockets = _sockets(cluster.master)
-    try:
-        context = _context(name, cluster, sockets)
-    except BaseException:
-        if sockets is not None:
-            shutil.rmtree(sockets, ignore_errors=True)
-        raise
+    context = _context(name, cluster)
     _await_executors(context, cluster.master)
-    shipped = _ship(context)
-    return Session(context, folders=tuple(f for f in (sockets, shipped and shipped.parent) if f is not None))
+    return Session(context, shipped=_ship(context))
 
 
 def _await_executors(context: Any, master: str) -> None:
@@ -174,39 +152,7 @@ def _executors(context: Any) -> int:
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
-def _sockets(master: str) -> Path | None:
-    """A folder for the sockets between a local master's JVM and the Python processes; None if there are to be none.
-
-    Over TCP a task waits 40 ms in the end, for an acknowledgement that is delayed.
-    """
-    if not is_local(master) or len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER:
-        return None
-    return Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{os.getpid()}-"))
-
-
-def is_local(master: str) -> bool:
-    """Whether the tasks run in the driver's JVM and Python processes beside it."""
-    return master.startswith("local") and not master.startswith("local-cluster")
-
-
-def _settings(cluster: SparkOptions, submitted: bool, sockets: Path | None) -> dict[str, str]:
-    """What Spark is told; an empty value leaves Spark's default. The user's own settings win."""
-    local = cluster.master.startswith("local")
-    return {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.python.worker.reuse": "true",
-        "spark.driver.extraJavaOptions": JAVA_OPTIONS if local else "",
-        "spark.driver.host": "localhost" if local else "",
-        "spark.python.daemon.module": WORKER_DAEMON if not submitted and _on_this_machine(cluster.master) else "",
-        "spark.python.unix.domain.socket.enabled": "true" if sockets else "",  # Spark 4.0 has no such setting
-        "spark.python.unix.domain.socket.dir": str(sockets) if sockets else "",
-        **cluster.conf,
-    }
-
-
-def _context(name: str, cluster: SparkOptions, sockets: Path | None) -> Any:
+def _context(name: str, cluster: SparkOptions) -> Any:
     lacking = why_not()
     if lacking:
         raise NoSpark(lacking)
@@ -215,12 +161,23 @@ def _context(name: str, cluster: SparkOptions, sockets: Path | None) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    if cluster.master.startswith("local"):
+    local = cluster.master.startswith("local")
+    if local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf().setAppName(name).setMaster(_retrying(cluster.master))
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    for key, value in _settings(cluster, submitted, sockets).items():
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.python.worker.reuse": "true",
+        # Short jobs in one process: the quick compiler and the collector without threads start sooner.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" if local else "",
+        "spark.driver.host": "localhost" if local else "",
+        "spark.python.daemon.module": WORKER_DAEMON if not submitted and _on_this_machine(cluster.master) else "",
+        **cluster.conf,
+    }.items():
         if value and (key in cluster.conf or not (submitted and conf.contains(key))):
             conf.set(key, value)
     log = tempfile.NamedTemporaryFile(prefix="reassure-spark-", suffix=".log", delete=False)  # noqa: SIM115
@@ -233,25 +190,14 @@ def _context(name: str, cluster: SparkOptions, sockets: Path | None) -> Any:
                 conf, popen_kwargs={"stderr": log, "stdout": log}
             )
         context = SparkContext(conf=conf, gateway=gateway)
+        context.setLogLevel("ERROR")
         _hush(context)
-        _end_beside(context._accumulatorServer)
     except Exception as error:  # Py4J's and PySpark's are of no common class
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(log.name)
     return context
-
-
-def _end_beside(server: socketserver.BaseServer) -> None:
-    """Has a server end in a thread of its own: PySpark's for accumulators looks once a second whether it is to end."""
-    shut_down = server.shutdown
-
-    def shutdown() -> None:
-        with contextlib.suppress(OSError):  # its socket's folder has gone
-            shut_down()
-
-    server.shutdown = threading.Thread(target=shutdown, daemon=True).start  # type: ignore[method-assign]
 
 
 def _hush(context: Any) -> None:
@@ -293,7 +239,8 @@ def _reason(error: BaseException, log: str) -> str:
 
 def _on_this_machine(master: str) -> bool:
     """Whether the workers are processes of this machine that run this Python, with what is installed for it."""
-    return is_local(master) and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
+    here = master.startswith("local") and not master.startswith("local-cluster")
+    return here and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
 
 
 def _ship(context: Any) -> Path | None:

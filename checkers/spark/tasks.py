@@ -56,14 +56,10 @@ class Owned:
     """Bytes of its table."""
 
 
-def load() -> None:
-    """Does nothing: a worker that is asked for it imports this module."""
-
-
-def warm(work: Work, seconds: float) -> None:
-    """Loads what tasks need, and waits, so that another task starts on another worker."""
+def warm(work: Work) -> None:
+    """Loads what tasks need, and gives another task the time to start on another worker."""
     touch(work)
-    time.sleep(seconds)
+    time.sleep(0.2)
 
 
 def touch(work: Work) -> None:

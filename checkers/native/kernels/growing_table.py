@@ -10,7 +10,13 @@ import numpy as np
 
 from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.state_table import spread
+from reassure.checkers.native.translator.language import LANES
 from reassure.checkers.native.translator.native_function import native
+
+
+def whole_lines(slots: int) -> int:
+    """The next number of slots that fills lines of `LANES`, as a table of one-word states must."""
+    return -(-slots // LANES) * LANES
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class TableSizes:
     def slots_for(self, states: int, slots: int) -> int:
         """The size to which a table of so many slots grows for so many states."""
         while states > slots * self.load:
-            slots = int(slots * next(factor for limit, factor in self.growth if slots <= limit))
+            slots = whole_lines(int(slots * next(factor for limit, factor in self.growth if slots <= limit)))
         return slots
 
 

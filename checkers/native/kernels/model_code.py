@@ -54,12 +54,11 @@ def action_of(words: Static, rows: Words, at: int) -> int:
 
 @kernel
 def follow(
-    words: Static, model: ModelCode, frontier: Words, i: int, rows: Words, n: int, tally: Words, step_claims: Words
+    words: Static, model: ModelCode, frontier: Words, i: int, rows: Words, n: int, tally: Words
 ) -> tuple[int, int]:
     """Appends the successors of state i; returns the new end and the claims over the state, `DEADLOCK` among them.
 
     A state in which something raises is no deadlock.
-    Claims over steps are added to `step_claims[1]`, `step_claims[2]`, ...
     """
     state = words_from(frontier, i * words)
     claims = model.check(state, tally, i)
@@ -70,9 +69,16 @@ def follow(
             tally[ERROR] = i + 1
         elif (claims >> TERMINAL) & 1 == 0:
             claims |= 1 << DEADLOCK
-    if model.step_claims > 0:
-        for k in range(n, end):
-            for j in range(model.step_words):
-                step_claims[1 + j] |= rows[k * model.row_words + words + j] >> ACTION_BITS
     tally[GENERATED] += end - n
     return end, claims & (STATE_CLAIM_BITS | 1 << DEADLOCK)
+
+
+@kernel
+def note_steps(words: Static, model: ModelCode, rows: Words, n: int, claims: Words) -> None:
+    """Adds the claims over the steps of n successor rows to claims[1], claims[2], ..."""
+    if model.step_claims > 0:
+        for j in range(model.step_words):
+            hit = 0
+            for k in range(n):
+                hit |= rows[k * model.row_words + words + j]
+            claims[1 + j] |= hit >> ACTION_BITS

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.native.kernels.model_code import ModelCode, action_of, follow
+from reassure.checkers.native.kernels.model_code import ModelCode, action_of, follow, note_steps
 from reassure.checkers.native.kernels.search_loop import keep_new
 from reassure.checkers.native.kernels.state_table import (
     BATCH,
@@ -19,6 +19,7 @@ from reassure.checkers.native.kernels.state_table import (
     TAG_MASK,
     find,
     hash_of,
+    home_of,
     next_slot,
     slot_of,
     tag_of,
@@ -77,7 +78,7 @@ def by_owner(
     for first in range(0, count, BATCH):
         last = min(first + BATCH, count)
         for i in range(first, last):
-            batch[i - first] = slot_of(words_at(words, rows, i * words), slots)
+            batch[i - first] = home_of(words_at(words, rows, i * words), slots)
             prefetch(table, batch[i - first] * words)
         for i in range(first, last):
             state = words_at(words, rows, i * words)
@@ -229,13 +230,14 @@ def gather_slice(words: Static, a: GatherArguments) -> None:
     limit = a.end + a.room
     n = 0
     while a.low < a.high:
-        end, claims = follow(words, a.model, a.frontier, a.low, a.successors, n, a.tally, a.claims)
+        end, claims = follow(words, a.model, a.frontier, a.low, a.successors, n, a.tally)
         a.claims[0] |= claims
         for k in range(n, end):
             widen(words, a, k, a.low)
         n = end
         a.low += 1
         if n >= BATCH or a.low == a.high:
+            note_steps(words, a.model, a.successors, n, a.claims)
             a.end = gather(words, a.rows, n, a.wide, a.index, a.slots, a.found, a.end)
             n = 0
             if a.end > limit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.native.kernels.model_code import ACTION_BITS, ModelCode, action_of, follow
+from reassure.checkers.native.kernels.model_code import ACTION_BITS, ModelCode, action_of, follow, note_steps
 from reassure.checkers.native.kernels.state_table import hash_of, words_at, write_state
 from reassure.checkers.native.kernels.tally import ERROR
 from reassure.checkers.native.translator.language import State, Static, Words, highest, kernel, lowest, scaled, wrap
@@ -137,7 +137,8 @@ def take_walk(words: Static, a: WalkArguments, number: int) -> int:
         if steps < a.path_states:
             write_state(a.path, steps * words, state)
         sketch_state(state, a.sketch)
-        n, claims = follow(words, a.model, a.state, 0, a.successors, 0, a.tally, a.expanded)
+        n, claims = follow(words, a.model, a.state, 0, a.successors, 0, a.tally)
+        note_steps(words, a.model, a.successors, n, a.expanded)
         note_hits(claims & ~a.seen[0], 0, steps, number, a.first_hits)
         a.seen[0] |= claims
         if steps == a.steps or n == 0 or a.tally[ERROR] != 0:

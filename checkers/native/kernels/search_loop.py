@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.native.kernels.model_code import ModelCode, action_of, follow
+from reassure.checkers.native.kernels.model_code import ModelCode, action_of, follow, note_steps
 from reassure.checkers.native.kernels.state_table import (
     BATCH,
+    home_of,
     insert,
+    is_in_first_line,
     skip_others,
-    slot_of,
     tag_of,
     words_at,
     write_state,
@@ -40,10 +41,26 @@ class SliceArguments:
     successors: Words
     """Room for `BATCH` rows and the successors of one state."""
     batch: Words
-    """Room for as many slots."""
+    """Room for two words for each of these rows."""
     tally: Words
     claims: Words
     """Claims over states, then over steps, that were hit."""
+
+
+@kernel
+def not_known(words: Static, table: Words, rows: Words, row_words: int, n: int, batch: Words) -> int:
+    """Leaves those of n rows, of states of one word, that are to be inserted; returns how many.
+
+    No branch depends on what the table holds: it could not be predicted.
+    """
+    left = 0
+    for k in range(n):
+        slot, at = batch[2 * k], batch[2 * k + 1]
+        known = is_in_first_line(table, slot, rows[at], action_of(words, rows, at) + 1)
+        batch[2 * left] = slot
+        batch[2 * left + 1] = at
+        left = left if known else left + 1
+    return left
 
 
 @kernel
@@ -52,17 +69,23 @@ def keep_new(
 ) -> int:
     """Inserts the states of n successor rows; appends the new ones to `found` and returns its new end."""
     for k in range(n):
-        batch[k] = slot_of(words_at(words, rows, k * row_words), slots)
-        prefetch(table, batch[k] * words)
+        batch[2 * k] = home_of(words_at(words, rows, k * row_words), slots)
+        batch[2 * k + 1] = k * row_words
+        prefetch(table, batch[2 * k] * words)
+    if words == 1:
+        n = not_known(words, table, rows, row_words, n, batch)
     for k in range(n):
-        state = words_at(words, rows, k * row_words)
-        tag = action_of(words, rows, k * row_words) + 1
-        slot = skip_others(table, slots, batch[k], state)
-        first = load(table, slot * words)
-        if first == 0 or tag_of(first) > tag:  # new, or reached by a later action only, or locked
-            if insert(table, slots, slot, state, tag):
-                write_state(found, end * words, state)
-                end += 1
+        slot, at = batch[2 * k], batch[2 * k + 1]
+        state = words_at(words, rows, at)
+        tag = action_of(words, rows, at) + 1
+        if words > 1:
+            slot = skip_others(table, slots, slot, state)
+            first = load(table, slot * words)
+            if first != 0 and tag_of(first) <= tag:  # known, and not locked
+                continue
+        if insert(table, slots, slot, state, tag):
+            write_state(found, end * words, state)
+            end += 1
     return end
 
 
@@ -77,10 +100,11 @@ def search_slice(words: Static, a: SliceArguments) -> None:
     i = a.low
     state_claims = claims[0]
     while i < high:
-        n, hit = follow(words, model, frontier, i, successors, n, tally, claims)
+        n, hit = follow(words, model, frontier, i, successors, n, tally)
         state_claims |= hit
         i += 1
         if n >= BATCH or i == high:
+            note_steps(words, model, successors, n, claims)
             end = keep_new(words, table, slots, successors, row_words, n, found, end, batch)
             n = 0
             if end > limit:

@@ -3,20 +3,24 @@
 A slot has as many words as a state. Word 0 of a state leaves its upper `TAG_BITS` bits to the table: `TAKEN` marks a
 slot in use; the seven bits below hold the tag of a state of the level that is being found, 0 after `settle`. The tag is
 1 + the number of the action that reached the state; of several threads the least tag wins. A slot of several words is
-`LOCKED` while they are written. Where a state is looked for first follows the order of the hashes, so that a larger
-table keeps the order of a smaller one.
+`LOCKED` while they are written. Where a state is looked for first, its home, follows the order of the hashes, so that
+a larger table keeps the order of a smaller one. States of one word are looked for a cache line at a time, without
+a branch for each slot, which could not be predicted.
 """
 
 from __future__ import annotations
 
 from reassure.checkers.encoding.state_layout import TAG_BITS
 from reassure.checkers.native.translator.language import (
+    LANES,
     State,
     Static,
     Words,
     compare_and_swap,
+    compare_line,
     kernel,
     load,
+    lowest,
     prefetch,
     rare_kernel,
     scaled,
@@ -34,6 +38,9 @@ STATE_BITS = (1 << TAG_AT) - 1
 """The bits of word 0 that are the state's."""
 TAKEN = -(1 << 63)
 LOCKED = TAKEN | TAG_MASK << TAG_AT
+NO_TAG = ~(TAG_MASK << TAG_AT)
+SAME = (1 << LANES) - 1
+"""Of what `compare_line` returns: which words are as wanted."""
 
 _MIX = -7046029254386353131
 _FINISH = -4658895280553007687
@@ -54,6 +61,12 @@ def hash_of(state: State) -> int:
 def slot_of(state: State, slots: int) -> int:
     """The slot of a table of this size where a state is looked for first."""
     return scaled(hash_of(state), slots)
+
+
+@kernel
+def home_of(state: State, slots: int) -> int:
+    """The slot where a state is looked for first in a table; of a state of one word it begins a line."""
+    return slot_of(state, slots) & -LANES if len(state) == 1 else slot_of(state, slots)
 
 
 @kernel
@@ -95,8 +108,32 @@ def tag_of(first: int) -> int:
 
 
 @kernel
+def next_line(slot: int, slots: int) -> int:
+    """The slot that begins the line after the one that begins here; the first follows the last."""
+    return slot + LANES if slot + LANES < slots else 0
+
+
+@kernel
+def in_line(table: Words, slot: int, word: int) -> int:
+    """Where in the line that begins at a slot a state of one word is (`SAME`), and what is free: see `compare_line`."""
+    return compare_line(table, slot, word | LOCKED, NO_TAG)
+
+
+@kernel
+def find_in_lines(table: Words, slots: int, slot: int, word: int) -> int:
+    """As `find`, of a state of one word."""
+    line = in_line(table, slot, word)
+    while line == 0:
+        slot = next_line(slot, slots)
+        line = in_line(table, slot, word)
+    return slot + lowest(line & SAME if line & SAME != 0 else line >> LANES)
+
+
+@kernel
 def find(table: Words, slots: int, slot: int, state: State) -> int:
-    """The slot that holds a state, or the free slot where it would go, from `slot` on. No slot is locked meanwhile."""
+    """The slot that holds a state, or the free slot where it would go; `slot` is its home. None is locked meanwhile."""
+    if len(state) == 1:
+        return find_in_lines(table, slots, slot, state[0])
     first = load(table, slot * len(state))
     while first != 0 and not holds(table, slot, first, state):
         slot = next_slot(slot, slots)
@@ -105,51 +142,100 @@ def find(table: Words, slots: int, slot: int, state: State) -> int:
 
 
 @kernel
+def is_in_first_line(table: Words, slot: int, word: int, tag: int) -> bool:
+    """Whether the line that begins at a slot holds a state of one word with this tag or a smaller one.
+
+    It may lie in a later line, which is rare: then the answer is False too, and `insert` looks on.
+    """
+    return compare_line(table, slot, word | TAKEN | tag << TAG_AT, NO_TAG) & SAME != 0
+
+
+@kernel
 def skip_others(table: Words, slots: int, slot: int, state: State) -> int:
-    """As `find`, while other threads insert: also stops at a locked slot."""
+    """As `find`, of a state of several words, while other threads insert: also stops at a locked slot."""
     first = load(table, slot * len(state))
-    while first != 0 and (len(state) == 1 or first != LOCKED) and not holds(table, slot, first, state):
+    while first != 0 and first != LOCKED and not holds(table, slot, first, state):
         slot = next_slot(slot, slots)
         first = load(table, slot * len(state))
     return slot
 
 
+@kernel
+def lower_tag(table: Words, at: int, first: int, new: int, tag: int) -> None:
+    """Gives the state whose word 0, at this index, was `first` the tag of `new`, unless it has a smaller one."""
+    while tag_of(first) > tag:
+        found = compare_and_swap(table, at, first, new)
+        if found == first:
+            return
+        first = found
+
+
+@kernel
+def insert_in_lines(table: Words, slots: int, slot: int, word: int, tag: int) -> bool:
+    """As `insert`, of a state of one word."""
+    new = word | TAKEN | tag << TAG_AT
+    while True:
+        line = in_line(table, slot, word)
+        if line & SAME != 0:
+            at = slot + lowest(line)
+            lower_tag(table, at, load(table, at), new, tag)
+            return False
+        free = line >> LANES
+        while free != 0:  # what is before the first free slot are other states, for good
+            at = slot + lowest(free)
+            first = compare_and_swap(table, at, 0, new)
+            if first == 0:
+                return True
+            if (first & STATE_BITS) == word:
+                lower_tag(table, at, first, new, tag)
+                return False
+            free &= free - 1
+        slot = next_line(slot, slots)
+
+
 @rare_kernel
 def insert(table: Words, slots: int, slot: int, state: State, tag: int) -> bool:
-    """Inserts a state, looked for from `slot` on; whether it is new. Of two tags of one level the smaller one stays."""
+    """Inserts a state, looked for from `slot` on, its home or what `skip_others` says; whether it is new.
+
+    Of two tags of one level the smaller one stays.
+    """
     words: Static = len(state)
+    if words == 1:
+        return insert_in_lines(table, slots, slot, state[0], tag)
     new = state[0] | TAKEN | tag << TAG_AT
     while True:
         at = slot * words
         first = load(table, at)
         if first == 0:
-            first = compare_and_swap(table, at, 0, new if words == 1 else LOCKED)
+            first = compare_and_swap(table, at, 0, LOCKED)
             if first == 0:
-                if words > 1:
-                    for k in range(1, words):
-                        table[at + k] = state[k]
-                    store(table, at, new)
+                for k in range(1, words):
+                    table[at + k] = state[k]
+                store(table, at, new)
                 return True
-        if words > 1:
-            while first == LOCKED:
-                first = load(table, at)
+        while first == LOCKED:
+            first = load(table, at)
         if holds(table, slot, first, state):
-            while tag_of(first) > tag:
-                found = compare_and_swap(table, at, first, new)
-                if found == first:
-                    return False
-                first = found
+            lower_tag(table, at, first, new, tag)
             return False
         slot = next_slot(slot, slots)
 
 
 @kernel
 def place(table: Words, slots: int, tagged: State, state: State) -> int:
-    """Writes a state with its tag into the first free slot from where it is looked for; returns the slot."""
-    slot = slot_of(state, slots)
-    while table[slot * len(state)] != 0:
-        slot = next_slot(slot, slots)
-    write_state(table, slot * len(state), tagged)
+    """Writes a state with its tag into the first free slot from its home on; returns the slot."""
+    words: Static = len(state)
+    slot = home_of(state, slots)
+    if words == 1:
+        free = in_line(table, slot, state[0]) >> LANES
+        while free == 0:
+            slot = next_line(slot, slots)
+            free = in_line(table, slot, state[0]) >> LANES
+        slot += lowest(free)
+    else:
+        while table[slot * words] != 0:
+            slot = next_slot(slot, slots)
+    write_state(table, slot * words, tagged)
     return slot
 
 
@@ -199,7 +285,7 @@ def unseen(
     for low in range(0, count, BATCH):
         high = min(low + BATCH, count)
         for i in range(low, high):
-            batch[i - low] = slot_of(state_at(words, rows, i * row_words), slots)
+            batch[i - low] = home_of(state_at(words, rows, i * row_words), slots)
             prefetch(table, batch[i - low] * words)
         for i in range(low, high):
             slot = find(table, slots, batch[i - low], state_at(words, rows, i * row_words))
@@ -226,7 +312,7 @@ def settle(
     for begin in range(low, high, BATCH):
         end = min(begin + BATCH, high)
         for i in range(begin, end):
-            batch[i - begin] = slot_of(words_at(words, rows, i * words), slots)
+            batch[i - begin] = home_of(words_at(words, rows, i * words), slots)
             prefetch(table, batch[i - begin] * words)
         for i in range(begin, end):
             at = find(table, slots, batch[i - begin], words_at(words, rows, i * words)) * words
@@ -241,15 +327,13 @@ def insert_all(words: Static, rows: Words, count: int, tag: int, table: Words, s
     for low in range(0, count, BATCH):
         high = min(low + BATCH, count)
         for i in range(low, high):
-            batch[i - low] = slot_of(words_at(words, rows, i * words), slots)
+            batch[i - low] = home_of(words_at(words, rows, i * words), slots)
             prefetch(table, batch[i - low] * words)
         for i in range(low, high):
             state = words_at(words, rows, i * words)
-            slot = skip_others(table, slots, batch[i - low], state)
-            first = load(table, slot * words)
-            if first == 0 or first == LOCKED:
-                new += insert(table, slots, slot, state, tag)
+            if words > 1 or not is_in_first_line(table, batch[i - low], state[0], tag):
+                new += insert(table, slots, batch[i - low], state, tag)
     return new
 
 
-EXPORTED = (insert, slot_of, spread, unseen, put_back, settle, insert_all)
+EXPORTED = (insert, home_of, spread, unseen, put_back, settle, insert_all)

@@ -33,7 +33,7 @@ _INTRINSICS: dict[object, str] = {
     getattr(language, name): name
     for name in (
         "wrap", "popcount", "lowest", "highest", "scaled", "load", "store", "compare_and_swap", "prefetch",
-        "words_from",
+        "words_from", "compare_line",
     )
 }  # fmt: skip
 _BINARY: dict[type, tuple[str, Callable[[int, int], int]]] = {
@@ -45,7 +45,7 @@ _COMPARISONS: dict[type, tuple[str, Callable[[int, int], bool]]] = {
     ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne), ast.Lt: ("slt", operator.lt),
     ast.LtE: ("sle", operator.le), ast.Gt: ("sgt", operator.gt), ast.GtE: ("sge", operator.ge),
 }  # fmt: skip
-_ON_WORDS = ("load", "store", "compare_and_swap", "prefetch", "words_from")
+_ON_WORDS = ("load", "store", "compare_and_swap", "prefetch", "words_from", "compare_line")
 
 Specialise = Callable[[FunctionType, Sequence["Value | None"], Sequence[Type], str], Signature]
 """(kernel, values of its static parameters, types of the others, place of the call) -> its translation."""
@@ -440,6 +440,8 @@ class Expressions:
             if name == "prefetch":
                 self.blocks.effect(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 2, i32 1)")
                 return Value(NONE, ())
+            if name == "compare_line":
+                return Value(INT, (self.compared_line(pointer, parts[2], parts[3]),))
             pair = self.blocks.emit(f"cmpxchg ptr {pointer}, i64 {parts[2]}, i64 {parts[3]} acq_rel acquire, align 8")
             return Value(INT, (self.blocks.emit(f"extractvalue {{i64, i1}} {pair}, 0"),))
         if name == "popcount":
@@ -453,6 +455,25 @@ class Expressions:
         if name == "highest":
             zeros = self.blocks.emit(f"sub i64 63, {zeros}")
         return Value(INT, (self.blocks.emit(f"and i64 {zeros}, 63"),))
+
+    def compared_line(self, pointer: str, value: str, mask: str) -> str:
+        """Instructions for `kernel_language.compare_line`, on a vector of `LANES` words."""
+        emit, size = self.blocks.emit, language.LANES
+        lanes = f"<{size} x i64>"
+
+        def in_all(number: str) -> str:
+            first = emit(f"insertelement {lanes} poison, i64 {number}, i64 0")
+            return emit(f"shufflevector {lanes} {first}, {lanes} poison, <{size} x i32> zeroinitializer")
+
+        def zeros(vector: str) -> str:
+            """Bit k: lane k is 0."""
+            equal = emit(f"icmp eq {lanes} {vector}, zeroinitializer")
+            return emit(f"zext i{size} {emit(f'bitcast <{size} x i1> {equal} to i{size}')} to i64")
+
+        words = emit(f"load volatile {lanes}, ptr {pointer}, align 8")
+        differences = emit(f"sub {lanes} {in_all(value)}, {words}")
+        same = zeros(emit(f"and {lanes} {differences}, {in_all(mask)}"))
+        return emit(f"or i64 {same}, {emit(f'shl i64 {zeros(words)}, {size}')}")
 
 
 _EXPRESSIONS: dict[type, Callable[[Expressions, Any], Value]] = {

@@ -100,6 +100,22 @@ def prefetch(words: Words, index: int) -> None:
     """Asks the processor to fetch the cache line of an element, which is to be read and perhaps written soon."""
 
 
+LANES = 8
+"""Words that `compare_line` looks at: a cache line."""
+
+
+def compare_line(words: Words, index: int, value: int, mask: int) -> int:
+    """Compares `LANES` words from an index on with a value, each read once.
+
+    Bit k is set if `value` minus word k has no one in `mask`; bit `LANES` + k if word k is 0.
+    """
+    found = 0
+    for k in range(LANES):
+        word = int(words[index + k])
+        found |= (wrap(value - word) & mask == 0) << k | (word == 0) << LANES + k
+    return found
+
+
 class _Tail:
     """The elements of an array from an index on, without a copy."""
 

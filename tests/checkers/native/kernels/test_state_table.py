@@ -23,16 +23,16 @@ from reassure.checkers.native.kernels.state_table import (
     MAX_TAG,
     STATE_BITS,
     TAKEN,
+    home_of,
     insert,
     insert_all,
     put_back,
     settle,
-    slot_of,
     spread,
     tag_of,
     unseen,
 )
-from reassure.checkers.native.search import SIZES, OutOfMemory, Search, SearchSizes
+from reassure.checkers.native.search import SIZES, OutOfMemory, Search, SearchSizes, shares
 from reassure.checkers.native.translator.native_function import native
 from tests.helpers.runs import everything
 
@@ -48,6 +48,11 @@ def states(words: int, count: int) -> Rows:
 
 def batch() -> Rows:
     return np.empty(BATCH, np.int64)
+
+
+def home(row: Rows, slots: int) -> int:
+    """The slot where a state is looked for first."""
+    return native(home_of)(tuple(map(int, row)), slots)
 
 
 def inserted(table: GrowingTable, rows: Rows, tag: int = 1) -> int:
@@ -91,18 +96,21 @@ def test_growth(words: int) -> None:
     assert np.all(table.array.reshape(-1, words)[:, 0] >> 56 & 127 == 0), "the tags are gone"
 
 
-def test_growth_that_does_not_fit_is_reported() -> None:
+@pytest.mark.parametrize("words", [1, 3])
+def test_growth_that_does_not_fit_is_reported(words: int) -> None:
     """States far behind the slot where they belong: one would come to lie among those still to be moved."""
-    last = [row for row in states(1, 20_000) if native(slot_of)((int(row[0]),), 64) == 63][:3]
-    table = np.zeros(65, np.int64)
-    table[[20, 30, 40]] = [int(row[0]) | TAKEN for row in last]
-    assert not native(spread)(1, table, 64, 65, np.empty(1, np.int64), 1)
+    at_the_end = [row for row in states(words, 20_000) if home(row, 64) == home(row, 72) - 8 == 56][:20]
+    assert len(at_the_end) == 20, "more than the last line and those kept aside have room for"
+    table = np.zeros((72, words), np.int64)
+    table[20:40] = at_the_end
+    table[20:40, 0] |= TAKEN
+    assert not native(spread)(words, table.reshape(-1), 64, 72, np.empty(8 * words, np.int64), 8)
 
 
 @pytest.mark.parametrize("words", WIDTHS)
 @pytest.mark.parametrize("compiled", [True, False], ids=["machine code", "plain Python"])
 def test_the_least_tag_stays(words: int, compiled: bool) -> None:
-    put, place = (native(insert), native(slot_of)) if compiled else (insert, slot_of)
+    put, place = (native(insert), native(home_of)) if compiled else (insert, home_of)
     table, state = np.zeros(64 * words, np.int64), (5,) * words
     slot = place(state, 64)
     answers = [put(table, 64, slot, state, tag) for tag in (9, 4, 7, 4)]
@@ -112,11 +120,11 @@ def test_the_least_tag_stays(words: int, compiled: bool) -> None:
 
 @pytest.mark.parametrize("words", WIDTHS)
 def test_chains_go_on_at_the_start(words: int) -> None:
-    """States whose place is the last slot follow from the first; they are found there, also after growth."""
-    place = native(slot_of)
-    last = np.array([row for row in states(words, 20_000) if place(tuple(map(int, row)), 64) == 63][:6])
+    """States whose home is the last follow from the first slot when that is full; they are found, also after growth."""
+    together = 8 if words == 1 else 1
+    last = np.array([row for row in states(words, 20_000) if home(row, 64) == 64 - together][: together + 5])
     table = GrowingTable(words, None, TableSizes(first=64))
-    assert inserted(table, last) == 6
+    assert inserted(table, last) == together + 5
     assert [bool(w) for w in table.array.reshape(64, -1)[:6, 0]] == [True] * 5 + [False]
     assert inserted(table, last) == 0
     table.grow(128)
@@ -152,8 +160,8 @@ def test_rows_wider_than_a_state(words: int) -> None:
 @pytest.mark.parametrize("words", WIDTHS)
 def test_machine_code_and_plain_python_agree(words: int) -> None:
     """The same table, word by word, after inserts under several tags, growth and settling."""
-    rows, first = states(words, 150), 101
-    compiled, plain = np.zeros(301 * words, np.int64), array("q", bytes(8 * 301 * words))
+    rows, first = states(words, 150), 104
+    compiled, plain = np.zeros(304 * words, np.int64), array("q", bytes(8 * 304 * words))
     flat = array("q", rows.reshape(-1).tolist())
 
     def both(kernel: Any, *arguments: Any) -> None:
@@ -168,11 +176,23 @@ def test_machine_code_and_plain_python_agree(words: int) -> None:
 
     both(insert_all, "R", 60, 9, "T", first, "S")
     both(insert_all, "R", 80, 4, "T", first, "S")
-    both(spread, "T", first, 301, "S", 40)
-    both(unseen, "R", 150, words, "T", 301, "S", "S")
-    both(put_back, words and "R", 0, words, "T", 301)
+    both(spread, "T", first, 304, "S", 40)
+    both(unseen, "R", 150, words, "T", 304, "S", "S")
+    both(put_back, words and "R", 0, words, "T", 304)
     assert (compiled.reshape(-1, words)[:, 0] < 0).sum() == 80
     assert all(word >= 0 or word & TAKEN for word in plain)
+
+
+@pytest.mark.parametrize("words", WIDTHS)
+def test_a_state_of_zeros(words: int) -> None:
+    """It is told from a free slot, and from states that differ from it in one word."""
+    rows = np.zeros((words + 1, words), np.int64)
+    rows[range(1, words + 1), range(words)] = 1
+    for order in (rows, rows[::-1]):
+        table = GrowingTable(words, None, TableSizes(first=64))
+        assert [inserted(table, row.reshape(1, -1).copy(), 3) for row in order] == [1] * (words + 1)
+        assert inserted(table, rows, 3) == 0
+        assert tags(table, rows)[3] == words + 1
 
 
 @pytest.mark.parametrize("words", WIDTHS)
@@ -215,6 +235,24 @@ def test_limit() -> None:
     assert search.table.slots == slots
     with pytest.raises(OutOfMemory, match="memory limit"):
         search.reserve(int(slots * 0.95))
+
+
+def test_pieces_of_a_level() -> None:
+    """Every row is in one piece; for two threads pieces become smaller, down to the least."""
+    parts = [np.zeros((rows, 1), np.int64) for rows in (70_000, 5, 30_000)]
+    for workers, sizes in (
+        (1, [16384] * 4 + [4464, 5, 16384, 13616]),
+        (2, [16384, 16384, 16384, 12713, 8135, 5, 7500]),
+    ):
+        pieces = list(shares(parts, 100_005, workers, SIZES))
+        for part in parts:
+            bounds = [(low, high) for p, low, high in pieces if p is part]
+            assert [low for low, _ in bounds] == [0, *(high for _, high in bounds[:-1])]
+            assert bounds[-1][1] == len(part)
+        found = [high - low for _, low, high in pieces]
+        assert found[: len(sizes)] == sizes
+        if workers == 2:
+            assert found[-3:] == [2048, 2048, 976]
 
 
 TINY = SearchSizes(TableSizes(1 << 9, growth=((1 << 62, 1.5),), spare=1 << 11), chunk=1 << 10, slice=100, small=50)

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 
 from reassure.checkers.native.translator import native_function
 from reassure.checkers.native.translator.language import (
+    LANES,
     State,
     Static,
     Words,
     compare_and_swap,
+    compare_line,
     highest,
     kernel,
     load,
@@ -141,6 +143,11 @@ def atomics(words: Words, at: int, old: int, new: int) -> int:
     return before
 
 
+@kernel
+def lines(line: Words, value: int, mask: int) -> int:
+    return compare_line(line, 1, value, mask)
+
+
 @dataclass
 class Inner:
     factor: int
@@ -164,7 +171,7 @@ def fields(outer: Outer) -> None:
     outer.count = inner.callback(words, words_from(words, 1), outer.total)
 
 
-EXPORTED = (arithmetic, shifts, bits, choices, loops, mixed, unrolled, atomics, fields)
+EXPORTED = (arithmetic, shifts, bits, choices, loops, mixed, unrolled, atomics, lines, fields)
 
 
 def both(function: Any, *arguments: Any) -> Any:
@@ -208,6 +215,24 @@ def test_states_and_static_parameters(words: list[int]) -> None:
 def test_atomics() -> None:
     assert both(atomics, [3, 4, 5, 6], 1, 4, 9) == 4
     assert both(atomics, [3, 4, 5, 6], 1, 7, 9) == 4
+
+
+SOME = st.sampled_from([0, 1, -1, 5 << 56, 3 << 56 | 1, -(1 << 63), (1 << 63) - 1])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(SOME, min_size=9, max_size=9), SOME, INT64)
+def test_words_in_a_line(line: list[int], value: int, mask: int) -> None:
+    for bits in (mask, -1, 0, ~(127 << 56)):
+        both(lines, line, value, bits)
+
+
+def test_what_is_found_in_a_line() -> None:
+    """The word 7 under a tag in bits 56-62, wherever that is at most the tag of the value; and what is free."""
+    line = [7, 1 << 56 | 7, 0, 3 << 56 | 7, 8, 7, 0, -(1 << 63) | 7, 7]
+    free = (1 << 1 | 1 << 5) << LANES
+    for tag, found in ((0, 1 << 4 | 1 << 7), (1, 1 | 1 << 4 | 1 << 7), (3, 1 | 1 << 2 | 1 << 4 | 1 << 7)):
+        assert both(lines, line, tag << 56 | 7, ~(127 << 56)) == found | free
 
 
 def test_dataclasses_and_function_values() -> None:
