@@ -8,4 +8,4 @@ if ! command -v java > /dev/null; then echo "no Java runtime: what needs Spark i
 .venv/bin/ruff format --check --quiet .
 .venv/bin/ruff check --quiet .
 .venv/bin/mypy
-exec .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder "$@"
+exec .venv/bin/python -m pytest -n 2 "$@"
