@@ -23,6 +23,7 @@ from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, settle
 from reassure.checkers.native.translator.native_function import native
 from reassure.checkers.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.spark.run_directory import RunDirectory
+from reassure.checkers.spark.session import SOCKETS
 
 HEADER = np.dtype(
     [("committed_files", "<i8"), ("updating", "<i8"), ("slots", "<i8"), ("states", "<i8"), ("_", "<i8", 4)]
@@ -40,8 +41,9 @@ def shared_folder(run: str) -> Path:
 
 
 def tidy_dead() -> None:
-    """Removes the caches of runs of this host whose driver was killed."""
-    for folder in shared_folder("x").parent.glob(f"reassure-{os.getuid()}-*-*"):
+    """Removes the caches and sockets of runs of this host whose driver was killed."""
+    sockets = Path(tempfile.gettempdir()).glob(f"{SOCKETS}*-*")
+    for folder in [*shared_folder("x").parent.glob(f"reassure-{os.getuid()}-*-*"), *sockets]:
         pid = folder.name.split("-")[2]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
             shutil.rmtree(folder, ignore_errors=True)

@@ -25,6 +25,9 @@ from reassure.checkers.base.options import SparkOptions
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=128m"
+"""For short jobs in one process: the quick compiler and the collector without threads start sooner; room for the
+classes, which are loaded in the first seconds, so that they cause no full collections then."""
 PATIENCE = 90.0
 """Seconds for a master to answer."""
 PACKAGES = ("spec", "models", "checkers")
@@ -33,6 +36,10 @@ COMING = 10.0
 """Seconds for the first executors to come."""
 WORKER_DAEMON = "reassure.checkers.spark.worker_daemon"
 """What forks the workers on this machine."""
+SOCKETS = "reassure-sockets-"
+"""What the name of a session's folder of sockets begins with; the driver's process follows."""
+SOCKET_FOLDER = 20
+"""Bytes of the name of the temporary folder, at the most, for sockets in it: their whole names have 103 at the most."""
 SILENCE = 12.0
 """Seconds without any executor after which it is said."""
 
@@ -88,16 +95,16 @@ class Session:
 
     context: Any
     ours: bool = True
-    shipped: Path | None = None
-    """This program as it is served to the executors."""
+    folders: tuple[Path, ...] = ()
+    """Of this session alone: this program as it is served to the executors, and sockets."""
 
     def stop(self) -> None:
         if self.ours:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a JVM that has gone already
                 self.context.stop()
-            if self.shipped is not None:
-                shutil.rmtree(self.shipped.parent, ignore_errors=True)
+            for folder in self.folders:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def resolved(cluster: SparkOptions) -> SparkOptions:
@@ -131,9 +138,16 @@ def start(name: str, cluster: SparkOptions) -> Session:
             raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
         _ship(active)
         return Session(active, ours=False)
-    context = _context(name, cluster)
+    sockets = _sockets(cluster.master)
+    try:
+        context = _context(name, cluster, sockets)
+    except BaseException:
+        if sockets is not None:
+            shutil.rmtree(sockets, ignore_errors=True)
+        raise
     _await_executors(context, cluster.master)
-    return Session(context, shipped=_ship(context))
+    shipped = _ship(context)
+    return Session(context, folders=tuple(f for f in (sockets, shipped and shipped.parent) if f is not None))
 
 
 def _await_executors(context: Any, master: str) -> None:
@@ -152,7 +166,39 @@ def _executors(context: Any) -> int:
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
-def _context(name: str, cluster: SparkOptions) -> Any:
+def _sockets(master: str) -> Path | None:
+    """A folder for the sockets between a local master's JVM and the Python processes; None if there are to be none.
+
+    Over TCP a task waits 40 ms in the end, for an acknowledgement that is delayed.
+    """
+    if not is_local(master) or len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER:
+        return None
+    return Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{os.getpid()}-"))
+
+
+def is_local(master: str) -> bool:
+    """Whether the tasks run in the driver's JVM and Python processes beside it."""
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def _settings(cluster: SparkOptions, submitted: bool, sockets: Path | None) -> dict[str, str]:
+    """What Spark is told; an empty value leaves Spark's default. The user's own settings win."""
+    local = cluster.master.startswith("local")
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.python.worker.reuse": "true",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS if local else "",
+        "spark.driver.host": "localhost" if local else "",
+        "spark.python.daemon.module": WORKER_DAEMON if not submitted and _on_this_machine(cluster.master) else "",
+        "spark.python.unix.domain.socket.enabled": "true" if sockets else "",  # Spark 4.0 has no such setting
+        "spark.python.unix.domain.socket.dir": str(sockets) if sockets else "",
+        **cluster.conf,
+    }
+
+
+def _context(name: str, cluster: SparkOptions, sockets: Path | None) -> Any:
     lacking = why_not()
     if lacking:
         raise NoSpark(lacking)
@@ -161,23 +207,12 @@ def _context(name: str, cluster: SparkOptions) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    local = cluster.master.startswith("local")
-    if local:
+    if cluster.master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf().setAppName(name).setMaster(_retrying(cluster.master))
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.python.worker.reuse": "true",
-        # Short jobs in one process: the quick compiler and the collector without threads start sooner.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" if local else "",
-        "spark.driver.host": "localhost" if local else "",
-        "spark.python.daemon.module": WORKER_DAEMON if not submitted and _on_this_machine(cluster.master) else "",
-        **cluster.conf,
-    }.items():
+    for key, value in _settings(cluster, submitted, sockets).items():
         if value and (key in cluster.conf or not (submitted and conf.contains(key))):
             conf.set(key, value)
     log = tempfile.NamedTemporaryFile(prefix="reassure-spark-", suffix=".log", delete=False)  # noqa: SIM115
@@ -190,7 +225,6 @@ def _context(name: str, cluster: SparkOptions) -> Any:
                 conf, popen_kwargs={"stderr": log, "stdout": log}
             )
         context = SparkContext(conf=conf, gateway=gateway)
-        context.setLogLevel("ERROR")
         _hush(context)
     except Exception as error:  # Py4J's and PySpark's are of no common class
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
@@ -239,8 +273,7 @@ def _reason(error: BaseException, log: str) -> str:
 
 def _on_this_machine(master: str) -> bool:
     """Whether the workers are processes of this machine that run this Python, with what is installed for it."""
-    here = master.startswith("local") and not master.startswith("local-cluster")
-    return here and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
+    return is_local(master) and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
 
 
 def _ship(context: Any) -> Path | None:

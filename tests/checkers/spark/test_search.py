@@ -81,8 +81,8 @@ def test_stopped_early(options: dict[str, Any], context: Any) -> None:
 
 
 def test_budget(context: Any) -> None:
-    verdict = checked("core", ["brokers=4"], far(), budget=1.5)
-    assert verdict.stopped_because == "the budget of 1.5 s ended"
+    verdict = checked("core", ["brokers=4"], far(), budget=0.3)
+    assert verdict.stopped_because == "the budget of 0.3 s ended"
     assert verdict.exit() is Exit.INCONCLUSIVE
 
 
