@@ -45,15 +45,15 @@ from reassure.checkers.spark.distributed_search import TASK_STATES, Run
 from reassure.checkers.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.spark.partitioning import Work
 from reassure.checkers.spark.run_directory import Identity, RunDirectory
-from reassure.checkers.spark.session import Job, NoSpark, Session, note, resolved, stopping, why_not
+from reassure.checkers.spark.session import Job, NoSpark, Session, is_local, note, resolved, stopping, why_not
 from reassure.checkers.spark.session import start as start_spark
-from reassure.checkers.spark.tasks import (
-    touch,
-    warm,
-)
+from reassure.checkers.spark.tasks import load, touch, warm
 from reassure.checkers.spark.whole_runs import StoredLevels, decide_in_driver
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
+
+WARM = 0.2
+"""Seconds that a warming task waits on a cluster, where tasks are not all started at once as they are here."""
 
 
 def check(
@@ -129,10 +129,13 @@ def _started(name: str, cluster: SparkOptions, work: Future[Work]) -> Session:
         note(f"Spark UI: {session.context.uiWebUrl}")
     context = session.context
     if session.ours:
+        wait = 0.0 if is_local(cluster.master) else WARM
 
         def warm_up() -> None:
+            if not work.done():
+                context.parallelize(range(cores), cores).foreach(lambda _: load())
             ready = work.result()
-            context.parallelize(range(cores), cores).foreach(lambda _: warm(ready))
+            context.parallelize(range(cores), cores).foreach(lambda _: warm(ready, wait))
 
         Job(context, "reassure-warm", warm_up)
     return session

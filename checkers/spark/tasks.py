@@ -56,10 +56,14 @@ class Owned:
     """Bytes of its table."""
 
 
-def warm(work: Work) -> None:
-    """Loads what tasks need, and gives another task the time to start on another worker."""
+def load() -> None:
+    """Does nothing: a worker that is asked for it imports this module."""
+
+
+def warm(work: Work, seconds: float) -> None:
+    """Loads what tasks need, and waits, so that another task starts on another worker."""
     touch(work)
-    time.sleep(0.2)
+    time.sleep(seconds)
 
 
 def touch(work: Work) -> None:
