@@ -8,9 +8,11 @@ import os
 import re
 import shutil
 import socket
+import socketserver
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 import zipfile
@@ -62,12 +64,18 @@ def java_home() -> str | None:
 
 
 def java_version(command: str) -> int | None:
-    """The major version of a java command; None if it does not say."""
+    """The major version of a java command, as its installation says or else the command; None if neither does."""
     try:
-        said = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr + said.stdout)
+        said = (Path(command).resolve().parents[1] / "release").read_text(encoding="utf-8")
+    except (OSError, ValueError, IndexError):
+        said = ""
+    if "JAVA_VERSION=" not in said:
+        try:
+            done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        said = done.stderr + done.stdout
+    found = re.search(r'(?:version |JAVA_VERSION=)"(\d+)(?:\.(\d+))?', said)
     if not found:
         return None
     return int(found[2] or 0) if found[1] == "1" else int(found[1])
@@ -226,12 +234,24 @@ def _context(name: str, cluster: SparkOptions, sockets: Path | None) -> Any:
             )
         context = SparkContext(conf=conf, gateway=gateway)
         _hush(context)
+        _end_beside(context._accumulatorServer)
     except Exception as error:  # Py4J's and PySpark's are of no common class
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(log.name)
     return context
+
+
+def _end_beside(server: socketserver.BaseServer) -> None:
+    """Has a server end in a thread of its own: PySpark's for accumulators looks once a second whether it is to end."""
+    shut_down = server.shutdown
+
+    def shutdown() -> None:
+        with contextlib.suppress(OSError):  # its socket's folder has gone
+            shut_down()
+
+    server.shutdown = threading.Thread(target=shutdown, daemon=True).start  # type: ignore[method-assign]
 
 
 def _hush(context: Any) -> None:

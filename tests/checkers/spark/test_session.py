@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.spark import owner_table, session
-from reassure.checkers.spark.session import Session
+from reassure.checkers.spark.session import Session, java_version
 from tests.helpers.spark_runs import needs_spark
 
 SOCKETS = Path("/tmp/sockets")
@@ -92,3 +93,35 @@ def test_no_folder_is_left_where_spark_does_not_start(tmp_path: Path, monkeypatc
     with pytest.raises(session.NoSpark, match="no Java"):
         session.start("test", SparkOptions("local[2]"))
     assert not tmp_path.exists()
+
+
+def test_a_server_ends_beside() -> None:
+    """The end of a session does not wait for it."""
+    looked, ended = threading.Event(), threading.Event()
+
+    def shutdown() -> None:
+        looked.wait(20)
+        ended.set()
+
+    server: Any = SimpleNamespace(shutdown=shutdown)
+    session._end_beside(server)
+    server.shutdown()
+    assert not ended.is_set()
+    looked.set()
+    assert ended.wait(20)
+
+
+@pytest.mark.parametrize(
+    ("release", "version"),
+    [('IMPLEMENTOR="x"\nJAVA_VERSION="21.0.2"\n', 21), ('JAVA_VERSION="1.8.0_292"\n', 8), ("", 11), (None, 11)],
+)
+def test_java_is_asked_only_where_its_installation_does_not_say(
+    release: str | None, version: int, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "java"
+    command.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    command.chmod(0o755)
+    if release is not None:
+        (tmp_path / "release").write_text(release)
+    assert java_version(str(command)) == version
