@@ -42,10 +42,11 @@ from reassure.checkers.native.results import Start, conclude, count, early_end_n
 from reassure.checkers.native.search import Clock, Search
 from reassure.checkers.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.spark.distributed_search import TASK_STATES, Run
+from reassure.checkers.spark.launch import is_local, why_not
 from reassure.checkers.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.spark.partitioning import Work
 from reassure.checkers.spark.run_directory import Identity, RunDirectory
-from reassure.checkers.spark.session import Job, NoSpark, Session, is_local, note, resolved, stopping, why_not
+from reassure.checkers.spark.session import Job, NoSpark, Session, note, resolved, stopping
 from reassure.checkers.spark.session import start as start_spark
 from reassure.checkers.spark.tasks import load, touch, warm
 from reassure.checkers.spark.whole_runs import StoredLevels, decide_in_driver

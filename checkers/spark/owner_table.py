@@ -21,9 +21,9 @@ from reassure.checkers.native.kernels.kernel_shape import Rows
 from reassure.checkers.native.kernels.partitioning import AbsorbArguments, absorb
 from reassure.checkers.native.kernels.state_table import BATCH, MAX_TAG, settle
 from reassure.checkers.native.translator.native_function import native
+from reassure.checkers.spark.launch import SOCKETS
 from reassure.checkers.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.spark.run_directory import RunDirectory
-from reassure.checkers.spark.session import SOCKETS
 
 HEADER = np.dtype(
     [("committed_files", "<i8"), ("updating", "<i8"), ("slots", "<i8"), ("states", "<i8"), ("_", "<i8", 4)]

@@ -9,7 +9,6 @@ import re
 import shutil
 import socket
 import socketserver
-import subprocess
 import sys
 import tempfile
 import threading
@@ -24,24 +23,22 @@ from typing import Any
 
 import reassure
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.spark.launch import (
+    Starting,
+    launched,
+    on_this_machine,
+    retrying,
+    settings,
+    sockets_folder,
+    why_not,
+)
 
-JAVA = 17
-"""The oldest Java that Spark 4 runs on."""
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=128m"
-"""For short jobs in one process: the quick compiler and the collector without threads start sooner; room for the
-classes, which are loaded in the first seconds, so that they cause no full collections then."""
 PATIENCE = 90.0
 """Seconds for a master to answer."""
 PACKAGES = ("spec", "models", "checkers")
 """What executors import; not what is generated."""
 COMING = 10.0
 """Seconds for the first executors to come."""
-WORKER_DAEMON = "reassure.checkers.spark.worker_daemon"
-"""What forks the workers on this machine."""
-SOCKETS = "reassure-sockets-"
-"""What the name of a session's folder of sockets begins with; the driver's process follows."""
-SOCKET_FOLDER = 20
-"""Bytes of the name of the temporary folder, at the most, for sockets in it: their whole names have 103 at the most."""
 SILENCE = 12.0
 """Seconds without any executor after which it is said."""
 
@@ -52,49 +49,6 @@ class NoSpark(Exception):
 
 class JobFailed(Exception):
     """A job failed, also when it was tried again; the message is one line."""
-
-
-def java_home() -> str | None:
-    """The java command that Spark would start."""
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        command = Path(home) / "bin" / "java"
-        return str(command) if command.is_file() else None
-    return shutil.which("java")
-
-
-def java_version(command: str) -> int | None:
-    """The major version of a java command, as its installation says or else the command; None if neither does."""
-    try:
-        said = (Path(command).resolve().parents[1] / "release").read_text(encoding="utf-8")
-    except (OSError, ValueError, IndexError):
-        said = ""
-    if "JAVA_VERSION=" not in said:
-        try:
-            done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        said = done.stderr + done.stdout
-    found = re.search(r'(?:version |JAVA_VERSION=)"(\d+)(?:\.(\d+))?', said)
-    if not found:
-        return None
-    return int(found[2] or 0) if found[1] == "1" else int(found[1])
-
-
-def why_not() -> str | None:
-    """What Spark lacks here, in one line; None if it can start."""
-    if os.environ.get("PYSPARK_GATEWAY_PORT"):  # under spark-submit there is a JVM already
-        return None
-    command = java_home()
-    if command is None:
-        where = f" in JAVA_HOME={os.environ['JAVA_HOME']}" if os.environ.get("JAVA_HOME") else ""
-        return f"Spark needs Java {JAVA} or later, and there is none{where}"
-    version = java_version(command)
-    if version is None:
-        return f"Spark needs Java {JAVA} or later, and {command} does not say what it is"
-    if version < JAVA:
-        return f"Spark needs Java {JAVA} or later; {command} is Java {version}"
-    return None
 
 
 @dataclass(frozen=True)
@@ -112,7 +66,7 @@ class Session:
                 warnings.simplefilter("ignore")  # of a JVM that has gone already
                 self.context.stop()
             for folder in self.folders:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
 
 
 def resolved(cluster: SparkOptions) -> SparkOptions:
@@ -127,7 +81,7 @@ def resolved(cluster: SparkOptions) -> SparkOptions:
         master = SparkConf().get("spark.master")
     else:
         master = active.master if active is not None else None
-    return cluster if master in (None, _retrying(cluster.master)) else replace(cluster, master=str(master))
+    return cluster if master in (None, retrying(cluster.master)) else replace(cluster, master=str(master))
 
 
 def _active() -> Any:
@@ -142,17 +96,11 @@ def start(name: str, cluster: SparkOptions) -> Session:
     """The context of this process, as in a notebook, or one that is started. Raises `NoSpark`."""
     cluster, active = resolved(cluster), _active()
     if active is not None:
-        if active.master != _retrying(cluster.master):
+        if active.master != retrying(cluster.master):
             raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
         _ship(active)
         return Session(active, ours=False)
-    sockets = _sockets(cluster.master)
-    try:
-        context = _context(name, cluster, sockets)
-    except BaseException:
-        if sockets is not None:
-            shutil.rmtree(sockets, ignore_errors=True)
-        raise
+    context, sockets = _context(name, cluster)
     _await_executors(context, cluster.master)
     shipped = _ship(context)
     return Session(context, folders=tuple(f for f in (sockets, shipped and shipped.parent) if f is not None))
@@ -174,73 +122,62 @@ def _executors(context: Any) -> int:
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
-def _sockets(master: str) -> Path | None:
-    """A folder for the sockets between a local master's JVM and the Python processes; None if there are to be none.
-
-    Over TCP a task waits 40 ms in the end, for an acknowledgement that is delayed.
-    """
-    if not is_local(master) or len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER:
-        return None
-    return Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{os.getpid()}-"))
-
-
-def is_local(master: str) -> bool:
-    """Whether the tasks run in the driver's JVM and Python processes beside it."""
-    return master.startswith("local") and not master.startswith("local-cluster")
-
-
-def _settings(cluster: SparkOptions, submitted: bool, sockets: Path | None) -> dict[str, str]:
-    """What Spark is told; an empty value leaves Spark's default. The user's own settings win."""
-    local = cluster.master.startswith("local")
-    return {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.python.worker.reuse": "true",
-        "spark.driver.extraJavaOptions": JAVA_OPTIONS if local else "",
-        "spark.driver.host": "localhost" if local else "",
-        "spark.python.daemon.module": WORKER_DAEMON if not submitted and _on_this_machine(cluster.master) else "",
-        "spark.python.unix.domain.socket.enabled": "true" if sockets else "",  # Spark 4.0 has no such setting
-        "spark.python.unix.domain.socket.dir": str(sockets) if sockets else "",
-        **cluster.conf,
-    }
-
-
-def _context(name: str, cluster: SparkOptions, sockets: Path | None) -> Any:
-    lacking = why_not()
-    if lacking:
+def _context(name: str, cluster: SparkOptions) -> tuple[Any, Path | None]:
+    """A new context, and the folder of its sockets."""
+    if lacking := why_not():
         raise NoSpark(lacking)
     if cluster.master.startswith("spark://") and not answers(cluster.master):
         raise NoSpark(f"no Spark master answers at {cluster.master}")
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-
-    if cluster.master.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    conf = SparkConf().setAppName(name).setMaster(_retrying(cluster.master))
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    for key, value in _settings(cluster, submitted, sockets).items():
+    starting: Starting | None = None
+    try:
+        if not submitted and not _has_gateway():
+            starting = launched(cluster)
+    except OSError as error:
+        raise NoSpark(f"Spark does not start: {error}") from None
+    sockets = starting.sockets if starting else sockets_folder(cluster.master)
+    try:
+        context = _connected(name, cluster, submitted, starting, sockets)
+    except Exception as error:  # Py4J's and PySpark's are of no common class
+        _remove(sockets)
+        reason = _reason(error, starting.log if starting else Path(os.devnull))
+        raise NoSpark(f"Spark does not start with --master {cluster.master}: {reason}") from None
+    finally:
+        if starting:
+            starting.tidy()
+    _hush(context)
+    _end_beside(context._accumulatorServer)
+    return context, sockets
+
+
+def _connected(
+    name: str, cluster: SparkOptions, submitted: bool, starting: Starting | None, sockets: Path | None
+) -> Any:
+    """A context in the JVM that is starting, or in the one that this process has."""
+    from pyspark import SparkConf, SparkContext
+
+    jvm: Any = SparkContext._jvm
+    conf = SparkConf().setAppName(name).setMaster(retrying(cluster.master))
+    for key, value in (starting.settings if starting else settings(cluster, submitted, sockets)).items():
         if value and (key in cluster.conf or not (submitted and conf.contains(key))):
             conf.set(key, value)
-    log = tempfile.NamedTemporaryFile(prefix="reassure-spark-", suffix=".log", delete=False)  # noqa: SIM115
-    try:
-        with contextlib.suppress(KeyError):
-            os.environ.pop("SPARK_HOME")  # another Spark than the package's
-        gateway = None
-        if not submitted:
-            gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                conf, popen_kwargs={"stderr": log, "stdout": log}
-            )
-        context = SparkContext(conf=conf, gateway=gateway)
-        _hush(context)
-        _end_beside(context._accumulatorServer)
-    except Exception as error:  # Py4J's and PySpark's are of no common class
-        raise NoSpark(f"Spark does not start with --master {cluster.master}: {_reason(error, log.name)}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(log.name)
-    return context
+        elif not submitted and starting is None:  # of an earlier session in the same JVM
+            jvm.java.lang.System.clearProperty(key)
+    return SparkContext(conf=conf, gateway=starting.gateway() if starting else None)
+
+
+def _has_gateway() -> bool:
+    """Whether this process has a JVM from an earlier session."""
+    if "pyspark" not in sys.modules:
+        return False
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None
+
+
+def _remove(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_beside(server: socketserver.BaseServer) -> None:
@@ -271,19 +208,11 @@ def answers(master: str, seconds: float = 5.0) -> bool:
     return False
 
 
-def _retrying(master: str) -> str:
-    """A local master that tries a failed task again, as clusters do."""
-    found = re.fullmatch(r"local\[(\d+|\*)\]", master)
-    if found:
-        return f"local[{found[1]},4]"
-    return "local[1,4]" if master == "local" else master
-
-
-def _reason(error: BaseException, log: str) -> str:
+def _reason(error: BaseException, log: Path) -> str:
     """The line that says why: from Spark's log if it is there."""
     text = str(error)
     with contextlib.suppress(OSError):
-        text += "\n" + Path(log).read_text(errors="replace")
+        text += "\n" + log.read_text(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if re.search(r"(Exception|Error|cannot|Could not|refused)", line)]
     telling = next((line for line in told if "Caused by" in line), None) or (told[0] if told else "")
@@ -291,14 +220,9 @@ def _reason(error: BaseException, log: str) -> str:
     return re.sub(r'^Exception in thread "\w+" |^Caused by: |[\w.]+\.(?=\w+(Exception|Error))', "", said)[:300]
 
 
-def _on_this_machine(master: str) -> bool:
-    """Whether the workers are processes of this machine that run this Python, with what is installed for it."""
-    return is_local(master) and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
-
-
 def _ship(context: Any) -> Path | None:
     """Puts this program, as a zip, on the executors' path, once; None where they have it, being this machine's."""
-    if _on_this_machine(context.master):
+    if on_this_machine(context.master):
         return None
     if any(name.startswith("reassure-") for name in context._python_includes):
         return None

@@ -21,8 +21,8 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.stop import ALL_VISITED
+from reassure.checkers.spark.launch import WORKER_DAEMON
 from reassure.checkers.spark.owner_table import shared_folder
-from reassure.checkers.spark.session import WORKER_DAEMON
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
