@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.spark import worker_daemon
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
@@ -136,6 +137,8 @@ class Starting:
     folder: Path
     """Of its log, and of the file in which it tells where it listens."""
     sockets: Path | None
+    workers: subprocess.Popen[bytes] | None
+    """The daemon that waits for the JVM to start Python workers."""
 
     @property
     def log(self) -> Path:
@@ -168,10 +171,9 @@ class Starting:
 
     def drop(self) -> None:
         """Ends it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.kill()
-        self.process.wait()
+        for process in (self.process, self.workers):
+            if process is not None:
+                end(process, 0)
         self.tidy()
         if self.sockets is not None:
             shutil.rmtree(self.sockets, ignore_errors=True)
@@ -190,11 +192,42 @@ def launch(cluster: SparkOptions) -> Starting:
     command += shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     folder = Path(tempfile.mkdtemp(prefix="reassure-spark-"))
     environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / TOLD)}
+    place = sockets / "daemon" if sockets is not None and _usual_workers(cluster) else None
+    environment[worker_daemon.PLACE] = str(place or "")
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, preexec_fn=_ignore_interrupts
         )
-    return Starting(cluster, told, process, folder, sockets)
+    return Starting(cluster, told, process, folder, sockets, _waiting_daemon(place) if place else None)
+
+
+def _usual_workers(cluster: SparkOptions) -> bool:
+    """Whether the workers are forked from our daemon, with the environment that it has of itself."""
+    own = ("spark.executorEnv.", "spark.python.", "spark.pyspark.")
+    return on_this_machine(cluster.master) and not any(key.startswith(own) for key in cluster.conf)
+
+
+def _waiting_daemon(place: Path) -> subprocess.Popen[bytes]:
+    """A daemon that imports what workers need while the JVM starts. It ends with this process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", WORKER_DAEMON, worker_daemon.WAIT, str(place)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **worker_daemon.SINGLE_THREADED},
+        preexec_fn=_ignore_interrupts,
+    )
+
+
+def end(process: subprocess.Popen[bytes], patience: float) -> None:
+    """Ends a process whose standard input is ours; kills it after some seconds."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _ignore_interrupts() -> None:

@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import socketserver
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,6 +26,7 @@ import reassure
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.spark.launch import (
     Starting,
+    end,
     launched,
     on_this_machine,
     retrying,
@@ -35,6 +37,8 @@ from reassure.checkers.spark.launch import (
 
 PATIENCE = 90.0
 """Seconds for a master to answer."""
+ENDING = 5.0
+"""Seconds for the daemon of the workers to end when the JVM has."""
 PACKAGES = ("spec", "models", "checkers")
 """What executors import; not what is generated."""
 COMING = 10.0
@@ -59,14 +63,22 @@ class Session:
     ours: bool = True
     folders: tuple[Path, ...] = ()
     """Of this session alone: this program as it is served to the executors, and sockets."""
+    workers: subprocess.Popen[bytes] | None = None
+    """The daemon of its Python workers, if it was started ahead."""
 
     def stop(self) -> None:
         if self.ours:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a JVM that has gone already
                 self.context.stop()
-            for folder in self.folders:
-                _remove(folder)
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Ends and removes what was started and made for the session alone."""
+        if self.workers is not None:
+            end(self.workers, ENDING)
+        for folder in self.folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def resolved(cluster: SparkOptions) -> SparkOptions:
@@ -100,10 +112,10 @@ def start(name: str, cluster: SparkOptions) -> Session:
             raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
         _ship(active)
         return Session(active, ours=False)
-    context, sockets = _context(name, cluster)
-    _await_executors(context, cluster.master)
-    shipped = _ship(context)
-    return Session(context, folders=tuple(f for f in (sockets, shipped and shipped.parent) if f is not None))
+    session = _begun(name, cluster)
+    _await_executors(session.context, cluster.master)
+    shipped = _ship(session.context)
+    return replace(session, folders=(*session.folders, shipped.parent)) if shipped else session
 
 
 def _await_executors(context: Any, master: str) -> None:
@@ -122,8 +134,8 @@ def _executors(context: Any) -> int:
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
-def _context(name: str, cluster: SparkOptions) -> tuple[Any, Path | None]:
-    """A new context, and the folder of its sockets."""
+def _begun(name: str, cluster: SparkOptions) -> Session:
+    """A session with a new context."""
     if lacking := why_not():
         raise NoSpark(lacking)
     if cluster.master.startswith("spark://") and not answers(cluster.master):
@@ -136,10 +148,11 @@ def _context(name: str, cluster: SparkOptions) -> tuple[Any, Path | None]:
     except OSError as error:
         raise NoSpark(f"Spark does not start: {error}") from None
     sockets = starting.sockets if starting else sockets_folder(cluster.master)
+    folders, workers = (sockets,) if sockets else (), starting.workers if starting else None
     try:
         context = _connected(name, cluster, submitted, starting, sockets)
     except Exception as error:  # Py4J's and PySpark's are of no common class
-        _remove(sockets)
+        Session(None, folders=folders, workers=workers).tidy()
         reason = _reason(error, starting.log if starting else Path(os.devnull))
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {reason}") from None
     finally:
@@ -147,7 +160,7 @@ def _context(name: str, cluster: SparkOptions) -> tuple[Any, Path | None]:
             starting.tidy()
     _hush(context)
     _end_beside(context._accumulatorServer)
-    return context, sockets
+    return Session(context, folders=folders, workers=workers)
 
 
 def _connected(
@@ -173,11 +186,6 @@ def _has_gateway() -> bool:
     from pyspark import SparkContext
 
     return SparkContext._gateway is not None
-
-
-def _remove(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_beside(server: socketserver.BaseServer) -> None:

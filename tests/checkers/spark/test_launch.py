@@ -119,7 +119,15 @@ def test_a_jvm_is_started_ahead_and_taken_by_the_session(spark_home: Path, tmp_p
         assert words.endswith(f"socket.dir={ahead.sockets} --conf spark.x=a b pyspark-shell\n")
     assert ahead.process.poll() is None, "it is the session's now"
     ahead.drop()
-    assert (ahead.process.poll() is None, list((tmp_path / "t").iterdir())) == (False, [])
+    assert ahead.workers is not None
+    assert (ahead.process.poll() is None, ahead.workers.poll() is None) == (False, False)
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_no_daemon_waits_where_the_user_sets_how_workers_run(spark_home: Path) -> None:
+    starting = launch.launch(SparkOptions("local[2]", conf={"spark.executorEnv.X": "1"}))
+    assert starting.workers is None
+    starting.drop()
 
 
 def test_a_jvm_with_other_settings_is_not_taken(spark_home: Path, tmp_path: Path) -> None:
