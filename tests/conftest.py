@@ -1,7 +1,8 @@
-"""For all tests: which process of several runs them, and kernels that are compiled quickly."""
+"""For all tests: which process of several runs them, garbage, and kernels that are compiled quickly."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,12 @@ from tests.helpers import shares
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: shares.order_of(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end: garbage is looked for among what tests make, and less often."""
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 @pytest.hookimpl(optionalhook=True)
