@@ -14,7 +14,7 @@ from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.symbolic.proof_result import Invariant, ProofResult
 from reassure.checkers.symbolic.smt_terms import parts
-from reassure.checkers.symbolic.solver import constants, unanswered
+from reassure.checkers.symbolic.solver import constants, milliseconds, unanswered
 from reassure.checkers.symbolic.transition_system import Machine
 from reassure.checkers.symbolic.verification import inductive, refuted
 from reassure.spec.frontend.lowered_model import Formula
@@ -57,7 +57,7 @@ def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> 
     engine = z3.Fixedpoint()
     engine.set(engine="spacer")
     if seconds is not None:
-        engine.set(timeout=max(1, int(1000 * seconds)))
+        engine.set(timeout=milliseconds(seconds))
     before, after = ([part for term in machine.state(k).values() for part in parts(term)] for k in (0, 1))
     reached = z3.Function("reached", *(c.sort() for c in before), z3.BoolSort())
     engine.register_relation(reached)

@@ -5,6 +5,8 @@ An answer that Z3 does not give is an exception, never a value: `unknown` cannot
 
 from __future__ import annotations
 
+import math
+
 import z3
 
 from reassure.checkers.base.stop import BY_USER, Interrupted, StopReason
@@ -27,11 +29,16 @@ def satisfiable(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: float | No
     seconds: the time that it may take. Raises `Interrupted` if Z3 gives no answer.
     """
     if seconds is not None:
-        solver.set(timeout=max(1, int(1000 * seconds)))
+        solver.set(timeout=milliseconds(seconds))
     answer = solver.check(*assumptions)
     if answer == z3.unknown:
         raise unanswered(solver.reason_unknown())
     return bool(answer == z3.sat)
+
+
+def milliseconds(seconds: float) -> int:
+    """A time limit as Z3 takes it, not shorter: what it cuts short has used up a budget of so many seconds."""
+    return max(1, math.ceil(1000 * seconds))
 
 
 def unanswered(reason: str) -> Interrupted:

@@ -23,6 +23,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.symbolic import certificate
+from reassure.checkers.symbolic.solver import milliseconds
 from tests.helpers.command import said
 
 COUNTER = """
@@ -210,6 +211,11 @@ def test_budget() -> None:
     assert verdict.stopped_because == "the budget of 0.5 s ended"
     assert verdict.exit() is Exit.INCONCLUSIVE
     assert "proved" not in statuses(verdict).values()
+
+
+def test_z3_is_not_stopped_before_the_budget_ends() -> None:
+    """Else what ends a proof is called Z3's, where it is the budget's."""
+    assert [milliseconds(seconds) for seconds in (0.5, 0.0101, 0.0000001, 0)] == [500, 11, 1, 1]
 
 
 def test_twice_the_same(tmp_path: Path) -> None:
