@@ -7,5 +7,10 @@ environment '.[test]'
 if ! command -v java > /dev/null; then echo "no Java runtime: what needs Spark is not tested"; fi
 .venv/bin/ruff format --check --quiet .
 .venv/bin/ruff check --quiet .
-.venv/bin/mypy
-exec .venv/bin/python -m pytest -n 2 "$@"
+unset PYTHONDONTWRITEBYTECODE
+.venv/bin/mypy &
+types=$!
+# Meanwhile the tests are compiled, once for all processes. What fails here fails below, and is said there.
+.venv/bin/python -m pytest --collect-only --quiet "$@" > /dev/null 2>&1 || true
+wait "$types"
+exec .venv/bin/python -m pytest -n 3 "$@"
