@@ -192,6 +192,7 @@ class _Check:
             if not run.commits:
                 paths = self._in_driver(run, start, claims)
             if paths is None:
+                run.expanded, stats.frontier = len(run.commits) - 1, run.commits[-1].states
                 run.connect(self.session.result().context)
                 self._distributed(run, start, claims)
         count(verdict, start, kernel, run.tally, run.new)
@@ -255,7 +256,6 @@ class _Check:
                 f"{shuffled / 2**20:,.0f} MiB shuffled",
             )  # fmt: skip
 
-        run.expanded = len(run.commits) - 1
         while True:
             verdict.stats.frontier = run.commits[-1].states
             if options.depth is not None and len(run.commits) > options.depth:

@@ -7,7 +7,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from reassure.checkers.spark import session
+import pytest
+
+from reassure.checkers.base.model_loader import bind, load
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.spark import engine, session
+from reassure.checkers.spark.distributed_search import Run
 from reassure.checkers.spark.session import Session
 from tests.helpers.spark_runs import needs_spark
 
@@ -45,3 +53,20 @@ def test_a_server_ends_beside() -> None:
     assert not ended.is_set()
     looked.set()
     assert ended.wait(20)
+
+
+def test_a_user_who_ends_it_while_spark_starts_is_told_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The levels searched in the driver count, and those that are left to expand."""
+
+    def waits(run: Run, context: Any) -> None:
+        raise KeyboardInterrupt
+
+    started = Session(SimpleNamespace(uiWebUrl=None, stop=lambda: None), ours=False)
+    monkeypatch.setattr(engine, "start_spark", lambda name, cluster: started)
+    monkeypatch.setattr(engine, "why_not", lambda: "")
+    monkeypatch.setattr(Run, "connect", waits)
+    bound, lowered = bind(load("core"), {})
+    result = CheckResult("core", "", {}, "spark")
+    found = engine.check(bound, lowered, SearchOptions(), result, Progress(quiet=True), SparkOptions(small=100))
+    stats = found.stats
+    assert (found.stopped, found.complete, stats.distinct, stats.depth, stats.frontier) == (BY_USER, False, 168, 3, 121)
