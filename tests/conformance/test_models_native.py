@@ -11,6 +11,7 @@ import pytest
 
 from reassure.checkers.base.model_loader import load, names, settings
 from reassure.checkers.native.compiled_kernel import shape_of
+from reassure.checkers.native.kernels import kernel_shape
 from reassure.checkers.native.kernels.kernel_shape import Kernel
 from reassure.checkers.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.native.kernels.tally import ERROR
@@ -59,8 +60,10 @@ def step_flags(bound: BoundModel, native: Native, state: Any, steps: list[Step])
 
 
 @pytest.mark.parametrize("name", names())
-def test_model(name: str) -> None:
-    """A mutant by the action that is its own."""
+def test_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mutant by the action that is its own, in a kernel that is not optimised."""
+    if name in mutants():
+        monkeypatch.setattr(kernel_shape, "LEVEL", 0)
     whole = load(name)
     config = make_config(whole, settings(whole, varied(name)))
     model = flawed_part(name) if name in mutants() else whole

@@ -22,7 +22,7 @@ SMALL = {
     "intermediate_half_open": ["brokers=3", "raises=1", "at_once=off"],
     "intermediate_inclusive": ["brokers=3", "raises=1", "at_once=off"],
     "kraft": ["disturbances=0", "shutdowns=0"],
-    "kraft_invariants": ["admin_requests=1", "unclean=on"],
+    "kraft_invariants": ["admin_requests=1", "replication_factor=1", "unclean=on"],
     "kraft_kafka": ["admin_requests=2", "disturbances=0", "shutdowns=0"],
     "kraft_kafka_ordered": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_kafka_racks": ["admin_requests=1"],
@@ -30,7 +30,7 @@ SMALL = {
     "kraft_ordered": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_reconfigured": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_removed_logs": ["disturbances=0", "shutdowns=0"],
-    "kraft_racks": ["admin_requests=1", "shutdowns=0"],
+    "kraft_racks": ["admin_requests=1", "shutdowns=0", "unclean=on"],
     "reassignment_classic": ["brokers=3", "crashes=0", "deaths=1"],
     "resumed_half_open": ["brokers=3", "raises=1", "at_once=off"],
     "resumed_inclusive": ["brokers=3", "raises=1", "at_once=off"],
@@ -46,15 +46,19 @@ SMALL_MUTANT = ["unclean=off", "disturbances=0", "shutdowns=0"]
 DISTURBED = ["unclean=off", "admin_requests=1", "shutdowns=0"]
 """The same for those that take a broker that is fenced or lags."""
 
+ALONE = ["unclean=off", "admin_requests=1", "replication_factor=1"]
+"""The same for those that take an unclean shutdown: one replica to begin with."""
+
 SMALL_OF_MUTANTS = {
     "elr_not_emptied": DISTURBED,
-    "fenced_accepted": ["unclean=off", "admin_requests=1"],
+    "fenced_accepted": ALONE,
     "fencing_ends_it": DISTURBED,
     "last_in_sync_leaves": ["brokers=3", "deaths=1", "crashes=0", "one_event=false"],
-    "restart_not_remembered": ["unclean=off", "admin_requests=1"],
-    "restart_unnoticed": ["unclean=off", "admin_requests=1"],
-    "shrink_counted_at_once": ["min_isr=1", *DISTURBED],
-    "unclean_passed_off_as_clean": DISTURBED,
+    "rate_in_force_at_once": ["moves=0", "lapses=0", "leader_rate=1"],
+    "restart_not_remembered": ALONE,
+    "restart_unnoticed": ALONE,
+    "shrink_counted_at_once": ["min_isr=1", "initial_isr=0", *DISTURBED],
+    "unclean_passed_off_as_clean": ["shutdowns=0", *ALONE],
     "wish_rewritten": DISTURBED,
 }
 """The settings of mutants that show their flaw neither with `SMALL_MUTANT` nor, in few states, with their own."""
@@ -64,17 +68,30 @@ VARIED = {
     "batching_example": ["brokers=3", "changes=1", "requests=2"],
     "batching_literal": ["brokers=3", "changes=1", "requests=2"],
     "batching_loops": ["brokers=3", "changes=1", "requests=2"],
-    "batching_mixed": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
+    "batching_mixed": ["brokers=3", "changes=1", "requests=2"],
     "batching_waits_to_lead": ["brokers=3", "changes=1", "requests=2"],
     "bootstrapping": ["bandwidth=6", "rate=5", "produce=3", "log=16", "patience=6"],
     "core": ["brokers=5"],
     "intermediate_half_open": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
-    "intermediate_inclusive": ["raises=1", "at_once=off", "assigned_first=on", "none_takes_a_place=on"],
+    "intermediate_inclusive": [
+        "raises=1",
+        "at_once=off",
+        "assigned_first=on",
+        "none_takes_a_place=on",
+        "disturbances=2",
+    ],  # fmt: skip
     "kraft": ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"],
-    "kraft_kafka": ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "balancing=on"],
+    "kraft_kafka": [
+        "brokers=4",
+        "replication_factor=3",
+        "disturbances=2",
+        "shutdowns=2",
+        "balancing=on",
+        "unclean=on",
+    ],  # fmt: skip
     "kraft_kafka_operated": ["balancing=on", "disturbances=1", "shutdowns=1", "min_isr_changes=1", "unclean_changes=1"],
-    "kraft_kafka_ordered": ["balancing=on"],
-    "kraft_kafka_racks": ["balancing=on"],
+    "kraft_kafka_ordered": ["balancing=on", "unclean=on"],
+    "kraft_kafka_racks": ["balancing=on", "disturbances=2", "shutdowns=2", "unclean=on"],
     "last_in_sync_leaves": ["brokers=3", "changes=1", "requests=2"],
     "leaving_replicas_known": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
@@ -85,8 +102,8 @@ VARIED = {
     "in_sync_throttled": ["second=on", "until_it_ends=on"],
     "rate_in_force_at_once": ["second=on", "until_it_ends=on"],
     "rate_never_in_force": ["second=on", "until_it_ends=on"],
-    "throttle": ["second=on", "until_it_ends=on"],
-    "throttle_listed": ["until_it_ends=on"],
+    "throttle": ["log=2", "second=on", "until_it_ends=on"],
+    "throttle_listed": ["log=2", "until_it_ends=on"],
 }
 """Settings with which every action of a model can be taken, and many branches; the whole space may be large."""
 
