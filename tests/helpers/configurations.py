@@ -79,7 +79,7 @@ VARIED = {
         "assigned_first=on",
         "none_takes_a_place=on",
         "disturbances=2",
-    ],  # fmt: skip
+    ],
     "kraft": ["brokers=4", "replication_factor=3", "disturbances=2", "shutdowns=2", "in_flight=2"],
     "kraft_kafka": [
         "brokers=4",
@@ -88,7 +88,7 @@ VARIED = {
         "shutdowns=2",
         "balancing=on",
         "unclean=on",
-    ],  # fmt: skip
+    ],
     "kraft_kafka_operated": ["balancing=on", "disturbances=1", "shutdowns=1", "min_isr_changes=1", "unclean_changes=1"],
     "kraft_kafka_ordered": ["balancing=on", "unclean=on"],
     "kraft_kafka_racks": ["balancing=on", "disturbances=2", "shutdowns=2", "unclean=on"],
