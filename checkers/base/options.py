@@ -49,7 +49,8 @@ class SparkOptions:
     """Where and how to search with Spark.
 
     partitions: owners of the visited states (none: two for each core). small: a level of so many states goes to the
-    cluster, smaller ones before it are searched in the driver. out: the run directory (none: a temporary one).
+    cluster, smaller ones before it are searched in the driver; of a local master also smaller ones after it. out: the
+    run directory (none: a temporary one).
     """
 
     master: str = "local[2]"

@@ -19,7 +19,7 @@ from reassure.checkers.native.probe import Wanted
 from reassure.checkers.native.search import FirstHits
 from reassure.checkers.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.spark.run_directory import Commit, RunDirectory
-from reassure.checkers.spark.session import Job
+from reassure.checkers.spark.session import Job, JobFailed
 from reassure.checkers.spark.tasks import (
     SLICE,
     Owned,
@@ -64,6 +64,8 @@ class Run:
     """Levels that were expanded, or were to be when the search was stopped."""
     shipped: Any = None
     """The work, broadcast once."""
+    small: int = 0
+    """A level of fewer states is expanded by the driver, which has the owners' tables on its host; 0: none is."""
 
     @property
     def work(self) -> Work:
@@ -135,15 +137,19 @@ class Run:
         job = Job(self.context, f"reassure-{self.token}-{self.jobs}", run)
         return job.result(beat), job.shuffled()
 
-    def step(self, beat: Callable[[], None]) -> bool:
-        """Finds and commits the next level; whether it has any states, and the model raises in none of the last."""
-        began = time.monotonic()
-        level = len(self.commits)
-        last, pieces, work = self.commits[-1], self.pieces(level), self.shipped
+    def _expanded(self, level: int, beat: Callable[[], None]) -> tuple[list[Owned | Sent], int]:
+        """What follows a level, and the bytes that were shuffled: by a job, or here if the level is small."""
+        last, pieces, work = self.commits[level - 1], self.pieces(level), self.shipped
         history = {p: [n for c in self.commits for n in c.files.get(p, [])] for p in range(self.partitions)}
         taken_in = {part: len(files) for part, files in history.items()}
         tasks = self.tasks(last.states)
         owners = min(self.partitions, self.cores, max(1, last.states // OWNER_STATES))
+        if last.states < self.small:
+            beat()
+            try:
+                return list(own(self.work, level, history, expand(self.work, taken_in, pieces))), 0
+            except MemoryError as error:
+                raise JobFailed(str(error)) from None
 
         def run() -> list[Owned | Sent]:
             arrived = (
@@ -156,7 +162,13 @@ class Run:
             ).collect()
             return found
 
-        found, shuffled = self.job(run, beat)
+        return self.job(run, beat)
+
+    def step(self, beat: Callable[[], None]) -> bool:
+        """Finds and commits the next level; whether it has any states, and the model raises in none of the last."""
+        began = time.monotonic()
+        level = len(self.commits)
+        found, shuffled = self._expanded(level, beat)
         flags = np.zeros(self.kernel.shape.claim_words, np.int64)
         files: dict[int, list[str]] = {}
         rows: dict[int, int] = {}

@@ -177,6 +177,7 @@ class _Check:
         run.tally, run.new = np.zeros(kernel.shape.tally_words, np.int64), [0] * kernel.shape.actions
         self.started = run
         run.cores = max(1, cores_of(self.cluster.master))
+        run.small = self.cluster.small if is_local(self.cluster.master) else 0
         stats = verdict.stats
         touch(run.work)
         self.work.set_result(run.work)

@@ -50,7 +50,9 @@ def tidy_dead() -> None:
 
 
 def tidy_host(run: str) -> None:
-    """Removes a run's caches from this host."""
+    """Removes a run's caches from this host, and what this process has mapped of them."""
+    for path in [path for path in _maps if path.parent == shared_folder(run)]:
+        del _maps[path]
     shutil.rmtree(shared_folder(run), ignore_errors=True)
 
 

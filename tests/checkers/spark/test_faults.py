@@ -123,6 +123,7 @@ def test_a_lost_executor_and_doubled_tasks(tmp_path: Path) -> None:
     out, _ = process.communicate(timeout=200)
     assert killed
     found, wanted = json.loads(out), checked("core", ["brokers=4"]).record({})
+    assert found["spark"]["levels"][-1]["shuffled_bytes"] > 0, "the driver does not have the tables"
     for key in ("verdict", "complete", "properties", "covers", "actions"):
         assert found[key] == wanted[key]
     for key in ("generated", "distinct", "depth", "clipped"):

@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, names, settings
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.cli.report import report
 from reassure.checkers.native.search import Clock
+from reassure.checkers.spark import owner_table
+from reassure.checkers.spark.distributed_search import Run
 from tests.helpers.command import said
 from tests.helpers.configurations import mutants, small
 from tests.helpers.runs import everything
@@ -56,16 +60,64 @@ def test_partitions_change_nothing(partitions: int, context: Any) -> None:
     assert verdict.search.cluster["partitions"] == partitions
 
 
-def test_small_levels_are_searched_in_the_driver(context: Any) -> None:
-    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000))
-    assert everything(verdict) == everything(checked("core", ["brokers=4"]))
-    sent = [level["level"] for level in verdict.search.cluster["levels"] if level["shuffled_bytes"]]
-    assert sent == list(range(9, 17))
+def sent_levels(result: CheckResult) -> list[int]:
+    """The levels that jobs of Spark found."""
+    return [level["level"] for level in result.search.cluster["levels"] if level["shuffled_bytes"]]
+
+
+@pytest.mark.parametrize("options", [{}, {"fingerprints": True}, {"out": "run"}])
+def test_small_levels_are_searched_in_the_driver(
+    options: dict[str, Any], context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those at the start, and those at the end with the tables of the owners."""
+    monkeypatch.chdir(tmp_path)
+    wanted = everything(checked("core", ["brokers=4"]))
+    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000, **options))
+    assert everything(verdict) == wanted
+    assert (sent_levels(verdict), len(verdict.search.cluster["levels"])) == ([9, 10, 11, 12], 16)
+    assert owner_table._maps == {}, "memory of the tables"
+    if not options:
+        return
+    for level in (14, 15, 16):
+        Path(f"run/commits/{level:04}.json").unlink(missing_ok=True)
+    if "out" in options:
+        resumed = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000, resume=True, **options))
+        assert (everything(resumed), sent_levels(resumed)) == (wanted, [9, 10, 11, 12])
+        rows = [pq.read_metadata(path).num_rows for path in Path("run/edges").glob("*.parquet")]
+        assert sum(rows) == resumed.stats.generated - 1
+
+
+def test_a_small_level_at_the_end_looks_at_the_budget(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit, committed = Run.commit, set()
+
+    def noted(self: Run, level: int, *given: Any, **more: Any) -> None:
+        committed.add(level)
+        commit(self, level, *given, **more)
+
+    def look(clock: Clock) -> None:
+        if 14 in committed:
+            raise budget_ended(9)
+
+    monkeypatch.setattr(Run, "commit", noted)
+    monkeypatch.setattr(Clock, "look", look)
+    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000), budget=9)
+    assert (verdict.stopped_because, verdict.exit()) == ("the budget of 9 s ended", Exit.INCONCLUSIVE)
+    assert (max(committed), sent_levels(verdict)) == (14, [9, 10, 11, 12])
+
+
+def test_no_memory_for_a_small_level_at_the_end(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> Any:
+        raise MemoryError("no more memory for the states visited")
+
+    monkeypatch.setattr(owner_table.OwnerTable, "take_in", full)
+    with pytest.raises(Failure, match=r"^no more memory for the states visited$") as failure:
+        checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000))
+    assert failure.value.code is Exit.SYSTEM
 
 
 def test_shuffle_follows_the_frontier(context: Any) -> None:
     """What was visited is not sent again: by Spark's own count of bytes."""
-    levels = checked("core", ["brokers=4"], SparkOptions(MASTER, small=2_000)).search.cluster["levels"]
+    levels = checked("core", ["brokers=4"], far()).search.cluster["levels"]
     sent = [level for level in levels if level["shuffled_bytes"]]
     assert len(sent) > 8
     for level in sent:
