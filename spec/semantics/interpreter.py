@@ -11,7 +11,6 @@ import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -72,11 +71,6 @@ class _Callee:
     fixed: Params
     free: tuple[tuple[str, Type], ...]
     drawn: dict[str, Callable[[Any], Any]]
-
-    @cached_property
-    def values(self) -> dict[str, tuple[Any, ...]]:
-        """Of each parameter that is not drawn from the state, ascending."""
-        return {name: tuple(kind.values()) for name, kind in self.free if name not in self.drawn}
 
 
 class BoundModel:
@@ -260,7 +254,7 @@ class BoundModel:
         choices = []
         for name, kind in callee.free:
             if name not in callee.drawn:
-                choices.append(callee.values[name])
+                choices.append(tuple(kind.values()))
                 continue
             try:
                 members = tuple(callee.drawn[name](state))
@@ -371,10 +365,10 @@ class _Claim:
             arguments[name] = step.params[name]
         if self.wants_action:
             arguments[self.wants_action] = step.action
-        view = self.view
-        if view is None:
-            return _truth(self.name, lambda s: self.function(before=s, after=step.after, **arguments), before)
-        return _truth(self.name, lambda s: self.function(before=view(s), after=view(step.after), **arguments), before)
+        view = self.view or (lambda state: state)
+        return _truth(
+            self.name, lambda _: self.function(before=view(before), after=view(step.after), **arguments), before
+        )
 
 
 @contextmanager
