@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import importlib.util
+import itertools
 import os
 import re
 import shlex
@@ -98,7 +101,15 @@ def sockets_folder(master: str) -> Path | None:
     """
     if not is_local(master) or len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER:
         return None
-    return Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{os.getpid()}-"))
+    return _sockets()
+
+
+@functools.cache
+def _sockets() -> Path:
+    """The folder of this process, for all its sessions: a JVM keeps to the one of its first session."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{os.getpid()}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def is_local(master: str) -> bool:
@@ -123,6 +134,7 @@ def settings(cluster: SparkOptions, submitted: bool, sockets: Path | None) -> di
     }
 
 
+_numbers = itertools.count(1)
 TOLD = "connection"
 """The file in which a JVM tells where it listens."""
 
@@ -175,8 +187,6 @@ class Starting:
             if process is not None:
                 end(process, 0)
         self.tidy()
-        if self.sockets is not None:
-            shutil.rmtree(self.sockets, ignore_errors=True)
 
 
 def launch(cluster: SparkOptions) -> Starting:
@@ -192,7 +202,7 @@ def launch(cluster: SparkOptions) -> Starting:
     command += shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     folder = Path(tempfile.mkdtemp(prefix="reassure-spark-"))
     environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / TOLD)}
-    place = sockets / "daemon" if sockets is not None and _usual_workers(cluster) else None
+    place = sockets / f"daemon-{next(_numbers)}" if sockets is not None and _usual_workers(cluster) else None
     environment[worker_daemon.PLACE] = str(place or "")
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(

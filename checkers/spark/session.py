@@ -61,8 +61,8 @@ class Session:
 
     context: Any
     ours: bool = True
-    folders: tuple[Path, ...] = ()
-    """Of this session alone: this program as it is served to the executors, and sockets."""
+    shipped: Path | None = None
+    """This program as it is served to the executors."""
     workers: subprocess.Popen[bytes] | None = None
     """The daemon of its Python workers, if it was started ahead."""
 
@@ -77,8 +77,8 @@ class Session:
         """Ends and removes what was started and made for the session alone."""
         if self.workers is not None:
             end(self.workers, ENDING)
-        for folder in self.folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        if self.shipped is not None:
+            shutil.rmtree(self.shipped.parent, ignore_errors=True)
 
 
 def resolved(cluster: SparkOptions) -> SparkOptions:
@@ -114,8 +114,7 @@ def start(name: str, cluster: SparkOptions) -> Session:
         return Session(active, ours=False)
     session = _begun(name, cluster)
     _await_executors(session.context, cluster.master)
-    shipped = _ship(session.context)
-    return replace(session, folders=(*session.folders, shipped.parent)) if shipped else session
+    return replace(session, shipped=_ship(session.context))
 
 
 def _await_executors(context: Any, master: str) -> None:
@@ -148,11 +147,11 @@ def _begun(name: str, cluster: SparkOptions) -> Session:
     except OSError as error:
         raise NoSpark(f"Spark does not start: {error}") from None
     sockets = starting.sockets if starting else sockets_folder(cluster.master)
-    folders, workers = (sockets,) if sockets else (), starting.workers if starting else None
+    workers = starting.workers if starting else None
     try:
         context = _connected(name, cluster, submitted, starting, sockets)
     except Exception as error:  # Py4J's and PySpark's are of no common class
-        Session(None, folders=folders, workers=workers).tidy()
+        Session(None, workers=workers).tidy()
         reason = _reason(error, starting.log if starting else Path(os.devnull))
         raise NoSpark(f"Spark does not start with --master {cluster.master}: {reason}") from None
     finally:
@@ -160,7 +159,7 @@ def _begun(name: str, cluster: SparkOptions) -> Session:
             starting.tidy()
     _hush(context)
     _end_beside(context._accumulatorServer)
-    return Session(context, folders=folders, workers=workers)
+    return Session(context, workers=workers)
 
 
 def _connected(
@@ -169,13 +168,15 @@ def _connected(
     """A context in the JVM that is starting, or in the one that this process has."""
     from pyspark import SparkConf, SparkContext
 
-    jvm: Any = SparkContext._jvm
+    told = starting.settings if starting else settings(cluster, submitted, sockets)
+    if not submitted and not starting:  # what an earlier session in the same JVM was told is no default
+        jvm: Any = SparkContext._jvm
+        for key in [key for key, value in told.items() if not value]:
+            jvm.java.lang.System.clearProperty(key)
     conf = SparkConf().setAppName(name).setMaster(retrying(cluster.master))
-    for key, value in (starting.settings if starting else settings(cluster, submitted, sockets)).items():
+    for key, value in told.items():
         if value and (key in cluster.conf or not (submitted and conf.contains(key))):
             conf.set(key, value)
-        elif not submitted and starting is None:  # of an earlier session in the same JVM
-            jvm.java.lang.System.clearProperty(key)
     return SparkContext(conf=conf, gateway=starting.gateway() if starting else None)
 
 

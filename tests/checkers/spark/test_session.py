@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,14 +31,47 @@ def test_workers_are_reached_by_sockets(context: Any) -> None:
     assert any(path.is_socket() for path in folder.iterdir())
 
 
-def test_a_session_leaves_no_folder(tmp_path: Path) -> None:
-    folders = (tmp_path / "sockets", tmp_path / "shipped")
-    for folder in folders:
-        folder.mkdir()
-        (folder / "file").touch()
+def test_a_session_leaves_nothing(tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped" / "reassure.zip"
+    shipped.parent.mkdir()
+    shipped.touch()
     stopped: list[int] = []
-    Session(SimpleNamespace(stop=lambda: stopped.append(1)), folders=folders).stop()
-    assert (stopped, list(tmp_path.iterdir())) == ([1], [])
+    workers = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    Session(SimpleNamespace(stop=lambda: stopped.append(1)), shipped=shipped, workers=workers).stop()
+    assert (stopped, list(tmp_path.iterdir()), workers.poll()) == ([1], [], 0)
+
+
+ONE_AFTER_ANOTHER = """
+import os, pyspark, subprocess
+from pathlib import Path
+from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.spark import launch, session
+
+for master in ("local[2]", "local[1]"):
+    started = session.start("test", SparkOptions(master))
+    print(started.context.master, started.context.parallelize([1, 2], 2).map(str).collect())
+    started.stop()
+print(subprocess.run(["pgrep", "-c", "-P", str(os.getpid()), "java"], capture_output=True, text=True).stdout.strip())
+
+class Context:
+    _jvm = pyspark.SparkContext._jvm
+    def __new__(cls, conf, gateway):
+        return conf
+
+pyspark.SparkContext = Context
+conf = session._connected("test", SparkOptions("spark://head:7077"), False, None, None)
+print(conf.get("spark.python.unix.domain.socket.enabled"), conf.get("spark.driver.host"))
+print(launch.sockets_folder("local"))
+"""
+
+
+@needs_spark
+def test_one_session_after_another_in_a_process() -> None:
+    """In one JVM, which keeps to its first folder of sockets; and what it was told first is not told again."""
+    done = subprocess.run([sys.executable, "-c", ONE_AFTER_ANOTHER], capture_output=True, text=True, timeout=120)
+    *lines, folder = done.stdout.splitlines()
+    assert lines == ["local[2,4] ['1', '2']", "local[1,4] ['1', '2']", "1", "None None"], done.stderr
+    assert not Path(folder).exists()
 
 
 def test_a_server_ends_beside() -> None:
