@@ -18,7 +18,7 @@ from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms, fresh, parts,
 from reassure.checkers.symbolic.type_invariant import well_formed
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel, Parameter
-from reassure.spec.language.types import BoolType, IntType, SeqType
+from reassure.spec.language.types import BoolType, IntType, SeqType, Type
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,32 @@ class SymbolicStep:
     """Enabled, not clipped, and the next copy is the outcome."""
 
 
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A variable of a copy of the state, and what it is."""
+
+    variable: z3.ExprRef
+    value: z3.ExprRef
+    is_so: z3.BoolRef
+
+    @classmethod
+    def of(cls, variable: z3.ExprRef, number: int | bool) -> Value:
+        equation = variable == number
+        return cls(variable, equation.arg(1), equation)
+
+
+def _numbers(term: Term, kind: Type, number: int) -> list[tuple[z3.ExprRef, int | bool]]:
+    """The variables of a scalar with their numbers; number: as `scalars` gives it."""
+    if isinstance(kind, SeqType):
+        assert isinstance(term, Seq)
+        bits = term.items[0].size() if term.items else 0
+        items = [(item, (number >> (i * bits)) % (1 << bits)) for i, item in enumerate(term.items)]
+        return [(term.length, number >> SEQ_LENGTH_AT), *items]
+    if isinstance(kind, BoolType):
+        return [(term, bool(number))]
+    return [(term, number + (kind.low if isinstance(kind, IntType) else 0))]
+
+
 class Machine:
     """The transition system of an elaborated model."""
 
@@ -48,6 +74,7 @@ class Machine:
         self._terms: dict[int, Terms] = {}
         self._steps: dict[int, list[SymbolicStep]] = {}
         self._well_formed: dict[int, z3.BoolRef] = {}
+        self._values: dict[tuple[int, str, int], list[Value]] = {}
 
     # -- the state ----------------------------------------------------------------------------------
 
@@ -88,19 +115,17 @@ class Machine:
 
     def equals(self, k: int, state: Any) -> z3.BoolRef:
         """Copy k is this Python state."""
-        found = []
+        return z3.And(*(v.is_so for v in self.values(k, state)))
+
+    def values(self, k: int, state: Any) -> list[Value]:
+        """The variables of copy k with what they are in this Python state. The terms of a number are made once."""
+        found: list[Value] = []
         for (path, term), number in zip(self.state(k).items(), scalars(state, self.model.bound.type), strict=True):
-            kind = self.kinds[path]
-            if isinstance(kind, SeqType):
-                assert isinstance(term, Seq)
-                bits = term.items[0].size() if term.items else 0
-                found.append(term.length == (number >> SEQ_LENGTH_AT))
-                found += [item == (number >> (i * bits)) % (1 << bits) for i, item in enumerate(term.items)]
-            elif isinstance(kind, BoolType):
-                found.append(term == bool(number))
-            else:
-                found.append(term == number + (kind.low if isinstance(kind, IntType) else 0))
-        return z3.And(*found)
+            key = k, path, number
+            if key not in self._values:
+                self._values[key] = [Value.of(v, n) for v, n in _numbers(term, self.kinds[path], number)]
+            found += self._values[key]
+        return found
 
     def differ(self, j: int, k: int) -> z3.BoolRef:
         """Copies j and k are different states."""

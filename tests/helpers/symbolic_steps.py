@@ -24,12 +24,12 @@ class Fixed:
         """state: of copy 0."""
         self.machine = machine
         self.given = machine.equals(0, state)
-        self.values = _pairs(self.given)
+        self.values = _pairs(machine, 0, state)
 
     def then(self, after: Any) -> Fixed:
         """The same with a state of copy 1."""
         both = copy.copy(self)
-        both.values = self.values + _pairs(self.machine.equals(1, after))
+        both.values = self.values + _pairs(self.machine, 1, after)
         return both
 
     def possible(self, *conditions: z3.BoolRef) -> bool:
@@ -50,6 +50,8 @@ class Fixed:
             assert after not in found
             found.add(after)
             solver.add(z3.Not(self.machine.equals(1, after)))
+        if not self.possible(z3.Or(step.clipped, step.error)):
+            return found, False, False
         return found, self.possible(step.clipped), self.possible(step.error)
 
     def round_trip(self) -> Any:
@@ -64,9 +66,9 @@ class Fixed:
         return left
 
 
-def _pairs(equations: z3.BoolRef) -> list[tuple[z3.ExprRef, z3.ExprRef]]:
-    """Variables with their values."""
-    return [(e.arg(0), e.arg(1)) for e in equations.children()]
+def _pairs(machine: Machine, k: int, state: Any) -> list[tuple[z3.ExprRef, z3.ExprRef]]:
+    """Variables of a copy with their values."""
+    return [(v.variable, v.value) for v in machine.values(k, state)]
 
 
 def _solver(*conditions: z3.BoolRef) -> z3.Solver:
