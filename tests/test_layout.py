@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -74,15 +75,17 @@ def modules(*folders: str) -> list[Path]:
     return [p for p in found if not any(parent.is_symlink() for parent in p.parents)]
 
 
-def imports(path: Path) -> Iterator[str]:
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
     """The dotted names that a module imports, wherever in it."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
+    return tuple(found)
 
 
 def imported_at_once(path: Path) -> Iterator[str]:

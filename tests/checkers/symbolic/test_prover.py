@@ -484,8 +484,8 @@ def test_a_state_without_fields(tmp_path: Path, method: str, capsys: pytest.Capt
 
 def test_what_lemmas_leave_open_is_left_to_spacer_where_there_is_a_budget() -> None:
     """Spacer may not end by itself; without a budget it is not tried, and the end says so."""
-    verdict = proved("two_phase_commit", [], "auto")
+    verdict = proved("two_phase_commit", ["managers=2"], "auto")
     assert statuses(verdict)["consistent"] == "unknown"
     assert verdict.stopped_because == "not decided: consistent; with a --budget Spacer is tried"
-    verdict = proved("two_phase_commit", [], "auto", budget=60.0)
+    verdict = proved("two_phase_commit", ["managers=2"], "auto", budget=60.0)
     assert statuses(verdict)["consistent"] == "proved"
