@@ -65,7 +65,8 @@ def main() -> None:
                 f"| {brokers} brokers | {engine} | {kernel} | {seconds:.1f} | {seconds / native:.1f} | {peak:.0f} | "
                 f"{record['stats']['distinct']:,} |"
             )
-        levels.append(f"\ncore with {brokers} brokers, level by level (smaller ones before and after were searched in the driver)\n")
+        smaller = "smaller ones before and after were searched in the driver"
+        levels.append(f"\ncore with {brokers} brokers, level by level ({smaller})\n")
         levels.append("| level | frontier | visited before | generated | MiB shuffled | bytes for each step | s |")
         levels.append("|---|---|---|---|---|---|---|")
         made = found[1][4]["spark"]["levels"]
