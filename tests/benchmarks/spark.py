@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import contextlib
 import itertools
 import json
 import os
@@ -18,8 +19,16 @@ from pathlib import Path
 from typing import Any
 
 
+def resident(status: str) -> float:
+    """MiB of a process by its `/proc` status, without memory that it shares: the tables are the workers'."""
+    kib = {
+        line.split(":")[0]: int(line.split()[1]) for line in status.splitlines() if line.startswith(("VmRSS", "RssSh"))
+    }
+    return (kib["VmRSS"] - kib["RssShmem"]) / 1024
+
+
 def timed(words: list[str], cache: Path | None = None) -> tuple[float, float, dict[str, Any]]:
-    """Seconds of a whole command, the driver's memory at most (MiB), and its record."""
+    """Seconds of a whole command, the driver's own memory at most (MiB), and its record."""
     with tempfile.NamedTemporaryFile(suffix=".json") as record:
         command = [sys.executable, "-m", "reassure", "check", *words, f"--json={record.name}", "--quiet"]
         environment = {**os.environ, **({"REASSURE_CACHE": str(cache)} if cache else {})}
@@ -27,11 +36,8 @@ def timed(words: list[str], cache: Path | None = None) -> tuple[float, float, di
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
         peak = 0.0
         while process.poll() is None:
-            try:
-                status = Path(f"/proc/{process.pid}/status").read_text()
-                peak = max(peak, *(int(line.split()[1]) / 1024 for line in status.splitlines() if "VmHWM" in line))
-            except (OSError, TypeError):
-                pass
+            with contextlib.suppress(OSError, KeyError):  # it has just ended
+                peak = max(peak, resident(Path(f"/proc/{process.pid}/status").read_text()))
             time.sleep(0.02)
         return time.monotonic() - began, peak, json.loads(Path(record.name).read_text())
 
