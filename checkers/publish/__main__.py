@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 from rich.console import Console
 
@@ -10,22 +10,28 @@ from reassure.checkers.publish import ROOT, differing, entries, files, pages, se
 from reassure.checkers.publish.gate_run import gate_runs
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     """Writes everything, or with `--check` names what is stale."""
-    only_pages = "--pages" in sys.argv
-    made = session_pages() | pages(entries()) if only_pages else files(gate_runs(ROOT / "gate.toml"))
-    wrong = differing(made) if only_pages else stale(made)
+    parser = argparse.ArgumentParser(
+        prog="python -m reassure.checkers.publish",
+        description="Write the pages and tables that are made from evidence.",
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing: name what is stale, and exit with 1")
+    parser.add_argument("--pages", action="store_true", help="only the pages, which need no run of the gate")
+    args = parser.parse_args(words)
+    made = session_pages() | pages(entries()) if args.pages else files(gate_runs(ROOT / "gate.toml"))
+    wrong = differing(made) if args.pages else stale(made)
     console = Console(highlight=False)
     for path in wrong:
-        console.print(f"{'stale' if '--check' in sys.argv else 'written'}: {path.relative_to(ROOT)}", markup=False)
-        if "--check" in sys.argv:
+        console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}", markup=False)
+        if args.check:
             continue
         if path in made:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(made[path], encoding="utf-8")
         else:
             path.unlink()
-    return 1 if wrong and "--check" in sys.argv else 0
+    return 1 if wrong and args.check else 0
 
 
 if __name__ == "__main__":
