@@ -8,8 +8,10 @@ import importlib.util
 import sys
 import sysconfig
 import traceback
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError
@@ -26,6 +28,43 @@ REMEDIES = {
 """By what Python says of a declaration that is called wrongly: how it is written."""
 
 
+class FromText(SourceFileLoader):
+    """Compiles a file each time that it is imported.
+
+    Python's cache of bytecode knows a file by its length and the second of its last change: a model that is edited
+    twice in a second would run as it was before.
+    """
+
+    def path_stats(self, path: str) -> NoReturn:
+        """Raises: so that nothing is taken from the cache, and nothing stored."""
+        raise OSError
+
+
+_roots: set[Path] = {PROGRAM / "models"}
+"""The folders in and below which models are."""
+
+
+def _find_models(folder: str) -> FileFinder:
+    """Finds the modules of a folder of models. Raises `ImportError` for another folder, which Python sees to."""
+    path = Path(folder)
+    program = path.is_relative_to(PROGRAM) and not path.is_relative_to(PROGRAM / "models")
+    installed = "site-packages" in path.parts or path.is_relative_to(STANDARD_LIBRARY)
+    if program or installed or not path.is_dir() or not any(path.is_relative_to(root) for root in _roots):
+        raise ImportError
+    return FileFinder(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES), (FromText, SOURCE_SUFFIXES))
+
+
+def _import_from_text_below(root: Path) -> None:
+    """Has files in and below a folder compiled whenever they are imported."""
+    if _find_models not in sys.path_hooks:
+        sys.path_hooks.insert(0, _find_models)
+    elif root in _roots:
+        return
+    _roots.add(root)
+    for folder in [f for f in sys.path_importer_cache if any(Path(f).is_relative_to(r) for r in _roots)]:
+        del sys.path_importer_cache[folder]
+
+
 def import_file(path: Path) -> ModuleType:
     """The module of a file; `LanguageError`, with the file and line of the cause, if it cannot be imported.
 
@@ -35,11 +74,13 @@ def import_file(path: Path) -> ModuleType:
     try:
         program = (PROGRAM / "models").resolve()
         if path.resolve().is_relative_to(program):
+            _import_from_text_below(PROGRAM / "models")
             inner = path.resolve().relative_to(program).with_suffix("").parts
             return importlib.import_module(".".join(["reassure.models", *inner]))
         packages, root = _packages(path)
         if str(root) not in sys.path:
             sys.path.append(str(root))
+        _import_from_text_below(root)
         dotted = ".".join([*packages, path.stem])
         if packages and not _package_taken(packages, root):
             return importlib.import_module(dotted)
@@ -70,8 +111,8 @@ def _package_taken(packages: list[str], root: Path) -> bool:
 
 
 def _import_by_path(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    spec = importlib.util.spec_from_file_location(name, path, loader=FromText(name, str(path)))
+    if spec is None or spec.loader is None or path.suffix != ".py":
         raise LanguageError(f"{path.name} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

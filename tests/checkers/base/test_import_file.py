@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from reassure import load
 from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.import_file import import_file
 
 VARIANT = """
 from reassure import Model
@@ -130,3 +132,52 @@ def test_half_a_module_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.Mo
     written(tmp_path, half_made="name = 'no_such_property'\n")
     with pytest.raises(Failure, match="no_such_property"):
         load(tmp_path / "whole.py")
+
+
+def put(path: Path, text: str) -> None:
+    """Writes a file that was last changed in a second that is always the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+@pytest.mark.parametrize(
+    ("edited", "imported", "text"),
+    [
+        ("twice_alone.py", "twice_alone.py", ""),
+        ("twice_beside.py", "twice.py", "from twice_beside import value\n"),
+        ("twice_package/inner/part.py", "twice_package/whole.py", "from .inner.part import value\n"),
+    ],
+    ids=["alone", "beside", "in a package"],
+)
+def test_a_model_edited_twice_in_a_second(
+    edited: str, imported: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's cache of bytecode would take it for unchanged: same length, same second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    for package in ("twice_package", "twice_package/inner"):
+        put(tmp_path / package / "__init__.py", "")
+    found = []
+    for number in (1, 2):
+        put(tmp_path / edited, f"value = {number}\n")
+        if text:
+            put(tmp_path / imported, text)
+        found.append(import_file(tmp_path / imported).value)
+        for name in [name for name in sys.modules if name.startswith("twice")]:
+            del sys.modules[name]
+    assert found == [1, 2]
+    assert list(tmp_path.rglob("*.pyc")) == []
+
+
+def test_models_of_the_project_are_compiled_from_their_text(tmp_path: Path) -> None:
+    """The program itself is taken from Python's cache."""
+    text = """
+import sys
+from reassure import load
+load("die_hard")
+for name in ("reassure.models.examples.die_hard", "reassure.checkers.base.model_loader"):
+    print(type(sys.modules[name].__loader__).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["FromText", "SourceFileLoader"]
