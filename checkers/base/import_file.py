@@ -49,20 +49,21 @@ def _find_models(folder: str) -> FileFinder:
     path = Path(folder)
     program = path.is_relative_to(PROGRAM) and not path.is_relative_to(PROGRAM / "models")
     installed = "site-packages" in path.parts or path.is_relative_to(STANDARD_LIBRARY)
-    if program or installed or not path.is_dir() or not any(path.is_relative_to(root) for root in _roots):
+    if program or installed or not path.is_dir() or _roots.isdisjoint((path, *path.parents)):
         raise ImportError
     return FileFinder(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES), (FromText, SOURCE_SUFFIXES))
 
 
 def _import_from_text_below(root: Path) -> None:
     """Has files in and below a folder compiled whenever they are imported."""
+    new = {root} - _roots
     if _find_models not in sys.path_hooks:
         sys.path_hooks.insert(0, _find_models)
-    elif root in _roots:
-        return
-    _roots.add(root)
-    for folder in [f for f in sys.path_importer_cache if any(Path(f).is_relative_to(r) for r in _roots)]:
-        del sys.path_importer_cache[folder]
+        new |= {*_roots, root}
+    _roots.update(new)
+    if new:
+        for folder in [f for f in sys.path_importer_cache if not new.isdisjoint((Path(f), *Path(f).parents))]:
+            del sys.path_importer_cache[folder]
 
 
 def import_file(path: Path) -> ModuleType:
