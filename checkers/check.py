@@ -14,7 +14,7 @@ from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.trace_files import results, trace_meta
-from reassure.checkers.reference import search as reference
+from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
@@ -79,15 +79,15 @@ def _reference(request: CheckRequest, model: Prepared, result: CheckResult, prog
 
 
 def _native(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
-    from reassure.checkers.native import engine  # imports LLVM and numpy, which only some engines need
+    from reassure.checkers.engines.native import engine
 
     return engine.check(model.bound, model.lowered, request.options, result, progress)
 
 
 def _spark(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
-    from reassure.checkers.spark import engine
-    from reassure.checkers.spark.run_directory import RunDirectoryError
-    from reassure.checkers.spark.session import JobFailed, NoSpark
+    from reassure.checkers.engines.spark import engine
+    from reassure.checkers.engines.spark.run_directory import RunDirectoryError
+    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
 
     try:
         return engine.check(model.bound, model.lowered, request.options, result, progress, request.cluster)
@@ -98,7 +98,7 @@ def _spark(request: CheckRequest, model: Prepared, result: CheckResult, progress
 
 
 def _simulate(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
-    from reassure.checkers.native import simulation
+    from reassure.checkers.engines.native import simulation
 
     walks = request.walks or SimulationOptions()
     declared = [a.name for a in model.bound.model.actions]
@@ -109,7 +109,7 @@ def _simulate(request: CheckRequest, model: Prepared, result: CheckResult, progr
 
 
 def _prove(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
-    from reassure.checkers.symbolic import prover
+    from reassure.checkers.engines.symbolic import prover
 
     proof = request.proof or ProofOptions()
     return prover.prove(model.bound, model.lowered, request.options, result, progress, proof)
@@ -129,7 +129,7 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
     """Checks a model; `Failure` where there is no verdict to be had."""
     if asked.engine != "spark":
         return _run(asked, progress)
-    from reassure.checkers.spark.launch import ahead
+    from reassure.checkers.engines.spark.launch import ahead
 
     with ahead(asked.cluster):
         return _run(asked, progress)

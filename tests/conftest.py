@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.native.kernels import kernel_shape
+from reassure.checkers.engines.native.kernels import kernel_shape
 from tests.helpers import shares
 
 

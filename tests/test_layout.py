@@ -19,46 +19,40 @@ FOLDERS = ("spec", "models", "checkers", "src/reassure")
 MOST_LINES = 500
 
 FLOORS: dict[str, tuple[str, ...]] = {
-    # package of checkers: the packages that it may import; each imports only what stands above it here
+    # room of checkers: the rooms that it may import; each imports only what stands above it here
     "base": (),
     "encoding": ("base",),
     "traces": ("base",),
-    "reference": ("base", "encoding", "traces"),
-    "plan": ("base",),
-    "audit": ("base",),
-    "native": ("base", "encoding", "traces", "reference"),
-    "suites": ("base", "encoding", "traces", "reference", "native"),
-    "pictures": ("base", "traces", "suites"),
-    "validation": ("base", "encoding", "traces", "native"),
-    "symbolic": ("base", "encoding", "traces", "native"),
-    "questions": ("base", "encoding", "traces", "native", "suites", "symbolic"),
-    "spark": ("base", "audit", "encoding", "traces", "native"),
-    "kafka": ("base", "encoding", "traces", "native", "spark"),
-    "check.py": ("base", "traces", "reference", "native", "symbolic", "spark"),
+    "engines": ("base", "encoding", "traces"),
+    "check.py": ("base", "traces", "engines"),
     "api.py": ("base", "traces", "check.py"),
-    "explorer": ("base", "traces", "pictures", "questions", "check.py"),
-    "evidence": ("base", "traces", "check.py"),
-    "cli": (
-        "base",
-        "encoding",
-        "traces",
-        "pictures",
-        "reference",
-        "plan",
-        "audit",
-        "native",
-        "suites",
-        "validation",
-        "questions",
-        "symbolic",
-        "spark",
-        "kafka",
-        "check.py",
-        "explorer",
-        "evidence",
-    ),
-    "testing": ("base", "traces", "check.py", "api.py", "cli"),
-    "publish": ("base", "traces", "check.py", "evidence", "cli"),
+    "pictures": ("base", "traces"),
+    "console": ("base", "traces", "check.py"),
+    "gate": ("base", "traces", "engines", "console", "check.py"),
+    "analyses": ("base", "encoding", "traces", "engines", "check.py", "pictures", "console"),
+    "evidence": ("base", "traces", "check.py", "console", "analyses"),
+    "explorer": ("base", "traces", "pictures", "console", "analyses", "check.py"),
+    "kafka": ("base", "encoding", "traces", "engines", "console", "gate", "evidence"),
+    "cli": ("base", "traces", "engines", "pictures", "console", "check.py"),
+    "testing": ("base", "traces", "check.py", "api.py", "gate"),
+    "publish": ("base", "traces", "check.py", "console", "gate", "analyses", "evidence", "cli"),
+}
+INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
+    # the same inside of rooms that hold rooms
+    "engines": {"reference": (), "native": (), "symbolic": ("native",), "spark": ("native",)},
+    "analyses": {
+        "guards": (),
+        "fairness": (),
+        "mutants": (),
+        "find": ("guards",),
+        "diff": (),
+        "stuck": (),
+        "suites": ("mutants",),
+        "validate": (),
+        "sweep": (),
+        "graph": (),
+    },
+    "kafka": {"controller": (), "plan": (), "audit": ()},
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {
     "language": (),
@@ -118,30 +112,38 @@ def libraries(start: str) -> set[str]:
 
 
 def room(path: Path, folder: str) -> str:
-    """The package below a top-level folder that a module is in; its own name if it is in none."""
-    parts = path.relative_to(ROOT / folder).parts
-    return parts[0]
+    """The room below a folder that a module is in; its own name if it is in none."""
+    return path.relative_to(ROOT / folder).parts[0]
 
 
 def imported_rooms(path: Path, folder: str) -> set[str]:
-    """The packages (or modules) below `reassure.<folder>` that a module imports, other than its own."""
+    """The rooms below a folder that a module of it imports, other than its own."""
+    within = ["reassure", *folder.split("/")]
     found = set()
     for name in imports(path):
         parts = name.split(".")
-        if parts[:2] == ["reassure", folder] and len(parts) > 2:
-            found.add(parts[2] if (ROOT / folder / parts[2]).is_dir() else f"{parts[2]}.py")
+        if parts[: len(within)] == within and len(parts) > len(within):
+            inner = parts[len(within)]
+            found.add(inner if (ROOT / folder / inner).is_dir() else f"{inner}.py")
     return {r for r in found if (ROOT / folder / r).exists()} - {room(path, folder)}
 
 
+HOUSES = [
+    ("checkers", FLOORS),
+    ("spec", SPEC_FLOORS),
+    *((f"checkers/{outer}", floors) for outer, floors in INNER_FLOORS.items()),
+]
+
+
 def test_floors_have_no_circle() -> None:
-    for floors in (FLOORS, SPEC_FLOORS):
+    for _, floors in HOUSES:
         order = list(floors)
         for name, below in floors.items():
             assert all(order.index(b) < order.index(name) for b in below), name
 
 
-@pytest.mark.parametrize(("folder", "floors"), [("checkers", FLOORS), ("spec", SPEC_FLOORS)])
-def test_packages_import_downwards_only(folder: str, floors: dict[str, tuple[str, ...]]) -> None:
+@pytest.mark.parametrize(("folder", "floors"), HOUSES)
+def test_rooms_import_downwards_only(folder: str, floors: dict[str, tuple[str, ...]]) -> None:
     for path in modules(folder):
         where = room(path, folder)
         if where == "__init__.py":
@@ -151,8 +153,23 @@ def test_packages_import_downwards_only(folder: str, floors: dict[str, tuple[str
         assert not stray, f"{path.relative_to(ROOT)} imports {', '.join(sorted(stray))}"
 
 
+@pytest.mark.parametrize("top", ["checkers", "spec"])
+def test_no_circle_in_any_folder(top: str) -> None:
+    """Of the files and folders of one folder, no two import each other, straight or through others."""
+    folders = [ROOT / top, *(p for p in (ROOT / top).rglob("*") if p.is_dir() and any(p.glob("*.py")))]
+    for folder in folders:
+        here = str(folder.relative_to(ROOT))
+        house = nx.DiGraph(
+            (room(path, here), below)
+            for path in modules(here)
+            if path.name != "__init__.py"
+            for below in imported_rooms(path, here)
+        )
+        assert [c for c in nx.strongly_connected_components(house) if len(c) > 1] == [], here
+
+
 def test_every_floor_is_there() -> None:
-    for folder, floors in (("checkers", FLOORS), ("spec", SPEC_FLOORS)):
+    for folder, floors in HOUSES:
         assert [name for name in floors if not (ROOT / folder / name).exists()] == []
 
 
@@ -186,7 +203,7 @@ def test_models_import_the_language_and_models() -> None:
         ("cli.main", {"rich"}),
         ("cli.commands.check", {"rich"}),
         ("check", set()),
-        ("native.engine", {"llvmlite", "numpy"}),
+        ("engines.native.engine", {"llvmlite", "numpy"}),
     ],
 )
 def test_a_check_imports_what_it_needs(module: str, needs: set[str]) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.helpers.shares import LONGEST_FIRST, order_of, share_of
 
-SPARK = [f"tests/checkers/spark/test_{name}.py::test" for name in ("datasets", "faults", "search")]
-KAFKA = [f"tests/checkers/kafka/test_{name}.py::test[a/b::c]" for name in ("answers", "explore", "junit")]
+SPARK = [f"tests/checkers/engines/spark/test_{name}.py::test" for name in ("datasets", "faults", "search")]
+KAFKA = [f"tests/checkers/kafka/controller/test_{name}.py::test[a/b::c]" for name in ("answers", "explore", "junit")]
 TRACE = [f"tests/spec/test_trace.py::TestOf::test_{name}" for name in "abc"]
 
 

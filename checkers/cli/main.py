@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import error_record
-from reassure.checkers.cli.failures import as_failure
-from reassure.checkers.cli.files import STANDARD_OUTPUT
-from reassure.checkers.cli.parser import parse, record_among
-from reassure.checkers.cli.terminal import Console
+from reassure.checkers.console.failures import as_failure
+from reassure.checkers.console.files import STANDARD_OUTPUT
+from reassure.checkers.console.parser import parse, record_among
+from reassure.checkers.console.terminal import Console
 
 
 def console_to(stream: Any) -> Console:

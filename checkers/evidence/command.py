@@ -1,9 +1,10 @@
-"""`reassure claims`: what is asked for, from the ledger to the terminal, a page or a file."""
+"""`reassure claims`: the promises of the documents with their verdicts, to the terminal, a page or a file."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from rich.console import Console
 
@@ -11,14 +12,33 @@ from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.refresh import refresh
 from reassure.checkers.evidence.summary import tell_exit, tell_summary
 from reassure.spec import claims
 
 
-def answer(args: argparse.Namespace, console: Console) -> Exit:
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "id",
+        nargs="*",
+        metavar="ID",
+        help="print these claims with all their readings (default: a line for each claim)",
+    )
+    parser.add_argument("--claim", action="append", default=[], metavar="ID", help="print this claim; repeatable")
+    parser.add_argument("--full", action="store_true", help="print every claim with all its readings")
+    parser.add_argument("--table", action="store_true", help="print only the table of properties that protocols share")
+    parser.add_argument(
+        "--format", choices=["text", "md", "html"], default="text", help="format of the output (default: text)"
+    )
+    parser.add_argument("--refresh", action="store_true", help="run what is missing or stale before printing")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as data")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the claims that are asked for; searches only with `--refresh`."""
+    must_be_writable(args.json, "--json")
     try:
         every = claims.read()
     except claims.ClaimError as error:
@@ -31,7 +51,7 @@ def answer(args: argparse.Namespace, console: Console) -> Exit:
     if not chosen:
         raise Failure(Exit.NOTHING, "there are no claims")
     if args.refresh:
-        _must_be_writable()
+        _ledger_must_be_writable()
         progress = Progress()
         try:
             refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
@@ -65,7 +85,7 @@ def _print(found: list[verdicts.Entry], code: Exit, console: Console, summary: b
     pages.tell_counts(found, console)
 
 
-def _must_be_writable() -> None:
+def _ledger_must_be_writable() -> None:
     """The ledger belongs to a checkout: an installed package is never written into."""
     of_the_project = ledger.LedgerPaths.of_the_project() == ledger.PATHS
     if of_the_project and not (home().resolve().parent / "pyproject.toml").is_file():

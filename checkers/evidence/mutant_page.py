@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reassure.checkers.evidence.mutant_record import ModelRecord, Plans
+from reassure.checkers.analyses.mutants.record import ModelRecord, Plans
 
 HEAD = """# Which mistakes the properties notice
 

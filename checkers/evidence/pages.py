@@ -11,9 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from reassure.checkers.analyses.mutants.record import of_the_project
 from reassure.checkers.evidence.ledger import RecordedResult
 from reassure.checkers.evidence.mutant_page import unexercised_remarks
-from reassure.checkers.evidence.mutant_record import of_the_project
 from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table, trace_of
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.explain import reasons

@@ -122,7 +122,7 @@ def _loop(found: PropertyResult, bound: BoundModel) -> str:
 
 def _found(model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress) -> Message:
     """The shortest path to a state, or over a step, of which an expression is true."""
-    from reassure.checkers.questions.find import find
+    from reassure.checkers.analyses.find.analysis import find
 
     answer = find(model, settings, expression, options, progress, weigh_guards=False)
     states = f"{answer.result.stats.distinct:,} states"

@@ -11,7 +11,8 @@ import contextlib
 import io
 from pathlib import Path
 
-from reassure.checkers.evidence import findings, ledger, mutant_page, mutant_record, release_matrix, verdicts
+from reassure.checkers.analyses.mutants import record as mutant_record
+from reassure.checkers.evidence import findings, ledger, mutant_page, release_matrix, verdicts
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.publish.model_pages import pages_of_claims, pages_of_models

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from reassure.checkers.cli.commands import COMMANDS
-from reassure.checkers.cli.parser import parser_of
+from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.parser import parser_of
 
 HEAD = """# Commands
 

@@ -10,7 +10,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.cli.gate import gate_file
+from reassure.checkers.gate import gate_file
 from reassure.spec.semantics.interpreter import BoundModel
 
 

@@ -16,8 +16,8 @@ from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.trace_files import results
 from reassure.checkers.check import DEFAULT_ENGINE
-from reassure.checkers.cli.gate.gate_file import Check, read
-from reassure.checkers.cli.gate.run_check import Outcome, run_check
+from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.run_check import Outcome, run_check
 from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
 
 GATE = "gate.toml"

@@ -26,9 +26,9 @@ from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.native.kernels.growing_table import GrowingTable
-from reassure.checkers.native.kernels.state_table import BATCH, insert_all
-from reassure.checkers.native.translator.native_function import native
+from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
+from reassure.checkers.engines.native.kernels.state_table import BATCH, insert_all
+from reassure.checkers.engines.native.translator.native_function import native
 
 CORE5 = (1_989_040, 13_687_571)
 PROOFS = [

@@ -26,7 +26,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.native.engine import check
+from reassure.checkers.engines.native.engine import check
 
 HERE = Path(__file__).parent
 STATES = {4: (68_064, 393_953), 5: (1_989_040, 13_687_571)}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.symbolic.smt_terms import Term, Terms
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.smt_terms import Term, Terms
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reassure.checkers.spark.datasets import Tables
+from reassure.checkers.engines.spark.datasets import Tables
 from reassure.spec.language.values import Map
 from tests.helpers.constructs import CONSTRUCTS, TABLES, bound_model
 from tests.helpers.drawn_states import drawn

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import z3
 
-from reassure.checkers.symbolic import smt_terms
-from reassure.checkers.symbolic.smt_terms import Seq, Term, Terms
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic import smt_terms
+from reassure.checkers.engines.symbolic.smt_terms import Seq, Term, Terms
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel

@@ -15,7 +15,7 @@ from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.native.kernels import kernel_shape
+from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.configurations import MOST_STATES, mutants, small
@@ -284,7 +284,7 @@ def test_nondeterminism_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_wrong_kernel_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seeded faults of the emitter: what the kernel finds is believed only after plain Python has replayed it."""
-    from reassure.checkers.native.model import emit_nodes
+    from reassure.checkers.engines.native.model import emit_nodes
 
     right = emit_nodes.OPERATIONS["add"]
     monkeypatch.setitem(emit_nodes.OPERATIONS, "add", lambda e, node: e.f.add(right(e, node), "1"))
@@ -297,7 +297,7 @@ def test_a_wrong_kernel_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     ("operation", "wrong"), [("minus", "union"), ("lt", "eq"), ("inter", "union"), ("lowest", "highest")]
 )
 def test_seeded_faults_change_the_counts(operation: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reassure.checkers.native.model import emit_nodes
+    from reassure.checkers.engines.native.model import emit_nodes
 
     plain, _ = checked("core", [], "reference")
     monkeypatch.setitem(emit_nodes.OPERATIONS, operation, emit_nodes.OPERATIONS[wrong])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.lowering import check, lower_model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.drawn_states import drawn

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.native.model import build_loops, emit_loops, emit_nodes, sequence_functions
-from reassure.checkers.native.model.emit_loops import LoopEmitter
-from reassure.checkers.native.model.emit_nodes import OPERATIONS, NodeEmitter
-from reassure.checkers.native.model.ir_text import FunctionText
-from reassure.checkers.native.model.loop_form import Clip, Emit, Error, ForEach, Guard, Let
-from reassure.checkers.native.model.model_kernel import model_kernel
-from reassure.checkers.native.model.print_loops import nodes_of, statements
+from reassure.checkers.engines.native.model import build_loops, emit_loops, emit_nodes, sequence_functions
+from reassure.checkers.engines.native.model.emit_loops import LoopEmitter
+from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS, NodeEmitter
+from reassure.checkers.engines.native.model.ir_text import FunctionText
+from reassure.checkers.engines.native.model.loop_form import Clip, Emit, Error, ForEach, Guard, Let
+from reassure.checkers.engines.native.model.model_kernel import model_kernel
+from reassure.checkers.engines.native.model.print_loops import nodes_of, statements
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import BoolType

@@ -236,7 +236,7 @@ def test_fairness_for_each_of_many_values(engine: str, tmp_path: Path) -> None:
 
 
 def test_fairness_for_each_of_too_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reassure.checkers.native.liveness.region.MOST_CONSTRAINTS", 398)
+    monkeypatch.setattr("reassure.checkers.engines.native.liveness.region.MOST_CONSTRAINTS", 398)
     path = str(module(WHEEL.format(fair="weak"), tmp_path, prelude="").__file__)
     with pytest.raises(Failure) as refused:
         checked(path, "native")
@@ -277,7 +277,7 @@ def test_drawn_models(actions: dict[str, Steps], text: str, top: int, room: int)
     """Both engines find the same, run for run; steps to states above `top` leave the bound; tables of labels grow."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("reassure.checkers.native.liveness.region.LABELS", room),
+        patch("reassure.checkers.engines.native.liveness.region.LABELS", room),
     ):
         path = graph_file(Path(folder), actions, text, top)
         plain, native = (checked(path, engine) for engine in ENGINES)

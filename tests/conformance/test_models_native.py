@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from reassure.checkers.base.model_loader import load, names, settings
-from reassure.checkers.native.compiled_kernel import shape_of
-from reassure.checkers.native.kernels import kernel_shape
-from reassure.checkers.native.kernels.kernel_shape import Kernel
-from reassure.checkers.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
-from reassure.checkers.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.kernels import kernel_shape
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
+from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
+from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, Step, make_config
 from tests.helpers.configurations import SMALL, VARIED, mutants, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable

@@ -9,7 +9,7 @@ import pytest
 import z3
 
 from reassure.checkers.base.model_loader import bind, load, names, settings
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config

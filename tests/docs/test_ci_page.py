@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.cli.gate.gate_file import judged_keys
-from reassure.checkers.cli.gate.kinds import KINDS
+from reassure.checkers.gate.gate_file import judged_keys
+from reassure.checkers.gate.kinds import KINDS
 from tests.helpers.command import said
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,7 +44,7 @@ def test_the_steps_of_the_workflow(
     install, gate = steps()
     assert install == "python -m pip install -r requirements.txt"
     assert "REASSURE_CACHE: .reassure-cache" in block("yaml") and "path: .reassure-cache" in block("yaml")
-    monkeypatch.setattr("reassure.checkers.cli.gate.last_records.folder", lambda: tmp_path / "records")
+    monkeypatch.setattr("reassure.checkers.gate.last_records.folder", lambda: tmp_path / "records")
     program, *words = shlex.split(gate)
     assert program == "reassure"
     code, out, err = said(capsys, *words, "-j", "1")

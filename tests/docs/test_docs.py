@@ -17,12 +17,12 @@ from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import PropertyStatus
-from reassure.checkers.cli import files
-from reassure.checkers.cli.commands import COMMANDS
-from reassure.checkers.cli.gate import gate_file
-from reassure.checkers.cli.gate.judge import judge
 from reassure.checkers.cli.main import main
+from reassure.checkers.console import files
+from reassure.checkers.console.commands import COMMANDS
 from reassure.checkers.evidence import ledger
+from reassure.checkers.gate import gate_file
+from reassure.checkers.gate.judge import judge
 from reassure.checkers.publish import commands_page
 from reassure.checkers.publish.gate_run import GateRun, gate_runs
 from reassure.checkers.publish.markdown import table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reassure.checkers.analyses.mutants.record import idle_reasons, of_the_project, stale, unexercised
 from reassure.checkers.evidence.mutant_page import mutant_pages
-from reassure.checkers.evidence.mutant_record import idle_reasons, of_the_project, stale, unexercised
 from reassure.checkers.publish import differing
 
 ROOT = Path(__file__).parents[2]

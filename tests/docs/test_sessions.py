@@ -12,9 +12,9 @@ import pytest
 
 from reassure.checkers import publish
 from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.cli.commands import COMMANDS
 from reassure.checkers.cli.main import main
-from reassure.checkers.cli.parser import parse
+from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.parser import parse
 from reassure.checkers.publish import sessions
 from tests.helpers.kafka_jars import class_path
 
@@ -99,7 +99,7 @@ def test_options_named_in_the_text_exist(page: Path) -> None:
 
 @functools.cache
 def _help(name: str) -> str:
-    from reassure.checkers.cli.parser import parser_of
+    from reassure.checkers.console.parser import parser_of
 
     return parser_of(name).format_help()
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.native import engine
-from reassure.checkers.reference import search as reference
+from reassure.checkers.engines.native import engine
+from reassure.checkers.engines.reference import search as reference
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import Difference, Subject, new_verdict
 

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from reassure.checkers.analyses.guards import analysis as guard_analysis
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.native import guard_analysis
-from reassure.checkers.reference import search as reference
+from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import Difference, Refused, Subject, loaded, new_verdict

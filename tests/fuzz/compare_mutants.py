@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from reassure.checkers.analyses.mutants.analysis import Judge
+from reassure.checkers.analyses.mutants.mutant_search import Limits, Outcome
+from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.native.mutation.mutant_search import Limits, Outcome
-from reassure.checkers.native.mutation.mutation_analysis import Judge
-from reassure.checkers.reference import search as reference
-from reassure.checkers.reference.mutants import Mutant, mutants_of
+from reassure.checkers.engines.reference import search as reference
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError

@@ -11,9 +11,9 @@ from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, CheckResult, PropertyResult
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.reference import search as reference
-from reassure.checkers.symbolic import certificate as certificates
-from reassure.checkers.symbolic import prover
+from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.engines.symbolic import certificate as certificates
+from reassure.checkers.engines.symbolic import prover
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import Difference, Refused, Subject, loaded, new_verdict

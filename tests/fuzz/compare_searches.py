@@ -12,8 +12,8 @@ from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding import state_layout
-from reassure.checkers.native import engine
-from reassure.checkers.reference import search as reference
+from reassure.checkers.engines.native import engine
+from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import from_itf, replay, to_itf
@@ -70,7 +70,7 @@ def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3), name: str = "
 
 def spark(subject: Subject) -> Iterator[Difference]:
     """The distributed engine, every level of it on the cluster. Needs a Java runtime."""
-    from reassure.checkers.spark import engine as distributed
+    from reassure.checkers.engines.spark import engine as distributed
 
     def check(options: SearchOptions) -> CheckResult:
         verdict = new_verdict(subject, "spark")

@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import Action
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step

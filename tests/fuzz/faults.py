@@ -11,16 +11,16 @@ from unittest.mock import patch
 
 import z3
 
+from reassure.checkers.analyses.mutants import analysis as mutation_analysis
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.encoding import state_layout
-from reassure.checkers.native import compiled_kernel
-from reassure.checkers.native.liveness.decide import Liveness
-from reassure.checkers.native.model import emit_nodes
-from reassure.checkers.native.model.build_loops import ActionBuilder
-from reassure.checkers.native.mutation import mutation_analysis
-from reassure.checkers.symbolic import k_induction, smt_terms, type_invariant
-from reassure.checkers.symbolic.certificate import Certificate
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.native import compiled_kernel
+from reassure.checkers.engines.native.liveness.decide import Liveness
+from reassure.checkers.engines.native.model import emit_nodes
+from reassure.checkers.engines.native.model.build_loops import ActionBuilder
+from reassure.checkers.engines.symbolic import k_induction, smt_terms, type_invariant
+from reassure.checkers.engines.symbolic.certificate import Certificate
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend import (
     aggregates,
     bounds,

@@ -11,7 +11,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.reference import search as reference
+from reassure.checkers.engines.reference import search as reference
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster
 from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.semantics.interpreter import BoundModel, make_config

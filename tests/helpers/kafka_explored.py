@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.kafka.counterexamples import counterexamples, look_for_loss
-from reassure.checkers.kafka.explore import Exploration, Limits, Scope, explore
-from reassure.checkers.kafka.explore_properties import Findings, evaluate
-from reassure.checkers.kafka.explore_report import Shown
+from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
+from reassure.checkers.kafka.controller.explore import Exploration, Limits, Scope, explore
+from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate
+from reassure.checkers.kafka.controller.explore_report import Shown
 from tests.helpers.kafka_jars import class_path, shared_driver
 
 

@@ -7,9 +7,9 @@ import atexit
 import pytest
 
 from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.kafka.class_path import ClassPath, fetch, fetched
-from reassure.checkers.kafka.driver import Driver
-from reassure.checkers.kafka.releases import RELEASES, release
+from reassure.checkers.kafka.controller.class_path import ClassPath, fetch, fetched
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.releases import RELEASES, release
 
 SECONDS = 120
 """What Maven may take: without a network it gives up, and nobody waits for it twice."""

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
-from reassure.checkers.audit.segment_file import TornEnd, read_segment
+from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
+from reassure.checkers.kafka.audit.segment_file import TornEnd, read_segment
 
 LOGS = Path(__file__).parent / "kept_logs"
 NULLS: dict[str, dict[str, Any]] = {

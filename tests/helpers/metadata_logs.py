@@ -13,11 +13,11 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-from reassure.checkers.kafka import driver as drivers
-from reassure.checkers.kafka.class_path import ClassPath, compiled, fetch, java_source, tool
-from reassure.checkers.kafka.driver import OPTIONS, Driver
-from reassure.checkers.kafka.releases import release
-from reassure.checkers.kafka.words import Command, ControllerState, Kind, packed
+from reassure.checkers.kafka.controller import driver as drivers
+from reassure.checkers.kafka.controller.class_path import ClassPath, compiled, fetch, java_source, tool
+from reassure.checkers.kafka.controller.driver import OPTIONS, Driver
+from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, packed
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 HERE = Path(__file__).parent

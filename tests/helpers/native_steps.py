@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
-from reassure.checkers.native.kernels.tally import ERROR
-from reassure.checkers.native.model.model_kernel import model_kernel
+from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 

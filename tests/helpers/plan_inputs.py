@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reassure.checkers.plan import evaluate as plan
-from reassure.checkers.plan.kafka_json import ClusterFile
+from reassure.checkers.kafka.plan import evaluate as plan
+from reassure.checkers.kafka.plan.kafka_json import ClusterFile
 
 SIX = ClusterFile({1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}, 1, {"orders": 2})
 """Six brokers in three racks."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 LONGEST_FIRST = (
-    "checkers/spark",
-    "checkers/kafka",
+    "checkers/engines/spark",
+    "checkers/kafka/controller",
     "conformance/test_engines.py",
     "conformance/test_models_native.py",
     "conformance/test_models_symbolic.py",
     "conformance/test_constructs_symbolic.py",
     "fuzz",
-    "checkers/symbolic/test_prover.py",
+    "checkers/engines/symbolic/test_prover.py",
     "docs/test_sessions.py",
     "conformance",
     "packaging",

@@ -10,7 +10,7 @@ from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.spark.launch import why_not
+from reassure.checkers.engines.spark.launch import why_not
 
 MASTER = "local[2]"
 needs_spark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))

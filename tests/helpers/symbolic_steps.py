@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.drawn_states import drawn
 from tests.helpers.native_steps import plain_steps

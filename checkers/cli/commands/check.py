@@ -11,14 +11,14 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.check import DEFAULT_ENGINE, ENGINE_NAMES, CheckRequest
-from reassure.checkers.cli.parser import (
+from reassure.checkers.console.arguments import (
     clipping_option,
     common_options,
     search_options,
     spark_options,
     spark_settings,
 )
-from reassure.checkers.cli.reporting import run_and_report
+from reassure.checkers.console.reporting import run_and_report
 from reassure.spec.language.vocabulary import LanguageError
 
 
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
     """Prints what the native engine compiles."""
-    from reassure.checkers.native.model.model_kernel import kernel_listing
+    from reassure.checkers.engines.native.model.model_kernel import kernel_listing
 
     _, lowered, _ = prepare(args.model, args.set)
     try:

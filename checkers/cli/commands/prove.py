@@ -12,9 +12,9 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import METHODS, ProofOptions, SearchOptions
 from reassure.checkers.check import CheckRequest
-from reassure.checkers.cli.files import must_be_writable
-from reassure.checkers.cli.parser import clipping_option, common_options, story_option
-from reassure.checkers.cli.reporting import run_and_report
+from reassure.checkers.console.arguments import clipping_option, common_options, story_option
+from reassure.checkers.console.files import must_be_writable
+from reassure.checkers.console.reporting import run_and_report
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

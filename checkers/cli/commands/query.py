@@ -7,7 +7,7 @@ import argparse
 from rich.console import Console
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.cli.parser import note, spark_options, spark_settings
+from reassure.checkers.console.arguments import note, spark_options, spark_settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Asks, and prints the rows."""
-    from reassure.checkers.spark.run_directory import RunDirectoryError
-    from reassure.checkers.spark.session import JobFailed, NoSpark
-    from reassure.checkers.spark.sql import QueryError, query, show
+    from reassure.checkers.engines.spark.run_directory import RunDirectoryError
+    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
+    from reassure.checkers.engines.spark.sql import QueryError, query, show
 
     if args.limit < 0:
         raise Failure(Exit.USAGE, f"--limit {args.limit} is negative; 0 prints all rows")

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.cli.files import PreparedModels, must_be_writable, read_trace
-from reassure.checkers.cli.parser import note
+from reassure.checkers.console.arguments import note
+from reassure.checkers.console.files import PreparedModels, must_be_writable, read_trace
 from reassure.checkers.traces.replay import replay_trace
 
 SUFFIX = ".itf.json"

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.cli.files import STANDARD_OUTPUT, must_be_writable, read_trace
-from reassure.checkers.cli.parser import note
+from reassure.checkers.console.arguments import note
+from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable, read_trace
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid

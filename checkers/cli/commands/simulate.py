@@ -10,8 +10,8 @@ from reassure.checkers.base.argument_types import positive, seed, weight
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.check import CheckRequest
-from reassure.checkers.cli.parser import common_options, search_options
-from reassure.checkers.cli.reporting import run_and_report
+from reassure.checkers.console.arguments import common_options, search_options
+from reassure.checkers.console.reporting import run_and_report
 
 WALKS = SimulationOptions()
 

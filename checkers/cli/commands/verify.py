@@ -10,7 +10,7 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.cli.files import file_of_a_model
+from reassure.checkers.console.files import file_of_a_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
-    from reassure.checkers.symbolic import certificate
-    from reassure.checkers.symbolic.scout import Scout
+    from reassure.checkers.engines.symbolic import certificate
+    from reassure.checkers.engines.symbolic.scout import Scout
 
     try:
         found = certificate.read(args.certificate)

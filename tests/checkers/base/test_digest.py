@@ -118,7 +118,8 @@ def test_shipped_models_differ() -> None:
 def test_what_else_is_loaded_does_not_count(name: str) -> None:
     """One process loads the model alone; the other has used the whole API and another engine before."""
     text = f"from reassure.checkers.base import digest, model_loader; print(digest.digest(model_loader.load({name!r})))"
-    before = "import reassure, reassure.checkers.symbolic.prover; reassure.check('die_hard', engine='reference')\n"
+    engine = "reassure.checkers.engines.symbolic.prover"
+    before = f"import reassure, {engine}; reassure.check('die_hard', engine='reference')\n"
     alone, among = (
         subprocess.run(
             [sys.executable, "-c", words], env=dict(os.environ), capture_output=True, text=True, check=True

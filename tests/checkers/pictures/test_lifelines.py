@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.cli.files import read_trace
+from reassure.checkers.console.files import read_trace
 from reassure.checkers.pictures.lifelines import picture
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep

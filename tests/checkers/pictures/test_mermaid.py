@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.cli.files import read_trace
+from reassure.checkers.console.files import read_trace
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
 from tests.helpers.posting_model import posting, story, taken

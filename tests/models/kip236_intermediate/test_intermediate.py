@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.analyses.stuck.analysis import explored, stuck
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.reference.leads_to import explored, stuck
 from reassure.models.kip236_intermediate import cases as intermediate_claims
 from reassure.models.kip236_intermediate import drop_set as intermediate
 from reassure.models.kip236_intermediate import (

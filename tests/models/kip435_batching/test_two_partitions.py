@@ -10,7 +10,7 @@ from reassure.checkers.base.model_loader import config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.reference import search as reference
+from reassure.checkers.engines.reference import search as reference
 from reassure.models.kip435_batching import batching, batching_literal
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config
 from reassure.spec.kafka.partition import Broker

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.analyses.stuck.analysis import stuck
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.reference.leads_to import stuck
 from reassure.models.kip542_throttle import throttle, throttled_batch
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.runs import checked

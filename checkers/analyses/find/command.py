@@ -1,0 +1,143 @@
+"""`reassure find`: the shortest trace to a state or step of which an expression is true."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.analyses.find.analysis import Answer, find
+from reassure.checkers.base.argument_types import duration, size
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.console.arguments import model_argument, output_options, thread_option
+from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.traces.render import call, tell
+from reassure.spec.semantics.trace import to_itf
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    parser.add_argument(
+        "expression",
+        metavar="EXPRESSION",
+        help="Python over a state `s`, or over a step: `before`, `after`, `action`; `c` is the configuration",
+    )
+    parser.add_argument(
+        "--prove", action="store_true", help="prove that it is never true, in place of a search; for large state spaces"
+    )
+    parser.add_argument(
+        "--no-guards", action="store_true", help="if nothing makes it true, do not search for the guards that forbid it"
+    )
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="stop before more memory is used, such as 512M or 2G (default: no limit)",
+    )
+    thread_option(parser)
+    output_options(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches, tells the trace, and writes what is asked for."""
+    outputs_must_be_writable(args)
+    options = SearchOptions([], None, args.budget, args.memory, args.workers)
+    progress = Progress(quiet=args.quiet)
+    found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove)
+    result = found.result
+    result.repro = shlex.join(["reassure", "find", args.model, args.expression, *(f"--set={s}" for s in args.set),
+                                *(["--prove"] if args.prove else [])])  # fmt: skip
+    path = None
+    if found.trace is not None:
+        found.trace.meta["repro"] = result.repro
+        if args.trace_dir:
+            name = re.sub(r"[^a-z0-9]+", "-", args.expression.lower()).strip("-")[:60]
+            path = args.trace_dir / f"{trace_stem(result.model, args.set, name, 'find')}.itf.json"
+            write_atomically(path, to_itf(found.trace, found.bound))
+    if args.json:
+        write_record(args.json, _record(found, str(path) if path else None))
+    _report(found, console, stories=not args.quiet)
+    name_traces([str(path)] if path else [], console)
+    return found.exit
+
+
+def _report(found: Answer, console: Console, stories: bool) -> None:
+    result = found.result
+    if found.trace is not None and stories:
+        tell(found.trace, found.bound, console)
+        head = [f"true: {found.expression}"] if found.exit is Exit.OK else []
+        for line in [*head, *(f"  {reason}" for reason in found.reasons)]:
+            console.print(Text("  " + line, style="bold green" if head else "bold red"), soft_wrap=True)
+        console.print()
+    states = f"{result.stats.distinct:,} states"
+    if found.exit is Exit.OK and found.trace is not None:
+        number = len(found.trace) - 1
+        said = f"found after {number} step{'s' * (number != 1)}"
+        said += "" if found.by_proof else f", among {states}"
+    elif found.unreachable and found.by_proof:
+        lemmas = len(result.proof.lemmas) if result.proof else 0
+        said = f"never true in this configuration: proved, with {lemmas} lemma{'s' * (lemmas != 1)}"
+    elif found.unreachable:
+        said = f"never true in this configuration: {states}, all that are reachable"
+    elif found.exit is Exit.MODEL:
+        what = "expression" if found.reasons else "model"
+        said = f"unknown: the {what} raises first" + ("" if found.by_proof else f", in a search of {states}")
+    elif found.by_proof:
+        said = f"unknown: neither found nor proved; stopped because {result.stopped_because}"
+    else:
+        clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
+        said = f"unknown: not found among {states}{clipped}; stopped because {result.stopped_because}"
+    console.print(Text(said, style="bold"), soft_wrap=True)
+    if found.unreachable and not found.by_proof:
+        _report_guards(found, console)
+    style = "green" if found.exit is Exit.OK else "bold red"
+    console.print(Text(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style))
+    console.print(Text(f"again: {result.repro}", style="dim"), soft_wrap=True)
+
+
+def _report_guards(found: Answer, console: Console) -> None:
+    """Which guards forbid it, each with how it comes about without that guard."""
+    for guard in found.guards:
+        row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
+        if guard.trace is not None:
+            steps = " > ".join(call(step) for step in guard.trace.steps[1:])
+            row.append(f"\n    without it: {steps or 'true in an initial state'}", style="dim")
+        console.print(row, soft_wrap=True)
+    if not found.guards and found.guards_left == 0:
+        console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")
+    elif found.guards_left:
+        count = f"{found.guards_left} guard{'s' * (found.guards_left != 1)}"
+        console.print(
+            f"  {count} could not be left out: the action may raise without it, or the search was not completed"
+        )
+
+
+def _record(found: Answer, trace: str | None) -> dict[str, Any]:
+    """The run record, with the expression and what forbids it."""
+    record = found.result.record({})
+    forbidding = [{"action": g.action, "text": g.text, "file": g.file, "line": g.line} for g in found.guards]
+    return {
+        **record,
+        "verdict": VERDICTS[found.exit],
+        "exit_code": found.exit.value,
+        "engine": "find",
+        "properties": [],
+        "expression": found.expression,
+        "depth": len(found.trace) if found.exit is Exit.OK and found.trace is not None else None,
+        "trace": trace,
+        "forbidden_by": forbidding,
+    }

@@ -1,0 +1,122 @@
+"""`reassure graph`: a picture of the reachable states of a model, or of groups of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import duration, positive, size
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.console.arguments import clipping_option, model_argument, note, thread_option
+from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
+from reassure.spec.semantics.interpreter import ModelError
+
+if TYPE_CHECKING:
+    from reassure.checkers.analyses.graph.state_picture import StatePicture
+
+FORMATS = ("dot", "svg", "html", "json")
+FEW_STATES = 200
+"""The default limit where each state is a node."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    groups = parser.add_mutually_exclusive_group()
+    groups.add_argument(
+        "--by",
+        metavar="EXPRESSION",
+        help="a node for each value of this Python expression over the state `s` and the configuration `c`; commas "
+        "separate several (default: a node for each state)",
+    )
+    groups.add_argument("--view", metavar="NAME", help="as --by, of a function of the state in the model's module")
+    parser.add_argument(
+        "--max-states",
+        type=positive,
+        metavar="N",
+        help=f"end the search at N states (default: {FEW_STATES} without --by, else no limit)",
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="format of the picture (default: as the name of --out ends, else dot)"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to this file (default: standard output)")
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="end the search after this time, such as 90s or 10m (default: no limit)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="2G",
+        help="end the search before it uses more memory, such as 2G (default: no limit)",
+    )
+    clipping_option(parser)
+    thread_option(parser)
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches, draws, and says what is missing."""
+    to_file = args.out is not None and args.out != STANDARD_OUTPUT
+    suffix = args.out.suffix[1:] if to_file else ""
+    kind = args.format or (suffix if suffix in FORMATS else "dot")
+    must_be_writable(args.out, "--out")
+    progress = Progress(quiet=args.quiet)
+    try:
+        picture = _picture(args, progress)
+    except ModelError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+    finally:
+        progress.done()
+    text = _writers()[kind](picture)
+    missing = picture.cut or (picture.clipped and not args.accept_clipping)
+    args.found = Exit.INCONCLUSIVE if missing else Exit.OK
+    if to_file:
+        write_atomically(args.out, text)
+        for line in [picture.heading, *picture.remarks, f"{kind}: {args.out}"]:
+            console.print(line, markup=False, soft_wrap=True)
+    else:
+        sys.stdout.write(text)
+        for line in picture.remarks:
+            note(f"note: {line}")
+    if picture.cut and args.by is None and args.view is None:
+        note("note: --by EXPRESSION groups the states, --max-states N draws more of them")
+    return Exit(args.found)
+
+
+def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
+    from reassure.checkers.analyses.graph.grouping import grouping, view_grouping
+    from reassure.checkers.analyses.graph.state_picture import marked, state_picture
+    from reassure.checkers.engines.native.state_graph import explore
+
+    bound, lowered, _ = prepare(args.model, args.set)
+    by = grouping(bound, args.by) if args.by is not None else None
+    by = view_grouping(bound, args.view) if args.view is not None else by
+    limit = args.max_states or (FEW_STATES if by is None else None)
+    options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers)
+    graph = explore(bound, lowered.only(lambda name: marked(bound, name)), options, progress, limit)
+    return state_picture(graph, by, limit, progress)
+
+
+def _writers() -> dict[str, Callable[[StatePicture], str]]:
+    from reassure.checkers.analyses.graph.dot import dot
+    from reassure.checkers.analyses.graph.graph_page import graph_page
+    from reassure.checkers.analyses.graph.graph_svg import graph_svg
+
+    return {
+        "dot": dot,
+        "svg": graph_svg,
+        "html": graph_page,
+        "json": lambda picture: json.dumps(picture.as_json(), indent=1) + "\n",
+    }

@@ -1,0 +1,195 @@
+"""Which properties notice which mistakes: every mutant of a model is searched, and compared with the model.
+
+A mutant is killed by each property that it violates and the model does not, and by each cover that the model reaches
+and it does not. What survives may be a mistake for which nobody has written a property, or no mistake at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from reassure.checkers.analyses.mutants.mutant_search import Limits, MutantSearch, Outcome, same_behaviour
+from reassure.checkers.analyses.mutants.mutants import Mutant
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.native.results import Start
+from reassure.spec.frontend.lowered_model import Check, LoweredAction, LoweredModel
+from reassure.spec.frontend.lowering import with_changed
+from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
+
+MOST = 8
+"""A mutant is given up at so many times the states of the model, or at `LEAST_MOST`."""
+LEAST_MOST = 200_000
+SAME = "the same states and steps"
+
+
+class Fate(StrEnum):
+    """What became of a mutant. Only `KILLED` is to a property's credit."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    """It was searched whole, and no property notices it."""
+    EQUIVALENT = "equivalent"
+    """It has the same initial states, reachable states and steps as the model, in this configuration."""
+    REFUSED = "refused"
+    """It is no model: outside the language, or without an initial state."""
+    RAISED = "raised"
+    """Plain Python raises in a reachable state, and no property was violated before."""
+    CLIPPED = "clipped"
+    """It leaves a bound that the model stays within; within the bounds no property notices it."""
+    UNDECIDED = "undecided"
+    """Its search was given up, and no property was violated before."""
+
+
+@dataclass
+class Judged:
+    """What became of one mutant."""
+
+    fate: Fate
+    killers: dict[str, int | None]
+    """Properties by name, with the states of the shortest trace; None of covers, and of properties of whole runs."""
+    note: str = ""
+
+
+class Judge:
+    """The model itself, searched, and what its mutants are compared with."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        options: SearchOptions,
+        limits: Limits,
+        look: Callable[[int], None],
+    ) -> None:
+        """limits: of each search; look: as of `MutantSearch`."""
+        self.bound, self.options, self.limits, self.look = bound, options, limits, look
+        self.lowered = lowered.only(options.wants)
+        self.layout = state_layout(bound)
+        self.start = Start.of(bound, self.layout)
+        self.initials = {i.name for i in bound.model.initials}
+        self.whole_runs = {p.name for p in bound.properties if p.temporal and options.wants(p.name)}
+        self.search = MutantSearch(bound, self.lowered, self.layout, options, limits, look, self.whole_runs)
+        self.base = self.search.run(self.start)
+        if self.base.complete:
+            self.search.decide_whole_runs(self.base)
+        self.whole_runs -= self.base.violated.keys()
+        """The properties about whole runs that can kill."""
+        self.known = {self._key(self.lowered, self.start): Judged(Fate.EQUIVALENT, {}, SAME)}
+        """What became of mutants that lowering made the same as others."""
+        self.most = max(LEAST_MOST, MOST * self.base.distinct)
+
+    def judge(self, mutant: Mutant) -> Judged:
+        """What becomes of a mutant. Raises what `look` raises.
+
+        Properties about whole runs are decided if nothing else kills it.
+        """
+        try:
+            lowered, bound = self._lowered(mutant), mutant.of(self.bound)
+            start = self._start(mutant, bound)
+            if not start.rows:
+                return Judged(Fate.REFUSED, {}, "it has no initial state")
+            if known := self.known.get(key := self._key(lowered, start)):
+                return known
+            search = self._search(bound, lowered, self.whole_runs)
+        except SubsetError as error:
+            first = error.refusals[0]
+            return Judged(Fate.REFUSED, {}, f"{first.construct}: {first.remedy}")
+        except (LanguageError, LookupError) as error:
+            return Judged(Fate.REFUSED, {}, str(error))
+        except ModelError as error:
+            return Judged(Fate.RAISED, {}, str(error))
+        judged = self._compared(search, search.run(start), start)
+        if judged.fate in (Fate.KILLED, Fate.SURVIVED, Fate.EQUIVALENT, Fate.CLIPPED):  # that it raises has a place
+            self.known[key] = judged
+        return judged
+
+    def violated_runs(self, mutant: Mutant, names: Container[str]) -> set[str]:
+        """Which of these properties about whole runs a mutant violates that something else kills."""
+        return {name for name in self.outcome(mutant, names).violated if name in names}
+
+    def outcome(self, mutant: Mutant, whole_runs: Container[str] | None = None) -> Outcome:
+        """All that a mutant violates and reaches. whole_runs: properties of whole runs that are decided (none: all).
+
+        Raises `LanguageError`, `LookupError` or `ModelError` where the mutant is no model.
+        """
+        names = self.whole_runs | self.base.violated.keys() if whole_runs is None else whole_runs
+        bound = mutant.of(self.bound)
+        search = self._search(bound, self._lowered(mutant), names)
+        found = search.run(self._start(mutant, bound))
+        if found.complete:
+            search.decide_whole_runs(found)
+        return found
+
+    def _start(self, mutant: Mutant, bound: BoundModel) -> Start:
+        return Start.of(bound, self.layout) if self.initials & set(mutant.reached_by) else self.start
+
+    def _search(self, bound: BoundModel, lowered: LoweredModel, whole_runs: Container[str]) -> MutantSearch:
+        limits = Limits(self.limits.seconds, self.limits.states or self.most, self.limits.memory)
+        return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs)
+
+    def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:
+        """What the search of a mutant depends on. Nodes of one graph are the same if they are equal."""
+        steps = ((tuple((c.kind, c.condition) for c in a.checks), a.clips, a.next_leaves) for a in lowered.actions)
+        return *steps, tuple(start.rows), tuple(sorted(start.clipped_at.items()))
+
+    def _lowered(self, mutant: Mutant) -> LoweredModel:
+        if mutant.change is None:
+            return _without_action(self.lowered, mutant.where)
+        function, definition = mutant.change
+        return with_changed(self.lowered, {function: definition}, mutant.reached_by)
+
+    def _compared(self, search: MutantSearch, found: Outcome, start: Start) -> Judged:
+        base = self.base
+        killers = self._killers(found)
+        if found.complete and not killers:
+            if start.rows == self.start.rows and self._is_equivalent(search, found):
+                return Judged(Fate.EQUIVALENT, {}, SAME)
+            search.decide_whole_runs(found)
+            killers = self._killers(found)
+        why = found.ended or (f"raises: {found.raised}" if found.raised else "")
+        if killers:
+            return Judged(Fate.KILLED, killers, f"not searched to its end: {why}" if why else "")
+        if found.raised:
+            return Judged(Fate.RAISED, {}, found.raised)
+        if found.ended:
+            return Judged(Fate.UNDECIDED, {}, found.ended)
+        if beyond := sorted(found.clipped.keys() - base.clipped.keys()):
+            return Judged(Fate.CLIPPED, {}, f"it leaves the bound of {', '.join(beyond)}")
+        more = found.distinct - base.distinct, found.generated - base.generated
+        differs = (
+            f"{more[0]:+,} states, {more[1]:+,} steps"
+            if any(more)
+            else "the same number of states and steps, but different ones"
+        )
+        return Judged(Fate.SURVIVED, {}, differs)
+
+    def _killers(self, found: Outcome) -> dict[str, int | None]:
+        """What a mutant violates that the model does not, and covers that only the model reaches."""
+        base = self.base
+        killers = {name: states for name, states in found.violated.items() if name not in base.violated}
+        return killers | (dict.fromkeys(sorted(base.reached - found.reached)) if found.complete else {})
+
+    def _is_equivalent(self, search: MutantSearch, found: Outcome) -> bool:
+        base = self.base
+        if (found.distinct, found.generated, found.clipped) != (base.distinct, base.generated, base.clipped):
+            return False
+        states = self.search.states
+        return np.array_equal(states, search.states) and same_behaviour(states, self.search.kernel, search.kernel)
+
+
+def _without_action(lowered: LoweredModel, name: str) -> LoweredModel:
+    """The model with an action that is never enabled."""
+    never = Check("require", lowered.graph.false, "removed", "", 0)
+
+    def stilled(one: LoweredAction) -> LoweredAction:
+        return dataclasses.replace(one, checks=(never,)) if one.name == name else one
+
+    return dataclasses.replace(lowered, actions=tuple(map(stilled, lowered.actions)))

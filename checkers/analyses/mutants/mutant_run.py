@@ -1,0 +1,273 @@
+"""The mutants of a model, judged one after the other or by several processes, and what that says of the properties.
+
+The results do not depend on the number of processes, as long as no mutant is given up for its time.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from multiprocessing.synchronize import Event
+
+from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
+from reassure.checkers.analyses.mutants.mutant_search import Limits, Outcome
+from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.language.vocabulary import LanguageError
+
+POLL = 0.1
+"""Seconds between looks at the processes."""
+
+
+@dataclass(frozen=True)
+class MutantRequest:
+    """What is to be judged. properties: names or patterns (none: all)."""
+
+    model: str
+    settings: tuple[str, ...]
+    properties: tuple[str, ...]
+    limits: Limits
+    most: int | None = None
+    """Mutants that are judged, at most: a sample of them."""
+    seed: int = 0
+    """Of the sample."""
+    processes: int = 1
+    further: int = 0
+    """After the sample so many others are judged, at most, until each property but the excused has killed one."""
+    excused: frozenset[str] = frozenset()
+
+    def judge(self, look: Callable[[int], None]) -> Judge:
+        """The model itself, searched. Raises what `look` raises, `Failure` as `prepare` does, and `LanguageError`."""
+        bound, lowered, _ = prepare(self.model, list(self.settings))
+        return Judge(bound, lowered, SearchOptions(list(self.properties)), self.limits, look)
+
+    def sample(self, count: int) -> tuple[list[int], list[int]]:
+        """The numbers of the mutants that are judged, of so many, in the order of the text; and of further ones."""
+        numbers = list(range(count))
+        random.Random(self.seed).shuffle(numbers)
+        most = count if self.most is None else self.most
+        return sorted(numbers[:most]), numbers[most : most + self.further]
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """What a property or cover notices."""
+
+    name: str
+    kills: int
+    alone: int
+    """Mutants that nothing else kills."""
+    violated: bool
+    """The model itself violates it, or does not reach it, so that it can kill no mutant."""
+    is_cover: bool
+
+
+@dataclass
+class MutantReport:
+    """What became of the mutants of a model."""
+
+    model: str
+    names: list[str]
+    """Of the properties and covers that are asked for."""
+    covers: list[str]
+    """Which of them are covers."""
+    mutants: list[Mutant]
+    """All of the model's."""
+    chosen: list[int]
+    """Those that are judged, by number."""
+    others: list[int] = field(default_factory=list)
+    """Those that may be judged after them."""
+    base: Outcome = field(default_factory=Outcome)
+    """Of the model itself."""
+    results: dict[int, Judged] = field(default_factory=dict)
+    """By the number of the mutant, as far as they are judged."""
+    early: Stop | None = None
+    """Why not all of them are judged."""
+
+    @property
+    def judged(self) -> list[tuple[Mutant, Judged]]:
+        """In the order of the text."""
+        return [(self.mutants[n], self.results[n]) for n in sorted(self.results)]
+
+    @property
+    def counts(self) -> dict[Fate, int]:
+        """How many mutants met which fate."""
+        found = Counter(judged.fate for _, judged in self.judged)
+        return {fate: found[fate] for fate in Fate if found[fate]}
+
+    @property
+    def noticed(self) -> list[Noticed]:
+        """What each property and cover notices, in the order of the model."""
+        killers = [judged.killers for judged in self.results.values()]
+        already = self.base.violated.keys() | self.base.unreached
+        return [
+            Noticed(n, sum(n in k for k in killers), sum([*k] == [n] for k in killers), n in already, n in self.covers)
+            for n in self.names
+        ]
+
+    @property
+    def unexercised(self) -> list[str]:
+        """Properties that kill no mutant, and that the model itself satisfies."""
+        return [n.name for n in self.noticed if not n.kills and not n.violated and not n.is_cover]
+
+    @property
+    def extent(self) -> str:
+        """How many mutants were judged, of how many."""
+        done, chosen, every = len(self.results), len(self.chosen), len(self.mutants)
+        sampled = f", a sample of {every:,}" if chosen < every else ""
+        return f"{done:,} of {chosen:,} mutants{sampled}" if self.early else f"{chosen:,} mutants{sampled}"
+
+    def exit(self) -> Exit:
+        """The exit code: survivors weigh more than mutants of which nothing is known."""
+        counts = self.counts
+        codes = [Exit.OK]
+        codes += [Exit.EXPECTATION] if Fate.SURVIVED in counts else []
+        codes += [Exit.INCONCLUSIVE] if self.early or {Fate.UNDECIDED, Fate.CLIPPED} & counts.keys() else []
+        return worst(codes)
+
+
+def judge_mutants(request: MutantRequest, budget: float | None, progress: Progress) -> MutantReport:
+    """Judges every mutant that is asked for; fewer if it is interrupted, or after `budget` seconds.
+
+    Raises `Failure` where the model itself cannot be searched whole, or has no mutants.
+    """
+    began, report = time.monotonic(), MutantReport(request.model, [], [], [], [])
+
+    def look() -> None:
+        if budget is not None and time.monotonic() - began > budget:
+            raise budget_ended(budget)
+        progress.proof(f"{len(report.results):,} of {len(report.chosen):,} mutants of {request.model}")
+
+    try:
+        judge = request.judge(lambda states: look())
+        _open(report, request, judge)
+        some = _one_by_one if request.processes == 1 else _by_processes
+        for number, judged in some(request, judge, report, look):
+            report.results[number] = judged
+            look()
+            if not _goes_on(request, judge, report):
+                break
+        _exercise_whole_runs(judge, report, look)
+    except LanguageError as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+    except Interrupted as end:
+        report.early = end.stop
+    except KeyboardInterrupt:
+        report.early = BY_USER
+    except Disagreement as error:
+        raise Failure(Exit.DISAGREE, str(error)) from None
+    if report.early and not report.mutants:
+        raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {report.early.text}")
+    return report
+
+
+def _open(report: MutantReport, request: MutantRequest, judge: Judge) -> None:
+    """Notes the mutants and the properties. `Failure` as `judge_mutants`."""
+    bound, base, wants = judge.bound, judge.base, judge.options.wants
+    if base.raised:
+        raise Failure(Exit.MODEL, f"{base.raised}; `reassure check` shows how")
+    if base.ended:
+        raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {base.ended}")
+    report.model, report.base, mutants = bound.model.name, base, mutants_of(bound)
+    report.covers = [c.name for c in bound.covers if wants(c.name)]
+    properties = [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock
+    report.names = [n for n in properties if wants(n)] + report.covers
+    if not mutants:
+        raise Failure(Exit.NOTHING, f"{report.model} has no mutants: its actions have nothing to change")
+    report.mutants = mutants
+    report.chosen, report.others = request.sample(len(mutants))
+
+
+def _goes_on(request: MutantRequest, judge: Judge, report: MutantReport) -> bool:
+    """Whether a further mutant is to be judged; after the sample it is chosen here."""
+    if len(report.results) < len(report.chosen):
+        return True
+    if not report.others or not set(report.unexercised) - request.excused - judge.whole_runs:
+        return False
+    report.chosen.append(report.others.pop(0))
+    return True
+
+
+def _exercise_whole_runs(judge: Judge, report: MutantReport, look: Callable[[], None]) -> None:
+    """Has properties about whole runs that killed nothing decided for mutants that others killed, until one falls."""
+    missing = set(report.unexercised) & judge.whole_runs
+    for number in report.chosen:
+        judged = report.results[number]
+        if missing and judged.fate is Fate.KILLED:
+            look()
+            fallen = judge.violated_runs(report.mutants[number], missing)
+            report.results[number] = replace(judged, killers=judged.killers | dict.fromkeys(sorted(fallen)))
+            missing -= fallen
+
+
+def _one_by_one(
+    request: MutantRequest, judge: Judge, report: MutantReport, look: Callable[[], None]
+) -> Iterator[tuple[int, Judged]]:
+    for number in _in_order(request, report):
+        yield number, judge.judge(report.mutants[number])
+
+
+def _in_order(request: MutantRequest, report: MutantReport) -> list[int]:
+    """The mutants that may be judged, by number."""
+    return report.chosen + report.others
+
+
+def _by_processes(
+    request: MutantRequest, judge: Judge, report: MutantReport, look: Callable[[], None]
+) -> Iterator[tuple[int, Judged]]:
+    """Each process loads the model and searches it once; then it takes one mutant after the other."""
+    context = multiprocessing.get_context("spawn")
+    stopped = context.Event()
+    with ProcessPoolExecutor(request.processes, context, _begin, (request, stopped)) as pool:
+        jobs = [(number, pool.submit(_judged, number)) for number in _in_order(request, report)]
+        try:
+            for number, job in jobs:
+                yield number, _awaited(job, look)
+        except BrokenProcessPool:
+            raise Interrupted(StopReason.MEMORY, "a process ended, perhaps for want of memory") from None
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _awaited(job: Future[Judged], look: Callable[[], None]) -> Judged:
+    while True:
+        try:
+            return job.result(POLL)
+        except TimeoutError:
+            look()
+
+
+# -- within a process -----------------------------------------------------------------------------------------------
+
+_own: list[tuple[Judge, list[Mutant]]] = []
+"""The one model that this process judges mutants of, and the mutants."""
+
+
+def _begin(request: MutantRequest, stopped: Event) -> None:
+    """Prepares a process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began this one sets the event
+
+    def look(states: int) -> None:
+        if stopped.is_set():
+            raise Interrupted(StopReason.INTERRUPTED, "interrupted")
+
+    judge = request.judge(look)
+    _own.append((judge, mutants_of(judge.bound)))
+
+
+def _judged(number: int) -> Judged:
+    judge, mutants = _own[0]
+    return judge.judge(mutants[number])

@@ -1,0 +1,127 @@
+"""The mutants of every model that comes with the project, judged as `mutants.toml` says, and recorded."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.analyses.mutants.analysis import Fate
+from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest, judge_mutants
+from reassure.checkers.analyses.mutants.mutant_search import Limits
+from reassure.checkers.analyses.mutants.record import (
+    PATHS,
+    ModelRecord,
+    MutantPaths,
+    MutantPlan,
+    Plans,
+    Survivor,
+    is_stale,
+    read_plans,
+    read_records,
+    write_records,
+)
+from reassure.checkers.analyses.mutants.report import change_of
+from reassure.checkers.base.digest import digest
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.base.progress import Progress
+
+TIMEOUT = 300.0
+"""Seconds of one mutant's search. The limit of states comes first, so that no record depends on the machine."""
+LISTED = (Fate.SURVIVED, Fate.CLIPPED, Fate.UNDECIDED)
+"""What is listed one by one."""
+
+
+@dataclass
+class MutantsOfAll:
+    """One run of `reassure mutants --all`."""
+
+    processes: int
+    memory: int | None
+    budget: float | None
+    progress: Progress
+    console: Console
+    paths: MutantPaths = PATHS
+
+    def run(self, model: str | None, write: bool) -> Exit:
+        """Judges one model, or every one (written: those whose record is stale). The exit code.
+
+        0: each was judged, and for each unexercised property a reason is stated; 15: a reason is missing.
+        """
+        plans, records = read_plans(self.paths.plan), read_records(self.paths.record)
+        if model is not None and model not in plans.plans:
+            raise Failure(
+                Exit.USAGE, f"mutants.toml is about models that come with the project; {model} is none of them"
+            )
+        chosen = list(plans.plans) if model is None else [model]
+        if write:
+            records = {name: r for name, r in records.items() if name in plans.plans}
+            chosen = [name for name in chosen if is_stale(plans, name, records)]
+            if not chosen:
+                self.console.print("nothing is stale")
+        began, codes = time.monotonic(), [Exit.OK]
+        for name in chosen:
+            left = None if self.budget is None else self.budget - (time.monotonic() - began)
+            if left is not None and left <= 0:
+                self.console.print(f"{name} and what follows were not judged: the budget of {self.budget:g} s ended")
+                codes.append(Exit.INCONCLUSIVE)
+                break
+            code, record = self._one(plans, records, plans.plans[name], left)
+            codes.append(code)
+            if record is None:
+                break
+            if write:
+                records[name] = record
+                write_records(records, self.paths.record)
+        return worst(codes)
+
+    def _one(
+        self, plans: Plans, records: dict[str, ModelRecord], plan: MutantPlan, left: float | None
+    ) -> tuple[Exit, ModelRecord | None]:
+        """Judges one model; no record where it was ended early."""
+        began = time.monotonic()
+        limits = Limits(TIMEOUT, None, self.memory)
+        excused = plans.excused(plan.model, records)
+        request = MutantRequest(
+            plan.model, plan.set, (), limits, plan.most, plan.seed, self.processes, plan.further, excused
+        )
+        report = judge_mutants(request, left, self.progress)
+        self.progress.done()
+        counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items())
+        seconds = time.monotonic() - began
+        head = f"{plan.model}: {report.extent}: {counts or 'none was judged'} ({seconds:.0f} s)"
+        self.console.print(Text(head, style="bold"), soft_wrap=True)
+        if report.early:
+            self.console.print(Text(f"  this is incomplete: stopped because {report.early.text}", style="yellow"))
+            return Exit.INCONCLUSIVE, None
+        code = Exit.OK
+        for name in report.unexercised:
+            reason = plans.reason(plan.model, name, records)
+            line = Text(f"  unexercised: {name}: {reason or 'no reason is stated in mutants.toml'}")
+            self.console.print(line, style="" if reason else "bold red", soft_wrap=True)
+            code = code if reason else Exit.EXPECTATION
+        return code, record_of(report, plan)
+
+
+def record_of(report: MutantReport, plan: MutantPlan) -> ModelRecord:
+    """What is kept of a report."""
+    noticed = report.noticed
+    return ModelRecord(
+        sha256=digest(load(plan.model)),
+        set=list(plan.set),
+        seed=plan.seed,
+        mutants=len(report.mutants),
+        judged=len(report.chosen),
+        counts={str(fate): n for fate, n in report.counts.items()},
+        kills={n.name: n.kills for n in noticed},
+        violated=[n.name for n in noticed if n.violated],
+        unexercised=report.unexercised,
+        survivors=[
+            Survivor(m.place, m.where, m.kind, change_of(m), str(j.fate), j.note)
+            for m, j in report.judged
+            if j.fate in LISTED
+        ],
+    )

@@ -1,0 +1,122 @@
+"""What `mutants` prints and records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.analyses.mutants.analysis import Fate, Judged
+from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
+from reassure.checkers.analyses.mutants.mutants import Mutant
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.result import error_record
+from reassure.checkers.base.stop import Stop, StopReason
+
+JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
+SHOWN = 3
+"""Killers of a mutant that are printed."""
+STYLES = {Fate.KILLED: "green", Fate.EQUIVALENT: "green", Fate.SURVIVED: "bold red"}
+
+
+def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bool) -> None:
+    """Prints what became of each mutant that no property kills (full: of each), and what each property kills."""
+    base = report.base
+    head = f"{report.model}: {base.distinct:,} states, {base.generated:,} steps; {report.extent}"
+    console.print(Text(head, style="bold"), soft_wrap=True)
+    for mutant, judged in report.judged:
+        if judged.fate is not Fate.KILLED or full:
+            _print_mutant(mutant, judged, console)
+    _print_properties(report, console)
+    counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items()) or "none was judged"
+    told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full lists those that are killed)"
+    console.print(Text(f"\n{counts}{told}"), soft_wrap=True)
+    if report.early:
+        console.print(Text(f"this is incomplete: stopped because {report.early.text}", style="yellow"), soft_wrap=True)
+    code = report.exit()
+    style = "green" if code is Exit.OK else "bold red"
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+
+
+def _print_mutant(mutant: Mutant, judged: Judged, console: Console) -> None:
+    console.print(Text(f"\n{mutant.place} {mutant.where}: {mutant.kind}", style="bold"), soft_wrap=True)
+    console.print(Text(f"  {change_of(mutant)}"), soft_wrap=True)
+    line = Text("  ")
+    line.append(judged.fate, style=STYLES.get(judged.fate, "yellow"))
+    told = killers_of(judged) if judged.killers else judged.note
+    line.append(f": {told}" if told else "")
+    console.print(line, soft_wrap=True)
+
+
+def change_of(mutant: Mutant) -> str:
+    """The change as text."""
+    return f"{mutant.before} -> {mutant.after}" if mutant.after else f"without {mutant.before}"
+
+
+def killers_of(judged: Judged) -> str:
+    """The properties that kill a mutant, those with the shortest traces first, in a line."""
+    ordered = sorted(judged.killers.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
+    shown = [
+        f"{name} ({states} state{'s' * (states != 1)})" if states is not None else name
+        for name, states in ordered[:SHOWN]
+    ]
+    more = len(ordered) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _print_properties(report: MutantReport, console: Console) -> None:
+    noticed = report.noticed
+    width = max((len(p.name) for p in noticed), default=0)
+    console.print(Text("\nkills  alone  property", style="bold"))
+    for p in noticed:
+        remark = _remark(p)
+        row = Text(f"{p.kills:5,}  {p.alone:5,}  {p.name:{width if remark else 0}}")
+        row.append(f"  {remark}" if remark else "", style="yellow")
+        console.print(row, soft_wrap=True)
+
+
+def _remark(noticed: Noticed) -> str:
+    """Why a property kills nothing, if it does not."""
+    if noticed.violated:
+        return "never reached by the model itself" if noticed.is_cover else "violated by the model itself"
+    if noticed.kills:
+        return ""
+    return "each of these mutants reaches it" if noticed.is_cover else "unexercised: it kills none of these mutants"
+
+
+def mutants_record(report: MutantReport, about: tuple[str, dict[str, Any], str]) -> dict[str, Any]:
+    """The run record. about: the model's digest, its configuration, the command."""
+    sha, config, repro = about
+    base, stop = report.base, report.early or JUDGED
+    return {
+        **error_record(report.exit(), stop.text, report.model, repro),
+        "stop_reason": stop.reason,
+        "model_sha256": sha,
+        "config": config,
+        "engine": "mutants",
+        "complete": report.early is None,
+        "stats": {"distinct": base.distinct, "generated": base.generated},
+        "mutants_of_model": len(report.mutants),
+        "mutants_chosen": len(report.chosen),
+        "counts": {str(fate): n for fate, n in report.counts.items()},
+        "properties": [
+            {"name": p.name, "kills": p.kills, "alone": p.alone, "violated_by_the_model": p.violated}
+            for p in report.noticed
+        ],
+        "unexercised": report.unexercised,
+        "mutants": [
+            {
+                "file": mutant.place.partition(":")[0],
+                "line": mutant.line,
+                "function": mutant.where,
+                "kind": mutant.kind,
+                "before": mutant.before,
+                "after": mutant.after,
+                "verdict": judged.fate,
+                "killed_by": judged.killers,
+                "note": judged.note,
+            }
+            for mutant, judged in report.judged
+        ],
+    }

@@ -1,0 +1,283 @@
+"""What a suite of traces is to take: the criteria, and for each goal of one the shortest path that takes it.
+
+A path is the state that it begins in and the edges of a `StateGraph` that it goes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.spec.semantics.interpreter import Params
+
+NEVER = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Path:
+    """A run through a graph."""
+
+    start: int
+    edges: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def states(self, graph: StateGraph) -> Iterator[int]:
+        """The states that it passes, the first one included."""
+        yield self.start
+        for edge in self.edges:
+            yield int(graph.targets[edge])
+
+
+def path_along(graph: StateGraph, state: int, *more: int) -> Path:
+    """The canonical shortest path to a state, and on along further edges."""
+    edges = [*graph.path_to(state), *more]
+    return Path(int(graph.sources[edges[0]]) if edges else state, tuple(edges))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal with a name; `shortest` is None if no path was found that takes it, for the reason that `why` gives."""
+
+    name: str
+    shortest: Path | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An action that a guard refuses in a state of a path, by the state's number in the path."""
+
+    state: int
+    action: str
+    params: Params
+    guard: str
+
+
+class NamedGoals(Protocol):
+    """A criterion with so few goals that each has a name and a shortest path."""
+
+    @property
+    def goals(self) -> list[Goal]:
+        """Every goal, also those that nothing takes."""
+
+    def taken(self, path: Path) -> dict[int, int]:
+        """The goals that a path takes, by number, with the number of steps after which each is first taken."""
+
+    def attempts(self, path: Path, goals: list[int]) -> list[Attempt]:
+        """For those of these goals that are guards which refuse: an action that each refuses."""
+
+
+class StepGoals:
+    """Goals of which none is a guard."""
+
+    def attempts(self, path: Path, goals: list[int]) -> list[Attempt]:
+        """See `NamedGoals`."""
+        return []
+
+
+def _first_positions(numbers: NDArray[np.int64], offset: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for position, number in enumerate(numbers.tolist()):
+        found.setdefault(number, position + offset)
+    return found
+
+
+class Actions(StepGoals):
+    """Every action is taken."""
+
+    def __init__(self, graph: StateGraph) -> None:
+        self.graph = graph
+        numbers, edges = np.unique(graph.actions[graph.targets >= 0], return_index=True)
+        inside = np.nonzero(graph.targets >= 0)[0]
+        first = {int(n): int(inside[e]) for n, e in zip(numbers, edges, strict=True)}
+        self.goals = [self._goal(number, name, first) for number, name in enumerate(graph.kernel.actions)]
+
+    def _goal(self, number: int, name: str, first: dict[int, int]) -> Goal:
+        graph = self.graph
+        if number in first:
+            edge = first[number]
+            return Goal(name, path_along(graph, int(graph.sources[edge]), edge))
+        return Goal(name, None, never_taken(graph, number))
+
+    def taken(self, path: Path) -> dict[int, int]:
+        """See `NamedGoals`."""
+        return _first_positions(self.graph.actions[list(path.edges)].astype(np.int64), 1)
+
+
+def never_taken(graph: StateGraph, action: int) -> str:
+    """Why an action is in no path."""
+    if graph.action_clips[action]:
+        return f"each of its {graph.action_clips[action]:,} steps leaves a bound"
+    return "no reachable state enables it" + as_far(graph)
+
+
+def as_far(graph: StateGraph) -> str:
+    """A reservation, where not every reachable state was visited."""
+    if not graph.complete:
+        return f", of those visited before the search ended: {graph.stopped.text}"
+    return f"; {graph.clipped:,} steps leave a bound, and what is beyond was not visited" if graph.clipped else ""
+
+
+class Pairs(StepGoals):
+    """Every two actions that can follow each other do."""
+
+    def __init__(self, graph: StateGraph) -> None:
+        self.graph = graph
+        names = graph.kernel.actions
+        self.count = len(names)
+        inside = graph.targets >= 0
+        seen = set(np.unique(graph.actions[inside]).tolist())
+        self.goals: list[Goal] = []
+        for first, name in enumerate(names):
+            arrivals = self._arrivals(first, inside)
+            for second, other in enumerate(names):
+                path = self._shortest(arrivals, second, inside)
+                never = next((n for n in (first, second) if n not in seen), None)
+                why = "" if path else f"{other} is not enabled after {name} in any reachable state" + as_far(graph)
+                if never is not None:
+                    why = f"{names[never]} is never taken: {never_taken(graph, never)}"
+                self.goals.append(Goal(f"{name}, {other}", path, why))
+
+    def _arrivals(self, action: int, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """By state: the first edge of an action that leads to it; as many as there are edges where none does."""
+        edges = np.nonzero(inside & (self.graph.actions == action))[0]
+        found = np.full(self.graph.count, self.graph.edge_count, np.int64)
+        found[self.graph.targets[edges[::-1]]] = edges[::-1]
+        return found
+
+    def _shortest(self, arrivals: NDArray[np.int64], action: int, inside: NDArray[np.bool_]) -> Path | None:
+        """The shortest path that ends with the step of `arrivals` to some state and an action from there."""
+        graph = self.graph
+        leaving = np.nonzero(inside & (graph.actions == action))[0]
+        if not len(leaving):
+            return None
+        before = arrivals[graph.sources[leaving]]
+        best = int(np.argmin(before))
+        if before[best] == graph.edge_count:
+            return None
+        edge = int(before[best])
+        return path_along(graph, int(graph.sources[edge]), edge, int(leaving[best]))
+
+    def taken(self, path: Path) -> dict[int, int]:
+        """See `NamedGoals`."""
+        actions = self.graph.actions[list(path.edges)].astype(np.int64)
+        return _first_positions(actions[:-1] * self.count + actions[1:], 2)
+
+
+class Covers(StepGoals):
+    """Every cover of the model is reached."""
+
+    def __init__(self, graph: StateGraph) -> None:
+        self.graph = graph
+        flags = graph.kernel.state_flags
+        self.goals: list[Goal] = []
+        for cover in graph.bound.covers:
+            if cover.over_steps:
+                edges = np.nonzero(self._on_steps(cover.name) & (graph.targets >= 0))[0]
+                path = path_along(graph, int(graph.sources[edges[0]]), int(edges[0])) if len(edges) else None
+            else:
+                states = np.nonzero(graph.state_claims >> flags.index(cover.name) & 1)[0]
+                path = path_along(graph, int(states[0])) if len(states) else None
+            what = "step" if cover.over_steps else "state"
+            why = "" if path else f"no reachable {what} satisfies it" + as_far(graph)
+            self.goals.append(Goal(cover.name, path, why))
+
+    def _on_steps(self, name: str) -> NDArray[np.bool_]:
+        return self.graph.step_claims.get(name, np.zeros(self.graph.edge_count, bool))
+
+    def taken(self, path: Path) -> dict[int, int]:
+        """See `NamedGoals`."""
+        graph, found = self.graph, {}
+        states, flags = list(path.states(graph)), graph.kernel.state_flags
+        for number, cover in enumerate(graph.bound.covers):
+            if cover.over_steps:
+                hit, offset = self._on_steps(cover.name)[list(path.edges)], 1
+            else:
+                hit, offset = (graph.state_claims[states] >> flags.index(cover.name) & 1) > 0, 0
+            if hit.any():
+                found[number] = int(np.argmax(hit)) + offset
+        return found
+
+
+class MassGoals(Protocol):
+    """A criterion whose goals are numbers: the states, or the edges, of a graph."""
+
+    noun: str
+    reachable: NDArray[np.bool_]
+    """By goal: whether it counts."""
+
+    def of_edge(self, edge: int) -> int:
+        """The goal that an edge takes."""
+
+    def shortest(self, goal: int) -> Path:
+        """The shortest path that takes a goal."""
+
+    def length(self) -> NDArray[np.int32]:
+        """By goal: the steps of its shortest path."""
+
+    def taken(self, path: Path) -> list[int]:
+        """The goals that a path takes."""
+
+
+class States:
+    """Every reachable state is passed."""
+
+    noun = "states"
+
+    def __init__(self, graph: StateGraph) -> None:
+        self.graph = graph
+        self.reachable = np.ones(graph.count, bool)
+
+    def of_edge(self, edge: int) -> int:
+        """See `MassGoals`."""
+        return int(self.graph.targets[edge])
+
+    def shortest(self, goal: int) -> Path:
+        """See `MassGoals`."""
+        return path_along(self.graph, goal)
+
+    def length(self) -> NDArray[np.int32]:
+        """See `MassGoals`."""
+        return self.graph.levels
+
+    def taken(self, path: Path) -> list[int]:
+        """See `MassGoals`."""
+        return list(path.states(self.graph))
+
+
+class Transitions:
+    """Every step of every reachable state is taken: an action with its parameters."""
+
+    noun = "transitions"
+
+    def __init__(self, graph: StateGraph) -> None:
+        self.graph = graph
+        self.reachable = graph.targets >= 0
+
+    def of_edge(self, edge: int) -> int:
+        """See `MassGoals`."""
+        return edge
+
+    def shortest(self, goal: int) -> Path:
+        """See `MassGoals`."""
+        return path_along(self.graph, int(self.graph.sources[goal]), goal)
+
+    def length(self) -> NDArray[np.int32]:
+        """See `MassGoals`."""
+        return self._length
+
+    @cached_property
+    def _length(self) -> NDArray[np.int32]:
+        return (self.graph.levels[self.graph.sources] + 1).astype(np.int32)
+
+    def taken(self, path: Path) -> list[int]:
+        """See `MassGoals`."""
+        return list(path.edges)

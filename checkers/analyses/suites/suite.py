@@ -1,0 +1,202 @@
+"""A suite as files: traces, an index of what they take, and what becomes of a suite when its model changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from reassure.checkers.analyses.suites.goals import Attempt, Path
+from reassure.checkers.analyses.suites.selection import Selection
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.model_loader import config_values
+from reassure.checkers.base.result import ENGINE_VERSION
+from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.traces.reconstruct import told
+from reassure.checkers.traces.steps_format import to_steps
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
+
+ITF, STEPS = ".itf.json", ".steps.json"
+"""What the names of traces end with."""
+INDEX = ".suite.json"
+"""What the name of an index ends with."""
+
+
+@dataclass(frozen=True)
+class SuiteName:
+    """What a suite is of: traces of two configurations or two criteria never have the same name."""
+
+    model: str
+    settings: tuple[str, ...]
+    criterion: str
+
+    @property
+    def stem(self) -> str:
+        """What the names of all its files begin with."""
+        return trace_stem(self.model, self.settings, self.criterion, "traces")
+
+    def file(self, number: int) -> str:
+        """The name of a trace, from 1."""
+        return f"{self.stem}-{number:03}.itf.json"
+
+    def number_in(self, file: str) -> int | None:
+        """The number of a trace of this suite by its name; None of any other file."""
+        found = re.fullmatch(re.escape(self.stem) + r"-(\d{3,})\.itf\.json", file)
+        return int(found[1]) if found else None
+
+
+@dataclass
+class KeptSuite:
+    """A suite that is there already, after its traces were replayed."""
+
+    files: list[str] = field(default_factory=list)
+    """Of the traces that still replay, in the order of `paths`."""
+    paths: list[Path] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    """By file: why the model does not have the trace any more."""
+
+
+def read_kept(folder: FilePath, name: SuiteName, graph: StateGraph) -> KeptSuite:
+    """Replays the traces of a suite in a folder; those that the model has are kept."""
+    kept = KeptSuite()
+    numbered = {n: p for p in folder.iterdir() if (n := name.number_in(p.name)) is not None}
+    for _, path in sorted(numbered.items()):
+        try:
+            trace = from_itf(read_itf(path), graph.bound)
+            replay(trace, graph.bound)
+            found = path_of(trace, graph)
+        except (TraceError, ReplayRefused) as error:
+            kept.replaced[path.name] = str(error)
+            continue
+        kept.files.append(path.name)
+        kept.paths.append(found)
+    return kept
+
+
+def path_of(trace: Trace, graph: StateGraph) -> Path:
+    """The path of a trace that was replayed; `ReplayRefused` where it leaves the states that were visited."""
+    start = here = graph.find(trace.states[0])
+    edges = []
+    for i, step in enumerate(trace.steps[1:], 1):
+        edge = graph.edge_of(here, step.action, step.params) if here >= 0 else -1
+        here = int(graph.targets[edge]) if edge >= 0 else -1
+        if here < 0:
+            raise ReplayRefused(i, step.action, "it leads beyond the states that were visited")
+        edges.append(edge)
+    return Path(start, tuple(edges))
+
+
+def trace_of(path: Path, graph: StateGraph) -> Trace:
+    """A path as a trace, replayed in plain Python."""
+    states = [graph.state(number) for number in path.states(graph)]
+    return told(graph.bound, states, [graph.step(edge) for edge in path.edges])
+
+
+@dataclass
+class WrittenSuite:
+    """What was written where."""
+
+    traces: list[str]
+    """Files, in the order of the selection's paths."""
+    lengths: list[int]
+    """Steps of each."""
+    removed: list[str]
+    index: FilePath
+
+
+def write_suite(
+    folder: FilePath,
+    name: SuiteName,
+    graph: StateGraph,
+    chosen: Selection,
+    kept: KeptSuite,
+    meta: Mapping[str, Any],
+    plain_steps: bool = False,
+) -> WrittenSuite:
+    """Writes the traces and the index; removes the traces of this suite that are not in it any more.
+
+    Kept traces keep their names; new ones get the numbers after the last. plain_steps: each also as plain steps.
+    """
+    bound = graph.bound
+    numbers = [n for file in kept.files if (n := name.number_in(file)) is not None]
+    following = max(numbers, default=0) + 1
+    written = WrittenSuite([], [], [], folder / f"{name.stem}{INDEX}")
+    for i, path in enumerate(chosen.paths):
+        if i < len(kept.files):
+            file = kept.files[i]
+        else:
+            file, following = name.file(following), following + 1
+        trace = trace_of(path, graph)
+        trace.meta |= {**meta, "suite": {"cover": name.criterion, "adds": chosen.adds[i] or chosen.added[i]}}
+        if chosen.attempts[i]:
+            trace.meta["suite"]["refused"] = [refused_record(bound, attempt) for attempt in chosen.attempts[i]]
+        write_atomically(folder / file, to_itf(trace, bound))
+        if plain_steps:
+            write_atomically(folder / file.replace(ITF, STEPS), to_steps(trace, bound))
+        written.traces.append(file)
+        written.lengths.append(len(path))
+    for old in sorted(folder.iterdir()):
+        if name.number_in(old.name) is not None and old.name not in written.traces:
+            old.unlink()
+            old.with_name(old.name.replace(ITF, STEPS)).unlink(missing_ok=True)
+            written.removed.append(old.name)
+    write_record(written.index, suite_record(name, graph, chosen, kept, written, meta))
+    return written
+
+
+def refused_record(bound: BoundModel, attempt: Attempt) -> dict[str, Any]:
+    """An action that is not enabled in a state of a trace: what a negative test tries."""
+    kinds = dict(bound.parameters(attempt.action))
+    params = {name: encode(value, kinds[name]) for name, value in attempt.params.items()}
+    return {"state": attempt.state, "action": attempt.action, "params": params, "guard": attempt.guard}
+
+
+def meta_of(bound: BoundModel, sha: str, model: str, own: bool, repro: str) -> dict[str, Any]:
+    """What each trace of a suite says of where it comes from. own: `model` is a file and no model of the project."""
+    return {
+        "model": bound.model.name,
+        "model_sha256": sha,
+        **({"model_file": model} if own else {}),
+        "config": config_values(bound.config),
+        "engine": "traces",
+        "engine_version": ENGINE_VERSION,
+        "repro": repro,
+    }
+
+
+def suite_record(
+    name: SuiteName,
+    graph: StateGraph,
+    chosen: Selection,
+    kept: KeptSuite,
+    written: WrittenSuite,
+    meta: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The index of a suite."""
+    kept_files = set(kept.files)
+    return {
+        "schema": 1,
+        **meta,
+        "cover": name.criterion,
+        "complete": graph.complete,
+        "stopped_because": graph.stopped.text,
+        "states": graph.count,
+        "steps": graph.edge_count,
+        "clipped": graph.clipped,
+        "goals": {
+            "reachable": chosen.reachable,
+            "taken": chosen.taken,
+            "percent": round(chosen.percent, 2),
+            "not_taken": [{"goal": g.name, "reachable": g.shortest is not None, "why": g.why} for g in chosen.missing],
+            "not_taken_within_length": chosen.missing_count,
+        },
+        "traces": [
+            {"file": file, "steps": steps, "adds": adds or added, "kept": file in kept_files}
+            for file, steps, adds, added in zip(written.traces, written.lengths, chosen.adds, chosen.added, strict=True)
+        ],
+        "replaced": kept.replaced,
+    }

@@ -1,0 +1,247 @@
+"""Every configuration of a grid, in processes of this machine or as tasks of Spark: `reassure sweep`."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import own_file, settings
+from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import error_record
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.check import DEFAULT_ENGINE
+from reassure.checkers.console.processes import in_processes
+from reassure.spec.language.vocabulary import Model
+from reassure.spec.semantics.interpreter import ConfigError, make_config
+
+Point = tuple[tuple[str, str], ...]
+"""One configuration: settings in the order they were given."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Settings with their values."""
+
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @classmethod
+    def of(cls, pairs: list[str]) -> Grid:
+        """From `KEY=V1,V2`; raises `ValueError` for what is none."""
+        axes: dict[str, tuple[str, ...]] = {}
+        for pair in pairs:
+            key, equals, text = pair.partition("=")
+            values = tuple(v.strip() for v in text.split(","))
+            if not equals or not key or not all(values):
+                raise ValueError(f"{pair!r} is no setting; write KEY=VALUE or KEY=VALUE,VALUE")
+            if key in axes:
+                raise ValueError(f"{key} is given twice; write {key}=VALUE,VALUE")
+            if len(set(values)) < len(values):
+                raise ValueError(f"{pair!r} has a value twice")
+            axes[key] = values
+        return cls(tuple(axes.items()))
+
+    def every(self) -> list[Point]:
+        """All combinations."""
+        keys = [key for key, _ in self.axes]
+        return [tuple(zip(keys, chosen, strict=True)) for chosen in itertools.product(*(v for _, v in self.axes))]
+
+    def pairwise(self, points: list[Point]) -> list[Point]:
+        """Few of these combinations, such that any two values of different settings that occur together in one of
+        them occur together in one that is chosen; greedy, always the same."""
+        if len(self.axes) < 3:
+            return points
+        missing = {pair for point in points for pair in _pairs_of(point)}
+        chosen: list[Point] = []
+        while missing:
+            best = max(points, key=lambda point: len(_pairs_of(point) & missing))
+            chosen.append(best)
+            missing -= _pairs_of(best)
+        return chosen
+
+
+@cache
+def _pairs_of(point: Point) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Any two settings of a combination."""
+    return frozenset(itertools.combinations(point, 2))
+
+
+def allowed(model: Model, points: list[Point]) -> tuple[list[Point], dict[Point, str]]:
+    """The combinations that are configurations of a model, and why the others are not.
+
+    Raises `ConfigError` for a value that is none whatever the others are.
+    """
+    for pair in dict.fromkeys(pair for point in points for pair in point):
+        settings(model, ["=".join(pair)])
+    good, excluded = [], {}
+    for point in points:
+        try:
+            make_config(model, settings(model, ["=".join(pair) for pair in point]))
+        except ConfigError as error:
+            excluded[point] = str(error)
+        else:
+            good.append(point)
+    return good, excluded
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task needs to check one configuration."""
+
+    model: str
+    text: str | None
+    """Of a model given by path."""
+    options: SearchOptions
+    accept_clipping: bool
+    traces: bool
+    engine: str = DEFAULT_ENGINE
+
+
+def check_one(task: Task, point: Point) -> dict[str, Any]:
+    """The run record of one configuration, with its traces as ITF texts; in whatever process."""
+    archive = next((p for p in Path(__file__).parents if p.is_file()), None)
+    if archive is not None:
+        return _beside(archive, task, point)
+    from reassure.checkers.base.trace_files import results
+    from reassure.checkers.check import CheckRequest, run
+    from reassure.spec.semantics.trace import to_itf
+
+    began = time.monotonic()
+    name = task.model
+    if task.text is not None:
+        folder = (
+            Path(tempfile.gettempdir())
+            / f"reassure-models-{os.getuid()}-{hashlib.sha256(task.text.encode()).hexdigest()[:16]}"
+        )
+        folder.mkdir(exist_ok=True)
+        name = str(folder / Path(task.model).name)
+        if not Path(name).is_file():
+            beside = f"{name}.{os.getpid()}"
+            Path(beside).write_text(task.text, encoding="utf-8")
+            os.replace(beside, name)
+    pairs = [f"{key}={value}" for key, value in point]
+    asked = CheckRequest(name, pairs, task.engine, task.options, task.accept_clipping)
+    try:
+        verdict, bound = run(asked, Progress(quiet=True))
+    except Failure as failure:
+        record = error_record(failure.code, str(failure), task.model, asked.repro())
+        return {**record, "point": point, "texts": {}, "took": time.monotonic() - began}
+    texts = {}
+    if task.traces:
+        for found in results(verdict):
+            if found.trace is not None:
+                if task.text is not None:
+                    found.trace.meta["model_file"] = task.model
+                texts[found.name] = to_itf(found.trace, bound)
+    record = verdict.record({})
+    record["repro"] = record["repro"].replace(name, task.model)
+    return {**record, "point": point, "texts": texts, "took": time.monotonic() - began}
+
+
+IN_TASK = """
+import pickle, sys
+from reassure.checkers.analyses.sweep.analysis import check_one
+with open(sys.argv[1], "rb") as asked:
+    found = check_one(*pickle.load(asked))
+with open(sys.argv[1], "wb") as told:
+    pickle.dump(found, told)
+"""
+
+
+def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
+    """As `check_one`, in a process that has this program as files: models are read as text, not from a zip."""
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"reassure-program-{os.getuid()}-{digest}"
+    if not folder.is_dir():
+        made = tempfile.mkdtemp(dir=folder.parent, prefix="reassure-program-")
+        with zipfile.ZipFile(archive) as opened:
+            opened.extractall(made)
+        try:
+            os.rename(made, folder)
+        except OSError:  # another task was faster
+            shutil.rmtree(made, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="reassure-sweep-") as place:
+        exchanged = Path(place) / "task"
+        exchanged.write_bytes(pickle.dumps((task, point)))
+        done = subprocess.run(
+            [sys.executable, "-c", IN_TASK, str(exchanged)],
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["no reason given"])[-1])
+        found: dict[str, Any] = pickle.loads(exchanged.read_bytes())
+        return found
+
+
+def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int], None]) -> list[dict[str, Any]]:
+    """A record for each configuration, in order, in so many processes of this machine; interrupted, of the first ones.
+
+    done: called with how many have ended, and of how many. Raises `Failure` where a process was killed.
+    """
+    found = []
+    try:
+        for record in in_processes(check_one, [(task, point) for point in points], jobs):
+            found.append(record)
+            done(len(found), len(points))
+            if record.get("stop_reason") == StopReason.INTERRUPTED:
+                break
+    except KeyboardInterrupt:
+        pass
+    except BrokenProcessPool:
+        where = ", ".join("=".join(pair) for pair in points[len(found)])
+        raise Failure(Exit.SYSTEM, f"a process was killed while {where} was checked") from None
+    return found
+
+
+def by_spark(
+    model: str, points: list[Point], task: Task, cluster: SparkOptions, done: Callable[[int, int], None]
+) -> list[dict[str, Any]]:
+    """As `locally`, a task of Spark each. Raises `NoSpark` and `JobFailed`."""
+    from reassure.checkers.engines.spark.session import Job, start
+
+    session = start(f"reassure sweep {model}", cluster)
+    context = session.context
+    try:
+        ended = context.accumulator(0)
+
+        def one(point: Point) -> dict[str, Any]:
+            record = check_one(task, point)
+            ended.add(1)
+            return record
+
+        # A task each: the slow ones do not hold up others.
+        rdd = context.parallelize(points, len(points)).map(one)
+        job = Job(context, "reassure-sweep", rdd.collect)
+        found: list[dict[str, Any]] = job.result(lambda: done(ended.value, len(points)))
+        return found
+    finally:
+        session.stop()
+
+
+def shipped(task: Task) -> Task:
+    """A task for other machines: a model by path goes along as text."""
+    text = Path(task.model).read_text(encoding="utf-8") if own_file(task.model) else None
+    return replace(task, text=text)
+
+
+def worst_of(records: list[dict[str, Any]]) -> Exit:
+    """The exit code of a sweep: the most severe of its configurations."""
+    order = list(Exit)
+    return min((Exit(r["exit_code"]) for r in records), key=order.index, default=Exit.NOTHING)

@@ -1,0 +1,62 @@
+"""What `sweep` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+
+EXCLUDED = 5
+"""Reasons of skipped combinations that are printed."""
+
+
+def report_sweep(
+    model: str,
+    keys: list[str],
+    records: list[dict[str, Any]],
+    excluded: Mapping[Any, str],
+    every: int,
+    not_run: int,
+    code: Exit,
+    console: Console,
+) -> None:
+    """One row for each configuration.
+
+    excluded: why, of each combination that is none. every: how many there are. not_run: how many are left.
+    """
+    few = f"{len(records)} of {every}" if len(records) < every else f"{every}"
+    text = f"{model}: {few} configuration{'s' * (few != '1')}"
+    several = len(excluded) != 1
+    left_out = f", {len(excluded)} combination{'s' * several} skipped: the model excludes {'them' if several else 'it'}"
+    text += left_out if excluded else ""
+    console.print(Text(text, style="bold"), soft_wrap=True)
+    for why in list(dict.fromkeys(excluded.values()))[:EXCLUDED]:
+        console.print(Text(f"  skipped: {why}", style="dim"), soft_wrap=True)
+    rows = []
+    for record in records:
+        point = dict(record["point"])
+        fallen = [f"{p['name']} ({p['depth']})" for p in record["properties"] if p["status"] in ("violated", "raised")]
+        fallen += [f"{c['name']} never reached" for c in record["covers"] if not c["reached"] and record["complete"]]
+        what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]
+        counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"
+        rows.append([*(point[k] for k in keys), record["verdict"], counts, f"{record['took']:.1f} s", what])
+    head = [*keys, "verdict", "distinct", "took", "violated (states of the trace)"]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
+    for number, row in enumerate([head, *rows]):
+        line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + "  ")
+        line.append(row[-1])
+        line.rstrip()
+        style = "bold" if number == 0 else ("" if records[number - 1]["exit_code"] == 0 else "red")
+        line.stylize(style)
+        console.print(line, soft_wrap=True)
+    verdicts: dict[str, int] = {}
+    for record in records:
+        verdicts[record["verdict"]] = verdicts.get(record["verdict"], 0) + 1
+    if not_run:
+        verdicts["not run: interrupted"] = not_run
+    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items())))
+    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"))

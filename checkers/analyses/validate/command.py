@@ -1,0 +1,198 @@
+"""`reassure validate`: does a run of a model match a log?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import duration, positive
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.model_loader import config_values, own_file
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import Interrupted
+from reassure.checkers.console.arguments import model_argument
+from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
+from reassure.spec.semantics.trace import to_itf
+
+if TYPE_CHECKING:
+    from reassure.checkers.analyses.validate.explain_log import Answer
+
+WIDTH = 200_000
+SHOWN = 3
+"""Possible states that are printed."""
+MOST_REASONS = 8
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    parser.add_argument(
+        "log", type=Path, metavar="LOG", help="observations, one JSON object a line; - is standard input"
+    )
+    parser.add_argument(
+        "--hidden",
+        default="",
+        metavar="ACTION,...",
+        help="actions that may be taken between lines without being observed; * matches any letters (default: none)",
+    )
+    parser.add_argument(
+        "--width",
+        type=positive,
+        default=WIDTH,
+        metavar="N",
+        help=f"end with exit code 5 if more states than this are possible at once (default: {WIDTH:,})",
+    )
+    parser.add_argument(
+        "--engine", choices=("native", "reference"), default="native", help="the engine (default: native)"
+    )
+    parser.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the run that matches the log, as ITF")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the answer; - is standard output")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no states")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Matches the log to the model, and reports."""
+    from reassure.checkers.analyses.validate.explain_log import explain_log
+    from reassure.checkers.analyses.validate.observations import read_lines
+    from reassure.checkers.analyses.validate.steppers import NativeStepper, PlainStepper
+    from reassure.checkers.engines.native.search import Clock
+
+    must_be_writable(args.json, "--json")
+    must_be_writable(args.trace, "--trace")
+    bound, lowered, sha = prepare(args.model, args.set)
+    hidden = _hidden(args.hidden, bound)
+    progress, clock = Progress(quiet=args.quiet), Clock(args.budget)
+
+    def look(lines: int, states: int) -> None:
+        clock.look()
+        progress.proof(f"{lines:,} lines matched | {states:,} possible states")
+
+    with _opened(args.log) as texts:
+        try:
+            stepper = NativeStepper(bound, lowered) if args.engine == "native" else PlainStepper(bound)
+            lines = read_lines(texts, bound, str(args.log))
+            answer = explain_log(bound, stepper, lines, hidden, args.width, look)
+        except Interrupted as end:
+            raise Failure(Exit.INCONCLUSIVE, end.stop.text) from None
+        except ModelError as error:
+            raise Failure(Exit.MODEL, str(error)) from None
+        except UnicodeDecodeError as error:
+            raise Failure(Exit.USAGE, f"{args.log} is no text: {error}") from None
+        finally:
+            progress.done()
+    if not answer.lines and answer.failed is None:
+        raise Failure(Exit.NOTHING, f"{args.log} has no line")
+    code = exit_of(answer)
+    meta = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
+    meta |= {"model_file": args.model} if own_file(args.model) else {}
+    if args.trace and answer.behaviour is not None:
+        answer.behaviour.meta |= {**meta, "engine": "validate"}
+        write_atomically(args.trace, to_itf(answer.behaviour, bound))
+    if args.json:
+        write_record(args.json, record(answer, bound, {**meta, "engine": args.engine, "log": str(args.log)}, code))
+    report(answer, bound, stepper.name, console, args.quiet)
+    return code
+
+
+def _hidden(text: str, bound: BoundModel) -> frozenset[str]:
+    names, found = [a.name for a in bound.model.actions], set()
+    for pattern in [p.strip() for p in text.split(",") if p.strip()]:
+        fitting = {name for name in names if fnmatchcase(name, pattern)}
+        if not fitting:
+            raise Failure(Exit.USAGE, f"--hidden {pattern}: {bound.model.name} has the actions {', '.join(names)}")
+        found |= fitting
+    return frozenset(found)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    if path == STANDARD_OUTPUT:
+        yield sys.stdin
+        return
+    try:
+        file = path.open(encoding="utf-8")
+    except OSError as error:
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+    with file:
+        yield file
+
+
+def exit_of(answer: Answer) -> Exit:
+    """18 if no run matches the log; 5 if one with steps beyond the bounds might."""
+    if answer.failed is None:
+        return Exit.OK
+    return Exit.INCONCLUSIVE if answer.clipped else Exit.TRACE
+
+
+def report(answer: Answer, bound: BoundModel, engine: str, console: Console, quiet: bool) -> None:
+    """Prints the answer."""
+    from reassure.checkers.traces.format_value import plain as as_text
+    from reassure.checkers.traces.render import flat
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    behaviour = answer.behaviour
+    assert behaviour is not None
+    steps = f"{_counted(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
+    lines = _counted(answer.lines, "line")
+    if answer.failed is None:
+        say(f"{bound.model.name} has a run that matches the log: {lines}, {steps}")
+        place = "after the last line"
+    else:
+        say(f"{bound.model.name} has no run that matches line {answer.failed.number}: {answer.failed.text[:200]}")
+        say(f"a run matches the lines before it: {lines}, {steps}")
+        place = "before that line"
+    possible = _counted(answer.possible_count, "state")
+    say(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
+    if not quiet:
+        for number, state in enumerate(answer.possible[:SHOWN], 1):
+            fields = ", ".join(f"{path}={as_text(value)}" for path, value in flat(state).items())
+            say(f"  state {number}: {fields}")
+    if answer.failed is not None:
+        say("why the line does not match:")
+        for text, count in answer.reasons[:MOST_REASONS]:
+            say(f"  {text} (in {count:,} of {answer.examined:,} states)")
+        if answer.clipped:
+            say("some steps leave a bound and were not followed: with wider bounds a run may match the log")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def record(answer: Answer, bound: BoundModel, meta: dict[str, object], code: Exit) -> dict[str, object]:
+    """The answer as JSON."""
+    from reassure.checkers.traces.plain_json import to_plain
+
+    failed = answer.failed
+    return {
+        "schema": 1,
+        "verdict": VERDICTS[code],
+        "exit_code": code.value,
+        **meta,
+        "lines_explained": answer.lines,
+        "failed_line": None if failed is None else {"number": failed.number, "text": failed.text},
+        "possible_states": answer.possible_count,
+        "widest": answer.widest,
+        "states": [to_plain(state, bound.type) for state in answer.possible[:100]],
+        "why": [{"reason": text, "states": count} for text, count in answer.reasons],
+        "clipped": answer.clipped,
+        "hidden_steps": answer.hidden_steps,
+        "steps": len(answer.behaviour) - 1 if answer.behaviour is not None else 0,
+    }

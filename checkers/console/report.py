@@ -1,0 +1,304 @@
+"""What `check` prints: verdicts, covers, actions, counterexamples as stories, and one line to repeat it."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import typing
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.engine_results import ProofSummary
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.trace_files import results
+from reassure.checkers.traces.render import tell, tell_astray
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace
+
+if TYPE_CHECKING:
+    pass
+
+STORIES = 3
+"""Traces that are told unless somebody asks for more."""
+MANY = 24
+"""More properties than these, or covers, are named in one line where there is nothing to say of each."""
+NAMED = 8
+"""Names of a folded list that a terminal shows."""
+NOTE = 60
+"""Longest remark, in letters, that stands beside each of several properties; a longer one is printed once."""
+LEMMAS = 12
+"""Lemmas of a proof that are printed."""
+EXCLUDED = 5
+"""Reasons why a model excludes combinations that are printed; the record has all."""
+ESTABLISHED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED})
+STYLES = {
+    "holds": "green",
+    "proved": "green",
+    "holds_within_bounds": "green",
+    "holds_to_depth": "yellow",
+    "violated": "bold red",
+    "raised": "bold red",
+}
+
+
+def report(
+    verdict: CheckResult, bound: BoundModel, console: Console, stories: int | None = None, full: bool = False
+) -> None:
+    """Prints a verdict. stories: how many traces are told, the shortest ones (none: a few). full: folds no list."""
+    by = f"with the {verdict.engine} engine"
+    if verdict.simulation:
+        by = f"by random walks, seed {verdict.simulation.seed}"
+    elif verdict.proof:
+        by = f"by proof, method {verdict.proof.method}"
+    config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
+    console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
+    _properties(verdict, console, full)
+    _covers(verdict, console, full)
+    _why_unreached(verdict, bound, console)
+    _actions(verdict, console)
+    _numbers(verdict, console)
+    _stories(verdict, bound, console, None if full and stories is None else STORIES if stories is None else stories)
+    code = verdict.exit()
+    console.print()
+    style = "green" if code is Exit.OK else "bold red"
+    console.print(Text(f"{verdict.verdict} (exit code {code.value})", style=style))
+    if verdict.repro:
+        console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
+
+
+def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
+    """Tells the traces, `most` of them at most: into what raises, the shortest violations, then covers.
+
+    What they share is told once.
+    """
+    shown = [found for found in results(verdict) if _states_told(found)]
+    short = sorted(shown, key=lambda found: (isinstance(found, CoverResult), not _raised(found), _states_told(found)))
+    chosen = short if most is None else short[:most]
+    told: list[Trace] = []
+    for found in (one for one in shown if one in chosen):
+        console.print()
+        if found.trace is None:
+            tell_astray(found.name, _astray(found), console)
+            continue
+        tell(found.trace, bound, console, told)
+        told.append(found.trace)
+    left = len(shown) - len(chosen)
+    if left and most:
+        properties = [p for p in verdict.properties if not _raised(p)]
+        fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
+        some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
+        text = f"{some}{left} more trace{'s' * (left != 1)} (--full prints all, --property NAME one)"
+        console.print(Text(f"\n{text}", style="bold"))
+
+
+def _raised(found: PropertyResult | CoverResult) -> bool:
+    return isinstance(found, PropertyResult) and found.status is PropertyStatus.RAISED
+
+
+def _astray(found: PropertyResult | CoverResult) -> list[Any]:
+    return found.counterexample_to_induction if isinstance(found, PropertyResult) else []
+
+
+def _states_told(found: PropertyResult | CoverResult) -> int:
+    """How many states there are to tell of a result: 0 where there is nothing."""
+    return len(found.trace) if found.trace is not None else len(_astray(found))
+
+
+def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
+    folded = [p for p in verdict.properties if p.status in ESTABLISHED] if not full else []
+    folded = folded if len(folded) > MANY else []
+    listed = [p for p in verdict.properties if p not in folded]
+    width = max((len(p.name) for p in listed), default=0)
+    shared = _shared_notes(listed)
+    console.print(Text("\nproperties", style="bold"))
+    for p in listed:
+        row = Text(f"  {p.name:{width}}  ")
+        row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
+        if p.trace is not None:
+            row.append(f", trace of {len(p.trace)} states")
+        if p.note and p.note not in shared:
+            row.append(f" ({p.note})", style="dim")
+        console.print(row, soft_wrap=True)
+    for note, names in shared.items():
+        console.print(Text(f"  {', '.join(names)}: {note}", style="dim"), soft_wrap=True)
+    for status in dict.fromkeys(p.status for p in folded):
+        alike = [p.name for p in folded if p.status is status]
+        row = Text(f"  {len(alike)} of {len(verdict.properties)} ")
+        row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
+        row.append(f": {_names(alike, console)}", style="dim")
+        console.print(row, soft_wrap=True)
+    if not verdict.properties:
+        console.print("  none")
+    if verdict.not_applicable:
+        row = Text("  not applicable here: " + ", ".join(verdict.not_applicable), style="dim")
+        console.print(row, soft_wrap=True)
+
+
+def _names(names: list[str], console: Console) -> str:
+    """Names of which there is nothing to say: some of them in a terminal, where a reader looks for others."""
+    if not console.is_terminal or len(names) <= NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more (--full lists them)"
+
+
+def _shared_notes(properties: list[PropertyResult]) -> dict[str, list[str]]:
+    """Long remarks that several properties have, such as the fairness that they assume; each with these properties."""
+    by_note: dict[str, list[str]] = {}
+    for p in properties:
+        if len(p.note) > NOTE:
+            by_note.setdefault(p.note, []).append(p.name)
+    return {note: names for note, names in by_note.items() if len(names) > 1}
+
+
+def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
+    if not verdict.covers:
+        return
+    reached = [c for c in verdict.covers if c.depth is not None]
+    folded = reached if len(reached) > MANY // 2 and not full else []
+    width = max(len(c.name) for c in verdict.covers)
+    console.print(Text("\ncovers", style="bold"))
+    if folded:
+        row = Text(f"  {len(folded)} of {len(verdict.covers)} ")
+        row.append("reached", style="green")
+        last = max(c.depth for c in folded if c.depth is not None)
+        row.append(f", the last at depth {last}: {_names([c.name for c in folded], console)}", style="dim")
+        console.print(row, soft_wrap=True)
+    for c in (one for one in verdict.covers if one not in folded):
+        row = Text(f"  {c.name:{width}}  ")
+        if c.depth is not None:
+            row.append(f"reached at depth {c.depth}", style="green")
+            if c.walks is not None:
+                of = f" of {verdict.simulation.walks:,}" if verdict.simulation else ""
+                row.append(f", in {c.walks:,}{of} walks")
+        else:
+            never = verdict.complete and verdict.found.exhaustive
+            row.append("never reached" if never else "not reached so far", style="bold red")
+        console.print(row, soft_wrap=True)
+
+
+def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) -> None:
+    """The command that says which guard forbids a cover that is never reached."""
+    if not verdict.complete or verdict.search is None:
+        return
+    for cover in verdict.covers:
+        claim = next(p for p in bound.covers if p.name == cover.name)
+        given = list(inspect.signature(claim.function).parameters)
+        state = next(iter(typing.get_type_hints(claim.function).values()), None)
+        plain = (given[:2] == ["before", "after"] and len(given) == 2 and not claim.on) or len(given) == 1
+        if cover.reached or not plain or state is not bound.model.state:
+            continue
+        call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
+        settings = [f"--set={pair}" for pair in verdict.settings]
+        words = shlex.join(["reassure", "find", _model_of(verdict), call, *settings])
+        console.print(Text(f"  what forbids it: {words}", style="dim"), soft_wrap=True)
+        return
+
+
+def _model_of(verdict: CheckResult) -> str:
+    """The model as it was given on the command line."""
+    words = shlex.split(verdict.repro)
+    return words[2] if len(words) > 2 else verdict.model
+
+
+def _actions(verdict: CheckResult, console: Console) -> None:
+    if not verdict.actions:
+        return
+    width = max(len(name) for name in verdict.actions)
+    if verdict.simulation:
+        _shares("actions", {name: count.taken for name, count in verdict.actions.items()}, console)
+        return
+    console.print(Text(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold"))
+    for name, count in verdict.actions.items():
+        row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
+        if not count.taken:
+            row.append("  never enabled" if verdict.complete else "  not enabled so far", style="yellow")
+        console.print(row, soft_wrap=True)
+
+
+def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
+    if proof.lemmas:
+        console.print(Text(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold"))
+        for text in proof.lemmas[:LEMMAS]:
+            console.print(Text(f"  {text}"), soft_wrap=True)
+        if len(proof.lemmas) > LEMMAS:
+            console.print(Text(f"  and {len(proof.lemmas) - LEMMAS} more (--certificate FILE has all)"), soft_wrap=True)
+    if proof.bounds_open:
+        said = ", ".join(proof.bounds_open)
+        console.print(
+            Text(f"\nnot excluded: steps that leave the bound of {said}, which the proof leaves out"), soft_wrap=True
+        )
+    console.print(Text(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim"), soft_wrap=True)
+    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+
+
+def _distribution(spark: dict[str, Any], console: Console) -> None:
+    """What each level took on the cluster."""
+    levels = [level for level in spark["levels"] if level["seconds"]]
+    if levels:
+        heads = ("level", "states", "visited", "steps to it", "bytes shuffled", "seconds")
+        console.print(Text("\n" + "".join(f"{head:>15}" for head in heads), style="bold"), soft_wrap=True)
+    for level in levels:
+        counts = [level[k] for k in ("level", "states", "visited", "generated", "shuffled_bytes")]
+        text = "".join(f"{n:>15,}" for n in counts) + f"{level['seconds']:>15.2f}"
+        console.print(Text(text), soft_wrap=True)
+    if prints := spark.get("fingerprints"):
+        text = (
+            f"\nvisited states are kept as fingerprints of {prints['bits']} bits: that two of so many states share "
+            f"one, so that one was passed over, has a probability of at most {prints['collision_bound']:.1e}"
+        )
+        console.print(Text(text), soft_wrap=True)
+
+
+def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
+    """Numbers with bars."""
+    width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
+    console.print(Text(f"\n{title}", style="bold"))
+    for name, number in numbers.items():
+        row = Text(f"  {name:{width}}  {number:>13,}  {number / max(whole, 1):>6.1%}  ")
+        row.append("#" * round(30 * number / most), style="dim")
+        console.print(row, soft_wrap=True)
+
+
+def _numbers(verdict: CheckResult, console: Console) -> None:
+    s = verdict.stats
+    if verdict.proof:
+        _proof(verdict, verdict.proof, console)
+        return
+    if verdict.simulation:
+        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.simulation.lengths}
+        if depths:
+            _shares("states of a walk", depths, console)
+        clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
+        walks = verdict.simulation.walks
+        text = f"\n{walks:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
+        console.print(Text(text), soft_wrap=True)
+        console.print(Text(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim"), soft_wrap=True)
+        console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+        return
+    cluster = verdict.search.cluster if verdict.search else {}
+    if cluster:
+        _distribution(cluster, console)
+    text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
+    if s.frontier:
+        text += f", {s.frontier:,} left to expand"
+    if s.clipped:
+        where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
+        text += f"; {s.clipped:,} steps clipped at a bound ({where})"
+    console.print(Text(text), soft_wrap=True)
+    seconds = s.seconds
+    rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
+    compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
+    compiled += f", fair loops in {seconds['liveness']:.2f} s" if "liveness" in seconds else ""
+    workers = f" on {s.workers} {'cores' if cluster else 'threads'}" if s.workers > 1 else ""
+    memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
+    console.print(
+        Text(
+            f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}",
+            style="dim",
+        ),
+        soft_wrap=True,
+    )
+    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)

@@ -1,0 +1,27 @@
+"""Runs a check and reports it: what `check`, `simulate` and `prove` share."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+
+from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.trace_files import write_traces
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.report import report
+
+
+def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Console) -> CheckResult:
+    """Runs it, writes what is asked for, and reports."""
+    outputs_must_be_writable(args)
+    result, bound = run(request, Progress(quiet=args.quiet))
+    written = write_traces(result, bound, args.trace_dir) if args.trace_dir else {}
+    if args.json:
+        write_record(args.json, result.record(written))
+    report(result, bound, console, 0 if args.quiet else args.stories, args.full)
+    name_traces(list(written.values()), console)
+    return result

@@ -1,0 +1,102 @@
+"""Finds states of a finished search again, and the shortest path to them, with nothing stored beside the levels.
+
+Of the states of a level that are looked for, the smallest in canonical order is taken: so the trace does not depend on
+threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel
+from reassure.checkers.engines.native.probe import Probe, Wanted, found_in
+from reassure.checkers.engines.native.search import Search
+from reassure.checkers.traces.raising import Raised, note_in, raised_in
+from reassure.checkers.traces.reconstruct import Disagreement, shows, told
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
+from reassure.spec.semantics.trace import Trace
+
+Finder = Callable[[int, Wanted], Rows | None]
+"""The smallest state of a level (from 1) that is wanted."""
+
+
+class Paths:
+    """Canonical states and paths of one search."""
+
+    def __init__(self, bound: BoundModel, kernel: ModelKernel, find: Finder) -> None:
+        self.bound, self.kernel, self.find = bound, kernel, find
+
+    @classmethod
+    def of(cls, bound: BoundModel, kernel: CompiledKernel, search: Search, switch: int = 0) -> Paths:
+        """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
+        probe = Probe(kernel, switch)
+        return cls(bound, kernel.model, lambda level, wanted: found_in(search.level_rows[level - 1], wanted, probe))
+
+    def _smallest(self, level: int, wanted: Wanted) -> Any:
+        row = self.find(level, wanted)
+        if row is None:
+            raise Disagreement(f"a state of level {level} was counted but is not found again")
+        return self.kernel.layout.decode(row.view(np.uint64))
+
+    def shown(self, claim: Property | None, flag: Flag, level: int) -> Trace:
+        """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
+        state = self._smallest(level, Wanted(flag))
+        if claim is None or not claim.over_steps:
+            if not shows(self.bound, claim, None, None, state):
+                raise Disagreement(
+                    f"{claim.name if claim else 'deadlock'}: plain Python and the kernel differ on {state}"
+                )
+            return self._trace(level, state, None)
+        for step in self.bound.attempts(state):
+            if not isinstance(step, FailedCall) and self._shows_on(claim, state, step):
+                return self._trace(level, state, step)
+        raise Disagreement(f"{claim.name}: plain Python and the kernel differ on the steps of {state}")
+
+    def _shows_on(self, claim: Property, state: Any, step: Step) -> bool:
+        """Whether a step shows a claim; no, where the claim raises."""
+        try:
+            return not isinstance(step.after, Clipped) and shows(self.bound, claim, state, step, step.after)
+        except ModelError:
+            return False
+
+    def raising(self, level: int, wants: Callable[[str], bool]) -> tuple[Trace, Raised]:
+        """The shortest trace to the first state of a level in which the model raises, and what raises there."""
+        return self.raising_in(level, self._smallest(level, Wanted(raises=True)), wants)
+
+    def raising_in(self, level: int, state: Any, wants: Callable[[str], bool]) -> tuple[Trace, Raised]:
+        """The shortest trace to a state in which the model raises, and what raises there."""
+        raised = raised_in(self.bound, state, wants)
+        trace = self._trace(level, state, raised.step)
+        note_in(trace, raised)
+        return trace, raised
+
+    def to_state(self, level: int, state: Any) -> Trace:
+        """The shortest trace to a state of this level."""
+        return self._trace(level, state, None)
+
+    def _before(self, level: int, state: Any) -> Any:
+        """The smallest state of a level that has `state` among its successors."""
+        target = np.array(self.kernel.layout.encode(state), np.uint64).view(np.int64)
+        return self._smallest(level, Wanted(successor=tuple(target.tolist())))
+
+    def _trace(self, level: int, state: Any, last: Step | None) -> Trace:
+        """The canonical shortest path, replayed in plain Python."""
+        bound, path = self.bound, [state]
+        steps: list[Step] = []
+        for k in range(level - 1, 0, -1):
+            parent = self._before(k, path[0])
+            step = next((s for s in bound.steps(parent) if s.after == path[0]), None)
+            if step is None:
+                raise Disagreement(f"plain Python has no step from {parent} to {path[0]}")
+            path.insert(0, parent)
+            steps.insert(0, step)
+        if last is not None:
+            path.append(last.after)
+            steps.append(last)
+        return told(bound, path, steps)

@@ -1,0 +1,106 @@
+"""The memory of a state table: it grows in place, in steps, as far as the machine's memory goes."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.state_table import spread
+from reassure.checkers.engines.native.translator.language import LANES
+from reassure.checkers.engines.native.translator.native_function import native
+
+
+def whole_lines(slots: int) -> int:
+    """The next number of slots that fills lines of `LANES`, as a table of one-word states must."""
+    return -(-slots // LANES) * LANES
+
+
+@dataclass(frozen=True)
+class TableSizes:
+    """How large a table is, and when it grows."""
+
+    first: int = 1 << 16
+    """Slots of a new table."""
+    load: float = 0.65
+    """The share of slots in use beyond which a table grows: chains of occupied slots become long."""
+    full: float = 0.9
+    """The share that is accepted where the memory limit forbids growth."""
+    growth: tuple[tuple[int, float], ...] = ((1 << 22, 4.0), (1 << 24, 2.0), (1 << 62, 1.5))
+    """(slots, factor): tables of up to so many slots grow by this factor. A step moves all states; a large table takes
+    memory."""
+    spare: int = 1 << 16
+    """Slots at the start of a table whose states are kept aside while it grows."""
+
+    def slots_for(self, states: int, slots: int) -> int:
+        """The size to which a table of so many slots grows for so many states."""
+        while states > slots * self.load:
+            slots = whole_lines(int(slots * next(factor for limit, factor in self.growth if slots <= limit)))
+        return slots
+
+
+SIZES = TableSizes()
+
+
+def spread_states(words: int, table: Rows, old: int, slots: int, sizes: TableSizes = SIZES) -> None:
+    """Moves the states of a table of `old` slots to their places among `slots` slots that begin in the same place."""
+    spare = np.empty(sizes.spare * words, np.int64)
+    if slots > old and not native(spread)(words, table, old, slots, spare, sizes.spare):
+        raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
+
+
+def memory_of_machine() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def addresses(bytes_wanted: int) -> Rows:
+    """Zeros for a table that grows in place: addresses for so many bytes, or as many as are to be had.
+
+    Memory is taken when it is first written, in huge pages where the system has them. Raises `MemoryError`.
+    """
+    bytes_wanted = -(-bytes_wanted // mmap.PAGESIZE) * mmap.PAGESIZE
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    while True:
+        try:
+            memory = mmap.mmap(-1, bytes_wanted, flags=flags)
+            break
+        except OSError:
+            bytes_wanted = bytes_wanted // 2 // mmap.PAGESIZE * mmap.PAGESIZE
+            if bytes_wanted < 1 << 20:
+                raise MemoryError("no memory for a table") from None
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.int64, bytes_wanted // 8)
+
+
+class GrowingTable:
+    """A table of states (`native.state_table`) in memory of this process."""
+
+    def __init__(self, words: int, limit: int | None, sizes: TableSizes = SIZES) -> None:
+        """words: of a state. limit: bytes that the table may grow to, at the most."""
+        self.words, self.sizes, self.slots = words, sizes, sizes.first
+        most = min(limit or memory_of_machine(), memory_of_machine())
+        self.room = addresses(max(most, 8 * words * sizes.first))  # never shorter than its slots
+
+    @property
+    def array(self) -> Rows:
+        """The slots in use, as words."""
+        return self.room[: self.slots * self.words]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the slots."""
+        return 8 * self.words * self.slots
+
+    def fits(self, slots: int) -> bool:
+        """Whether the machine has addresses for so many slots."""
+        return slots * self.words <= len(self.room)
+
+    def grow(self, slots: int) -> None:
+        """Grows to so many slots."""
+        old, self.slots = self.slots, slots
+        spread_states(self.words, self.array, old, slots, self.sizes)

@@ -1,0 +1,118 @@
+"""The inner loop of a breadth-first search: expands states, looks their successors up, keeps the new ones.
+
+Successors are collected in batches, so that the table's lines are fetched while others are looked up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of, follow, note_steps
+from reassure.checkers.engines.native.kernels.state_table import (
+    BATCH,
+    home_of,
+    insert,
+    is_in_first_line,
+    skip_others,
+    tag_of,
+    words_at,
+    write_state,
+)
+from reassure.checkers.engines.native.translator.language import Static, Words, kernel, load, prefetch
+
+
+@dataclass
+class SliceArguments:
+    """What a thread expands, where it looks states up, and what it writes to."""
+
+    model: ModelCode
+    frontier: Words
+    low: int
+    """The next state to expand."""
+    high: int
+    table: Words
+    slots: int
+    found: Words
+    """New states are appended here."""
+    end: int
+    """How many states `found` has."""
+    room: int
+    """The slice ends early once it has found more states than this, `BATCH` and one state's successors apart."""
+    successors: Words
+    """Room for `BATCH` rows and the successors of one state."""
+    batch: Words
+    """Room for two words for each of these rows."""
+    tally: Words
+    claims: Words
+    """Claims over states, then over steps, that were hit."""
+
+
+@kernel
+def not_known(words: Static, table: Words, rows: Words, row_words: int, n: int, batch: Words) -> int:
+    """Leaves those of n rows, of states of one word, that are to be inserted; returns how many.
+
+    No branch depends on what the table holds: it could not be predicted.
+    """
+    left = 0
+    for k in range(n):
+        slot, at = batch[2 * k], batch[2 * k + 1]
+        known = is_in_first_line(table, slot, rows[at], action_of(words, rows, at) + 1)
+        batch[2 * left] = slot
+        batch[2 * left + 1] = at
+        left = left if known else left + 1
+    return left
+
+
+@kernel
+def keep_new(
+    words: Static, table: Words, slots: int, rows: Words, row_words: int, n: int, found: Words, end: int, batch: Words
+) -> int:
+    """Inserts the states of n successor rows; appends the new ones to `found` and returns its new end."""
+    for k in range(n):
+        batch[2 * k] = home_of(words_at(words, rows, k * row_words), slots)
+        batch[2 * k + 1] = k * row_words
+        prefetch(table, batch[2 * k] * words)
+    if words == 1:
+        n = not_known(words, table, rows, row_words, n, batch)
+    for k in range(n):
+        slot, at = batch[2 * k], batch[2 * k + 1]
+        state = words_at(words, rows, at)
+        tag = action_of(words, rows, at) + 1
+        if words > 1:
+            slot = skip_others(table, slots, slot, state)
+            first = load(table, slot * words)
+            if first != 0 and tag_of(first) <= tag:  # known, and not locked
+                continue
+        if insert(table, slots, slot, state, tag):
+            write_state(found, end * words, state)
+            end += 1
+    return end
+
+
+@kernel
+def search_slice(words: Static, a: SliceArguments) -> None:
+    """Expands states a.low..a.high-1. Ends early, with a.low the next state, before a batch that might not fit."""
+    model, frontier, high, tally, claims = a.model, a.frontier, a.high, a.tally, a.claims
+    table, slots, found, successors, batch = a.table, a.slots, a.found, a.successors, a.batch
+    row_words = model.row_words
+    end, limit = a.end, a.end + a.room
+    n = 0
+    i = a.low
+    state_claims = claims[0]
+    while i < high:
+        n, hit = follow(words, model, frontier, i, successors, n, tally)
+        state_claims |= hit
+        i += 1
+        if n >= BATCH or i == high:
+            note_steps(words, model, successors, n, claims)
+            end = keep_new(words, table, slots, successors, row_words, n, found, end, batch)
+            n = 0
+            if end > limit:
+                break
+    claims[0] = state_claims
+    a.low = i
+    a.end = end
+
+
+EXPORTED = (search_slice,)
+__all__ = ["SliceArguments", "keep_new", "search_slice"]

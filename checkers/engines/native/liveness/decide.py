@@ -1,0 +1,116 @@
+"""The native engine's answer to properties about whole runs, once every reachable state is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
+from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.liveness.fair_loops import RegionSearch
+from reassure.checkers.engines.native.liveness.region import EdgeLister, Region, region_of
+from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
+from reassure.checkers.engines.native.probe import in_order
+from reassure.checkers.engines.native.search import RaisedAt
+from reassure.checkers.traces.fairness import as_data, in_words
+from reassure.checkers.traces.reconstruct import with_loop
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import Assumptions, assumptions_of
+from reassure.spec.semantics.trace import Trace
+
+
+def needs_parameters(assumptions: Assumptions) -> bool:
+    """Whether a kernel has to give the parameters of steps, as some action is fair for each value of them."""
+    return any(a.each for a in assumptions.values())
+
+
+class Liveness:
+    """Decides properties about whole runs on the states of one finished search."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        kernel: CompiledKernel,
+        level_rows: Iterable[Iterable[Rows]],
+        allow: Callable[[int], None],
+        look: Callable[[], None],
+    ) -> None:
+        """level_rows: every reachable state, by level; gone through once for each property.
+
+        allow, look: as of `region_of`.
+        """
+        self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
+        self.lowered, self.allow, self.look = lowered, allow, look
+        self.claims = TemporalClaims(lowered, kernel.model.layout)
+        self.peak = 0
+        """The most bytes that were held at a time."""
+        self._defined = False
+
+    def _none_raises(self) -> None:
+        """Raises `RaisedAt` if a property, or its goal, raises in some state: for the first, in canonical order."""
+        if self.claims.may_raise and not self._defined:
+            for parts in self.level_rows:
+                self.look()
+                raising = np.concatenate([self.claims.raising(part) for part in parts])
+                if len(raising):
+                    raise RaisedAt(in_order(raising)[0].copy())
+        self._defined = True
+
+    def region(self, claim: Property, finest: Assumptions) -> tuple[Region, bool]:
+        """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`.
+
+        Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
+        """
+        self._none_raises()
+        lister = EdgeLister(self.bound, self.lowered, self.kernel, finest)
+        return region_of(
+            lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self._count, self.look
+        )
+
+    def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
+        """Whether some fair run violates the property of a region."""
+        return bool(region.count) and bool(self._search(region, assumptions).fair_states(self.look).any.any())
+
+    def _search(self, region: Region, assumptions: Assumptions) -> RegionSearch:
+        self._count(region.nbytes + RegionSearch.bytes_for(region))
+        return RegionSearch(self.bound, region, assumptions)
+
+    def _count(self, more: int) -> None:
+        """Notes bytes that are held; raises where they pass the memory limit."""
+        self.allow(more)
+        self.peak = max(self.peak, more)
+
+    def violating_run(self, claim: Property, region: Region, assumptions: Assumptions, paths: Paths) -> Trace | None:
+        """The canonical fair run that violates a property; None if it holds."""
+        if not region.count:
+            return None
+        search = self._search(region, assumptions)
+        found = search.lasso(search.fair_states(self.look))
+        if found is None:
+            return None
+        numbers, level, loop = found
+        states = [self.kernel.model.layout.decode(region.rows[n].view(np.uint64)) for n in numbers]
+        return with_loop(self.bound, claim, paths.to_state(level, states[0]), states, loop, assumptions)
+
+
+def decide(liveness: Liveness, paths: Paths, verdict: CheckResult, progress: Progress) -> None:
+    """Gives every property about whole runs that was asked for its status."""
+    bound = liveness.bound
+    assumptions = assumptions_of(bound.model)
+    claims = {p.name: p for p in bound.properties}
+    if verdict.search is not None:
+        verdict.search.fairness = as_data(assumptions)
+    held = verdict.stats.memory
+    for finding in [p for p in verdict.properties if p.temporal]:
+        progress.proof(f"fair loops: {finding.name}")
+        region, concerned = liveness.region(claims[finding.name], assumptions)
+        trace = liveness.violating_run(claims[finding.name], region, assumptions, paths)
+        verdict.decide_temporal(finding.name, trace, concerned, in_words(assumptions))
+        verdict.stats.memory = max(verdict.stats.memory, held + liveness.peak)

@@ -1,0 +1,201 @@
+"""Fair loops of a region's graph: components found by a kernel, fairness counted with numpy, round by round.
+
+The method is that of `reference.liveness`, on all components at once: those with a loop that is fair are kept, those
+without one are dropped, and of those where a strongly fair action is starved the states where it is enabled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reassure.checkers.engines.native.kernels.components import ComponentArguments, find_components
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
+from reassure.checkers.engines.native.liveness.region import Region, distinct
+from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.traces.lasso import fair_loop, shortest_stem
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """What is assumed of a region's labels."""
+
+    constraints: list[Constraint]
+    """In canonical order."""
+    number: NDArray[np.int32]
+    """By label: 1 + the number of its constraint; 0: it counts for nothing."""
+    strong: NDArray[np.bool_]
+    """By 1 + the number of a constraint."""
+
+    @classmethod
+    def of(cls, bound: BoundModel, region: Region, assumptions: Assumptions) -> Fairness:
+        """assumptions: of some of the actions that the region's labels are of, for each of no more parameters."""
+        coarser: dict[int, Constraint] = {}
+        for label, finest in region.constraints.items():
+            assumed = assumptions.get(finest.assumption.action)
+            if assumed is not None:
+                values = dict(zip(finest.assumption.each, finest.values, strict=True))
+                coarser[label] = Constraint(assumed, tuple(values[name] for name in assumed.each))
+        constraints = in_order(bound, set(coarser.values()))
+        place = {c: 1 + i for i, c in enumerate(constraints)}
+        number = np.zeros(1 + max(region.constraints, default=0), np.int32)
+        for label, constraint in coarser.items():
+            number[label] = place[constraint]
+        strong = np.array([False, *(c.strong for c in constraints)])
+        return cls(constraints, number, strong)
+
+
+@dataclass(frozen=True)
+class FairStates:
+    """The states that fair runs which violate a property may go round in, or stop in, for ever."""
+
+    component: NDArray[np.int64]
+    """By state: the number of its component; -1: it is in no fair loop."""
+    resting: NDArray[np.bool_]
+    """By state: whether a run may stop there."""
+
+    @property
+    def any(self) -> NDArray[np.bool_]:
+        return (self.component >= 0) | self.resting
+
+
+class RegionSearch:
+    """Looks for fair loops in a region, under assumptions."""
+
+    def __init__(self, bound: BoundModel, region: Region, assumptions: Assumptions) -> None:
+        self.region, self.fairness = region, Fairness.of(bound, region, assumptions)
+        self.width = len(self.fairness.constraints) + 1
+        states, labels = region.enabled >> LABEL_BITS, region.enabled & MOST_LABELS
+        numbers = self.fairness.number[labels]
+        pairs = distinct(states[numbers > 0] * self.width + numbers[numbers > 0])
+        self.enabled_states, self.enabled_numbers = pairs // self.width, pairs % self.width
+
+    @staticmethod
+    def bytes_for(region: Region) -> int:
+        """About the most bytes that a search takes beside the region."""
+        arrays = 72 * region.count + 20 * len(region.targets) + 40 * len(region.enabled)
+        return arrays + 1_000 * len(region.constraints)  # these are Python's objects
+
+    def fair_states(self, look: Callable[[], None]) -> FairStates:
+        """Every state that a fair loop goes through. look: called before each round; raises to end the work."""
+        region = self.region
+        resting = region.returns.copy()
+        resting[self.enabled_states] = False
+        component = np.full(region.count, -1, np.int64)
+        parts, kept = np.zeros(region.count, np.int64), 0
+        counts = np.diff(region.ends, prepend=0)
+        labelled = np.nonzero(self.fairness.number[region.labels])[0]
+        sources = np.repeat(np.arange(region.count, dtype=np.int32), counts)[labelled]
+        targets, numbers = region.targets[labelled] - 1, self.fairness.number[region.labels[labelled]]
+        while True:
+            look()
+            count = self._split(parts)
+            count = self._without_idle(parts, count)
+            if count == 0:
+                return FairStates(component, resting)
+            inside = parts[self.enabled_states] >= 0
+            keys = parts[self.enabled_states[inside]] * self.width + self.enabled_numbers[inside]
+            keys, often = np.unique(keys, return_counts=True)
+            same = (parts[sources] >= 0) & (parts[sources] == parts[targets])
+            starved = ~np.isin(keys, np.unique(parts[sources[same]] * self.width + numbers[same]))
+            strong = self.fairness.strong[keys % self.width]
+            sizes = np.bincount(parts[parts >= 0], minlength=count)
+            unfair = np.zeros(count, bool)
+            unfair[keys[starved & ~strong & (often == sizes[keys // self.width])] // self.width] = True
+            hungry = keys[starved & strong & ~unfair[keys // self.width]]
+            fair = ~unfair
+            fair[hungry // self.width] = False
+            member = parts >= 0
+            here = member & np.append(fair, False)[parts]
+            component[here] = parts[here] + kept
+            kept += count
+            parts[here | (member & np.append(unfair, False)[parts])] = -1
+            barred = np.isin(parts[self.enabled_states] * self.width + self.enabled_numbers, hungry)
+            parts[self.enabled_states[barred]] = -1
+
+    def _split(self, parts: Rows) -> int:
+        """Splits each part into its strongly connected components; how many there are."""
+        region, count = self.region, self.region.count
+        packed = np.zeros((len(region.targets) + 1) // 2 * 2, np.int32)
+        packed[: len(region.targets)] = region.targets
+        found = np.full(count, -1, np.int64)
+        a = ComponentArguments(
+            count=count, ends=region.ends, targets=packed.view(np.int64), parts=parts, components=found,
+            index=np.zeros(count, np.int64), low=np.zeros(count, np.int64), at=np.zeros(count, np.int64),
+            path=np.zeros(count + 1, np.int64), stack=np.zeros(count + 1, np.int64), found=0,
+        )  # fmt: skip
+        native(find_components)(a)
+        parts[:] = found
+        return a.found
+
+    def _without_idle(self, parts: Rows, count: int) -> int:
+        """Leaves out components without a loop or without a state to return to; numbers the others anew."""
+        member = parts >= 0
+        several = np.bincount(parts[member], minlength=count) > 1
+        returning = np.zeros(count, bool)
+        returning[parts[member & self.region.returns]] = True
+        good = several & returning
+        numbers = np.append(np.where(good, np.cumsum(good) - 1, -1), -1)
+        parts[:] = numbers[parts]
+        return int(good.sum())
+
+    def lasso(self, fair: FairStates) -> tuple[list[int], int, int] | None:
+        """The shortest way into a fair loop and a short loop: states, level of the first, where the loop begins."""
+        region = self.region
+        if not fair.any.any():
+            return None
+        graph = _Graph(self)
+        levels = np.unique(region.levels[region.starts]).tolist()
+        stem, level = shortest_stem(graph, levels, self._starts_of, _Marked(fair.any))
+        entry, around = stem[-1], stem[-1:]
+        if not fair.resting[entry]:
+            inside = _Marked(fair.component == fair.component[entry])
+            strong = self.fairness.strong[1:].tolist()
+            around = fair_loop(graph, inside, entry, strong, lambda n: bool(region.returns[n]))
+        return [*stem[:-1], *around], level, len(stem) - 1
+
+    def _starts_of(self, level: int) -> list[int]:
+        """The states of a level from which a violating run may stay in the region."""
+        found: list[int] = np.nonzero(self.region.starts & (self.region.levels == level))[0].tolist()
+        return found
+
+
+class _Marked:
+    """The states that are marked in an array."""
+
+    def __init__(self, marks: NDArray[np.bool_]) -> None:
+        self.marks = marks
+
+    def __contains__(self, state: object) -> bool:
+        return isinstance(state, int) and bool(self.marks[state])
+
+
+class _Graph:
+    """The region as `traces.lasso` reads it."""
+
+    def __init__(self, search: RegionSearch) -> None:
+        self.search, self.region = search, search.region
+        self.number = search.fairness.number
+
+    def _edges(self, state: int) -> slice:
+        ends = self.region.ends
+        return slice(int(ends[state - 1]) if state else 0, int(ends[state]))
+
+    def successors(self, state: int) -> Sequence[int]:
+        found: list[int] = (np.unique(self.region.targets[self._edges(state)]) - 1).tolist()
+        return found
+
+    def enabled(self, state: int) -> Collection[int]:
+        low, high = np.searchsorted(self.search.enabled_states, [state, state + 1])
+        return set((self.search.enabled_numbers[low:high] - 1).tolist())
+
+    def taken(self, before: int, after: int) -> Collection[int]:
+        edges = self._edges(before)
+        numbers = self.number[self.region.labels[edges][self.region.targets[edges] == after + 1]]
+        return set((numbers[numbers > 0] - 1).tolist())

@@ -1,0 +1,100 @@
+"""What properties about whole runs say of single states, as one compiled function.
+
+i64 @judge(ptr %row, ptr %tally, i64 %where)        two bits for each property: what it is of, and its goal; one more:
+                                                    whether plain Python raises in one of them
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reassure.checkers.encoding.state_layout import Layout
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows
+from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
+from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter
+from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, FunctionText
+from reassure.checkers.engines.native.translator import llvm
+from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.vocabulary import LanguageError
+
+MOST = 31
+"""Properties about whole runs that one word holds."""
+RAISES_AT = 2 * MOST
+"""The bit for what raises."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a property says of some states, a bool for each: where a run that violates it may begin, stay, return to."""
+
+    starts: np.ndarray
+    stays: np.ndarray
+    returns: np.ndarray
+    concerned: bool
+    """Whether some state is what the property is about."""
+
+
+class TemporalClaims:
+    """The properties about whole runs of a lowered model, compiled."""
+
+    def __init__(self, lowered: LoweredModel, layout: Layout) -> None:
+        """Raises `LanguageError` if there are too many."""
+        self.formulas = [f for f in lowered.state_formulas if f.claim is not None and f.claim.temporal]
+        if len(self.formulas) > MOST:
+            raise LanguageError(f"{len(self.formulas)} properties about whole runs: at most {MOST} are possible")
+        self.words = layout.words
+        text = _text(lowered, layout, self)
+        address = llvm.compiled_functions(llvm.digest(text), lambda: text, ("judge",))["judge"]
+        self.function = ModelFunction(address, "wwi")
+
+    @property
+    def may_raise(self) -> bool:
+        """Whether a property raises in some state, perhaps an unreachable one."""
+        return any(f.checks for f in self.formulas)
+
+    def _verdicts(self, rows: Rows) -> Rows:
+        verdicts, tally = np.empty(len(rows), np.int64), np.zeros(ACTIONS_AT, np.int64)
+        native(judge_rows)(self.words, JudgeArguments(self.function, rows, len(rows), verdicts, tally))
+        return verdicts
+
+    def raising(self, rows: Rows) -> Rows:
+        """Those of the states in which a property raises, or a goal."""
+        found: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
+        return found
+
+    def judge(self, name: str, rows: Rows) -> Judged:
+        """What a property says of these states; none raises in them."""
+        number = next(i for i, f in enumerate(self.formulas) if f.name == name)
+        verdicts = self._verdicts(rows)
+        holds = verdicts >> 2 * number & 1 != 0
+        claim = self.formulas[number].claim
+        assert claim is not None
+        if claim.kind == "leads_to":
+            waits = verdicts >> 2 * number + 1 & 1 == 0
+            return Judged(holds & waits, waits, waits, bool(holds.any()))
+        if claim.kind == "recurrence":
+            return Judged(~holds, ~holds, ~holds, True)
+        every = np.ones(len(rows), bool)
+        return Judged(every, every, ~holds, True)
+
+
+def _text(lowered: LoweredModel, layout: Layout, claims: TemporalClaims) -> str:
+    f = FunctionText(
+        "judge", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
+    )
+    helpers: dict[str, str] = {}
+    values = NodeEmitter(f, layout, tuple(leaf.path for leaf in lowered.leaves), helpers)
+    result = "0"
+    for number, formula in enumerate(claims.formulas):
+        for check in formula.checks:
+            raises = f.op(f"xor i1 {values.value(check.condition)}, true")
+            result = f.either(result, f.left(f.op(f"zext i1 {raises} to i64"), RAISES_AT))
+        result = f.either(result, f.left(values.number(formula.condition), 2 * number))
+        if formula.goal is not None:
+            result = f.either(result, f.left(values.number(formula.goal), 2 * number + 1))
+    f.do(f"ret i64 {result}")
+    return "\n".join([DECLARATIONS, f.text(), *helpers.values()])

@@ -1,0 +1,224 @@
+"""The model's own part of a kernel: two functions in LLVM IR, made from the lowered model, and what their numbers mean.
+
+    i64 @check(ptr %row, ptr %tally, i64 %where)                        the claims that a state hits, as bits
+    i64 @expand(ptr %row, ptr %out, i64 %n, ptr %tally, i64 %where)     its successors, appended to %out from row %n
+
+A successor's row is the next state, the step words (word 0: the action, from bit 16 the claims over the step), and the
+parameter words. What plain Python cannot do is noted in `tally[ERROR]` as `%where` + 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reassure.checkers.encoding.state_layout import Field, Layout, layout_of, placed
+from reassure.checkers.engines.native.kernels.kernel_shape import model_functions
+from reassure.checkers.engines.native.kernels.model_code import (
+    DEADLOCK,
+    STATE_CLAIMS,
+    STEP_BITS,
+    TERMINAL,
+    TERMINAL_RAISES,
+)
+from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
+from reassure.checkers.engines.native.model.build_loops import ActionBuilder, Numbers, parameter_codes
+from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEmitter, count, note_error, step_words
+from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter
+from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, FunctionText
+from reassure.checkers.engines.native.model.loop_form import ActionLoops
+from reassure.checkers.engines.native.model.print_loops import kernel_text
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowered_model import Formula, LoweredModel
+from reassure.spec.language.vocabulary import LanguageError
+
+Flag = tuple[int, int]
+"""Word and bit: word 0 is of the claims over states, the others of those over steps."""
+DEAD: Flag = (0, DEADLOCK)
+"""A state with nothing enabled that is not terminal."""
+MOST_SUCCESSORS = 1 << 26
+"""Successors of one state for which there is room."""
+
+
+@dataclass
+class ModelKernel:
+    """The text of the two functions and what its numbers mean."""
+
+    ir: str
+    layout: Layout
+    step_flags: tuple[str, ...]
+    clips: tuple[tuple[str, bool], ...]
+    """Bounds that steps may leave, by number: path and whether it is declared."""
+    actions: tuple[str, ...]
+    max_successors: int
+    parameter_words: int | None
+    """Words for the parameters of a step; None: successors come without."""
+    parameters: tuple[tuple[Field, ...], ...]
+    """By action: where its parameters' scalars are in those words."""
+    loops: tuple[ActionLoops, ...]
+    state_claims: tuple[tuple[str, Node], ...]
+    """The claims over states, and when they are hit; `terminal` last."""
+
+    @property
+    def state_flags(self) -> tuple[str, ...]:
+        """Names of the claims over states, by bit: an invariant that fails, a cover that holds; `terminal` last."""
+        return tuple(name for name, _ in self.state_claims)
+
+    @property
+    def step_words(self) -> int:
+        """Words for a step's action and claims."""
+        return step_words(len(self.step_flags))
+
+    @property
+    def row_words(self) -> int:
+        """Words of a successor: the state, its action and the claims over the step, its parameters."""
+        return self.layout.words + self.step_words + (self.parameter_words or 0)
+
+    @property
+    def origin_words(self) -> int:
+        """Words of an origin in a wide row: the state before, the action, the parameters; 0 without parameters."""
+        return 0 if self.parameter_words is None else self.layout.words + 1 + self.parameter_words
+
+    @property
+    def wide_words(self) -> int:
+        """Words of a wide row: the state, its tag, its origin."""
+        return self.layout.words + 1 + self.origin_words
+
+    @property
+    def claim_words(self) -> int:
+        """Words for what was hit: claims over states, then over steps."""
+        return 1 + self.step_words
+
+    @property
+    def clip_at(self) -> int:
+        """Where the tally counts the first bound."""
+        return ACTIONS_AT + len(self.actions)
+
+    @property
+    def tally_words(self) -> int:
+        """Words of a tally."""
+        return self.clip_at + len(self.clips)
+
+    def flags(self) -> dict[str, Flag]:
+        """Where the search notes that a claim was hit."""
+        found = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
+        for number, name in enumerate(self.step_flags):
+            word, bit = divmod(number, STEP_BITS)
+            found[name] = (1 + word, bit)
+        return {**found, "deadlock": DEAD}
+
+    @cached_property
+    def addresses(self) -> dict[str, int]:
+        """Of the compiled functions, by name."""
+        return model_functions(self.ir)
+
+    @property
+    def check_address(self) -> int:
+        return self.addresses["check"]
+
+    @property
+    def expand_address(self) -> int:
+        return self.addresses["expand"]
+
+
+def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) -> ModelKernel:
+    """The kernel's own part of a lowered model.
+
+    parameters: successors come with the parameters of their step. A model that was lowered with switches goes without
+    guard k where `tally[SWITCH] = k + 1`.
+    Raises `LanguageError` if the model has more of something than there is room for.
+    """
+    paths = tuple(leaf.path for leaf in model.leaves)
+    step_flags = tuple(dict.fromkeys(f.name for formulas in model.step_formulas for f in formulas))
+    places = [placed(parameter_codes(a.parameters)) for a in model.actions] if parameters else []
+    fields = tuple(found for found, _ in places) or ((),) * len(model.actions)
+    parameter_words = max((words for _, words in places), default=0) if parameters else None
+    numbers = Numbers(model.graph, paths, step_flags, parameters)
+    loops = tuple(
+        ActionBuilder(numbers, i, action, formulas).build(fields[i])
+        for i, (action, formulas) in enumerate(zip(model.actions, model.step_formulas, strict=True))
+    )
+    most = sum(one.most for one in loops)
+    if most > MOST_SUCCESSORS:
+        widest = max(loops, key=lambda one: one.most)
+        raise LanguageError(
+            f"one state may have {most:,} steps, {widest.most:,} of them by {widest.name}; at most "
+            f"{MOST_SUCCESSORS:,} are possible: draw a parameter from what the state holds"
+        )
+    helpers: dict[str, str] = {}
+    emitter = LoopEmitter(
+        layout, paths, len(step_flags), parameter_words or 0, ACTIONS_AT + len(model.actions), helpers
+    )
+    functions = [emitter.action(one) for one in loops]
+    claims, check = _check(model, layout, paths, helpers)
+    parts = [DECLARATIONS, *functions, _expand(len(loops)), check, *helpers.values()]
+    return ModelKernel(
+        "\n".join(parts), layout, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
+        most, parameter_words, fields if parameters else (), loops, claims,
+    )  # fmt: skip
+
+
+def kernel_listing(model: LoweredModel) -> str:
+    """What the machine code of a model does, for a person to read. Raises `LanguageError` as `model_kernel` does."""
+    kernel = model_kernel(model, layout_of(model.bound.type))
+    paths = tuple(leaf.path for leaf in model.leaves)
+    return kernel_text(kernel.loops, kernel.state_claims, paths, kernel.step_flags)
+
+
+def _expand(actions: int) -> str:
+    """The function that calls every action and counts their successors."""
+    f = FunctionText("expand", PARAMETERS, internal=False, suffix="nounwind ")
+    n = "%n"
+    for number in range(actions):
+        end = f.op(f"call i64 @action_{number}(ptr %row, ptr %out, i64 {n}, ptr %tally, i64 %where)")
+        count(f, ACTIONS_AT + number, f.sub(end, n))
+        n = end
+    f.do(f"ret i64 {n}")
+    return f.text()
+
+
+def _check(
+    model: LoweredModel, layout: Layout, paths: tuple[str, ...], helpers: dict[str, str]
+) -> tuple[tuple[tuple[str, Node], ...], str]:
+    """The claims over states with the conditions under which they are hit, and the function that judges a state."""
+    f = FunctionText(
+        "check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
+    )
+    values = NodeEmitter(f, layout, paths, helpers)
+    claims = [formula for formula in model.state_formulas if formula.claim is not None and not formula.claim.temporal]
+    if len(claims) > STATE_CLAIMS:
+        raise LanguageError(f"{len(claims)} invariants and covers of states: at most {STATE_CLAIMS} are possible")
+    result, hits = "0", []
+    for bit, formula in enumerate(claims):
+        _note_errors(f, values, formula)
+        assert formula.claim is not None
+        hit = formula.condition if formula.claim.kind == "cover" else model.graph.not_(formula.condition)
+        hit = model.graph.and_(*(check.condition for check in formula.checks), hit)  # what raises hits nothing
+        hits.append((formula.name, hit))
+        result = f.either(result, f.left(values.number(hit), bit))
+    ended, raises = _terminal(model)
+    result = f.either(result, f.left(values.number(ended), TERMINAL))
+    result = f.either(result, f.left(values.number(raises), TERMINAL_RAISES))
+    f.do(f"ret i64 {result}")
+    return (*hits, ("terminal", ended)), f.text()
+
+
+def _note_errors(f: FunctionText, values: NodeEmitter, formula: Formula) -> None:
+    for check in formula.checks:
+        passed, raises = f.fresh(), f.fresh()
+        f.branch(values.value(check.condition), passed, raises)
+        f.start(raises)
+        note_error(f)
+        f.jump(passed)
+        f.start(passed)
+
+
+def _terminal(model: LoweredModel) -> tuple[Node, Node]:
+    """Whether a state is terminal, and whether plain Python raises when asked: it asks one after the other."""
+    g = model.graph
+    ended = raises = g.false
+    for formula in model.terminal_formulas:
+        safe = g.and_(*(check.condition for check in formula.checks))
+        raises = g.or_(raises, g.and_(g.not_(ended), g.not_(safe)))
+        ended = g.or_(ended, formula.condition)
+    return ended, raises if model.bound.model.deadlock else g.false

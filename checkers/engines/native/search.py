@@ -1,0 +1,412 @@
+"""Level-synchronous breadth-first search over packed states: the levels, and the threads that expand them.
+
+One table of full states for all threads; a level's new states lie in the chunks of the thread that found them. Threads
+take slices of the level from one list; they wait for each other at the end of a level, and where the table must grow.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
+from reassure.checkers.engines.native.kernels import search_loop, state_table
+from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
+from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
+from reassure.checkers.engines.native.kernels.search_loop import SliceArguments, search_slice
+from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
+from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.translator.native_function import native, prepare
+
+if TYPE_CHECKING:
+    from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel
+
+BEAT = 0.1
+"""Seconds between looks at the clock while threads work."""
+APART = 16
+"""Words that keep what two threads write out of one cache line."""
+
+
+@dataclass(frozen=True)
+class SearchSizes:
+    """Sizes of a search's buffers and pieces of work; results do not depend on them."""
+
+    table: TableSizes = TABLE_SIZES
+    chunk: int = 1 << 19
+    """Words of a full-grown chunk of new states; the first ones are smaller."""
+    slice: int = 1 << 14
+    """States that a thread takes at a time, at most."""
+    least: int = 1 << 11
+    """At least, where several threads are at work."""
+    small: int = 512
+    """Levels with fewer states are expanded by one thread."""
+
+
+SIZES = SearchSizes()
+
+
+class OutOfMemory(Interrupted):
+    """The next growth would pass the limit."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(StopReason.MEMORY, text)
+
+
+class RaisedAt(Exception):
+    """The kernel came to a place where Python raises, in the state of this row."""
+
+    def __init__(self, row: Rows) -> None:
+        self.row = row
+
+
+def _apart(words: int) -> Rows:
+    return np.zeros(words + 2 * APART, np.int64)[APART : APART + words]
+
+
+class Worker:
+    """What one thread writes to."""
+
+    def __init__(self, kernel: Kernel, table: Rows, slots: int) -> None:
+        words, rows = kernel.words, BATCH + kernel.shape.max_successors
+        self.arguments = SliceArguments(
+            model=kernel.code,
+            frontier=np.zeros(0, np.int64),
+            low=0,
+            high=0,
+            table=table,
+            slots=slots,
+            found=np.zeros(0, np.int64),
+            end=0,
+            room=0,
+            successors=np.zeros((rows, kernel.shape.row_words), np.int64),
+            batch=_apart(2 * rows),
+            tally=_apart(kernel.shape.tally_words),
+            claims=_apart(kernel.shape.claim_words),
+        )
+        self.words, self.spare = words, rows
+        """Rows that the last batch of a slice may need."""
+        self.tally: Rows = self.arguments.tally  # type: ignore[assignment]
+        self.claims: Rows = self.arguments.claims  # type: ignore[assignment]
+        self.chunk = np.empty((max(1 << 12, 4 * rows), words), np.int64)
+        """New states are appended here, up to row `end`; those of this level begin at row `start`."""
+        self.start = self.end = 0
+        self.fresh = 0
+        """New states of this level."""
+        self.raised = False
+        """Whether the model raises in a state that was expanded."""
+        self.parts: list[Rows] = []
+        """Earlier chunks with new states of this level."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buffers."""
+        return self.chunk.nbytes + 8 * self.spare * self.arguments.model.row_words
+
+    def expand(self, rows: Rows, low: int, high: int, table: Rows, slots: int, room: int) -> int:
+        """Expands rows low..high-1, or fewer: until more than `room` new states are found. The next row to expand."""
+        a, before = self.arguments, self.end
+        a.frontier, a.low, a.high, a.table, a.slots = rows, low, high, table, slots
+        a.found, a.end, a.room = self.chunk, self.end, room
+        native(search_slice)(self.words, a)
+        self.end = a.end
+        self.fresh += a.end - before
+        self.note_raised()
+        return a.low
+
+    def note_raised(self) -> None:
+        """Takes over from the tally that the model raised in a state that was just expanded."""
+        if self.tally[ERROR]:
+            self.raised, self.tally[ERROR] = True, 0
+
+    def close_level(self) -> list[Rows]:
+        """The new states of the level that ends."""
+        parts = [*self.parts, self.chunk[self.start : self.end]]
+        self.parts, self.start, self.fresh = [], self.end, 0
+        return [p for p in parts if len(p)]
+
+
+@dataclass
+class FirstHits:
+    """The first level on which each claim was hit."""
+
+    levels: dict[Flag, int] = field(default_factory=dict)
+
+    def note(self, level: int, workers: list[Worker]) -> None:
+        """Takes over the claims that workers hit on a level."""
+        for w in workers:
+            self.note_words(level, w.claims)
+            w.claims[:] = 0
+
+    def note_words(self, level: int, claims: Rows) -> None:
+        """Takes over claims, by word and bit."""
+        for number, word in enumerate(claims.tolist()):
+            for bit in range(63):
+                if word >> bit & 1:
+                    self.levels.setdefault((number, bit), level)
+
+    def violated(self, kernel: ModelKernel, claims: Container[str]) -> dict[str, int]:
+        """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
+        return {
+            name: self.levels[flag] + (flag[0] > 0)
+            for name, flag in kernel.flags().items()
+            if name in claims and flag in self.levels
+        }
+
+
+def _nothing(left: int) -> None:
+    """Lets a search go on."""
+
+
+class Search:
+    """One search: table, levels, counts."""
+
+    def __init__(
+        self, kernel: Kernel, workers: int, memory_limit: int | None = None, sizes: SearchSizes = SIZES
+    ) -> None:
+        """workers: threads. memory_limit: bytes for table, levels and buffers together."""
+        self.kernel, self.memory_limit, self.sizes = kernel, memory_limit, sizes
+        self.table = GrowingTable(kernel.words, memory_limit, sizes.table)
+        self.workers = [Worker(kernel, self.table.array, self.table.slots) for _ in range(workers)]
+        self.level_rows: list[list[Rows]] = []
+        """By level: its states, in parts."""
+        self.beyond: list[Rows] = []
+        """A level that was found and is not to be expanded."""
+        self.raised_on: int | None = None
+        """The level with states in which the model raises; none is searched after it."""
+        self.known = 0
+        """Distinct states up to the last level that is complete."""
+        self.hits = FirstHits()
+        self.chunk_bytes = 0
+        """Bytes of the chunks that are full."""
+        self._new_by_tag = np.zeros(MAX_TAG + 2, np.int64)
+
+    @property
+    def words(self) -> int:
+        """Words of a state."""
+        return self.kernel.words
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states found so far."""
+        return self.known + sum(w.fresh for w in self.workers)
+
+    @property
+    def tally(self) -> Rows:
+        """The tallies of all workers, added up."""
+        total: Rows = np.sum([w.tally for w in self.workers], axis=0)
+        return total
+
+    @property
+    def new_by_action(self) -> list[int]:
+        """By action: states that it was the first to reach, of the levels that are complete."""
+        return [int(n) for n in self._new_by_tag[1 : 1 + self.kernel.shape.actions]]
+
+    @property
+    def memory(self) -> int:
+        """Bytes held by table, levels and buffers."""
+        return self.table.nbytes + self.chunk_bytes + sum(w.nbytes for w in self.workers)
+
+    def _fits(self, more: int) -> bool:
+        return self.memory_limit is None or self.memory + more <= self.memory_limit
+
+    def allow(self, more: int) -> None:
+        """Raises `OutOfMemory` if with so many more bytes the limit would be passed."""
+        if not self._fits(more):
+            assert self.memory_limit is not None
+            raise OutOfMemory(f"the memory limit of {self.memory_limit / 2**20:,.0f} MiB would be passed")
+
+    def reserve(self, extra: int) -> int:
+        """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all."""
+        needed, slots, sizes = self.distinct + extra, self.table.slots, self.sizes.table
+        wanted = sizes.slots_for(needed, slots)
+        more = 8 * self.words * (wanted - slots)
+        if self.table.fits(wanted) and self._fits(more):
+            self.table.grow(wanted)
+        elif needed > slots * sizes.full:
+            self.allow(more)
+            raise OutOfMemory("the memory of this machine would be passed")
+        share = sizes.load if self.table.slots == wanted else sizes.full
+        return int(self.table.slots * share) - self.distinct
+
+    def room_in(self, worker: Worker) -> int:
+        """How many states a slice may append before its last batch; takes a new chunk if the old one is full."""
+        spare = worker.spare
+        if len(worker.chunk) - worker.end < 2 * spare:
+            size = max(min(2 * len(worker.chunk), self.sizes.chunk // self.words), 4 * spare)
+            self.allow(8 * self.words * size)
+            self.chunk_bytes += worker.chunk.nbytes
+            worker.parts.append(worker.chunk[worker.start : worker.end])
+            worker.chunk = np.empty((size, self.words), np.int64)
+            worker.end = worker.start = 0
+        return len(worker.chunk) - worker.end - spare
+
+    def warm_up(self) -> None:
+        """Has everything the search needs compiled, or loaded from the cache, before its time is taken."""
+        prepare(search_loop, words=self.words)
+        prepare(state_table, words=self.words)
+
+    def seed(self, rows: list[tuple[int, ...]]) -> None:
+        """The initial states: the first level."""
+        first = np.array(rows, np.uint64).view(np.int64).reshape(-1, self.words)
+        self.reserve(len(first))
+        table, slots = self.table.array, self.table.slots
+        for row in first:
+            state = tuple(int(w) for w in row)
+            native(insert)(table, slots, native(home_of)(state, slots), state, 0)
+        self.level_rows.append([first])
+        self.known = len(first)
+
+    def levels(self, stop: Callable[[int], None] = _nothing) -> Iterator[int]:
+        """Expands one level after the other; yields the number of each (from 1) before it is expanded.
+
+        Ends when every reachable state was visited, or after a level with a state in which the model raises; the
+        caller may end it before. stop: called now and then with the
+        number of states of the level that are left; raises to end the search. What the levels hit is in `hits`.
+        """
+        with ThreadPoolExecutor(len(self.workers)) as threads:
+            while True:
+                number = len(self.level_rows)
+                yield number
+                level = Level(self, stop)
+                pool = threads if len(self.workers) > 1 and level.left >= self.sizes.small else None
+                try:
+                    level.run(pool)
+                finally:
+                    self.hits.note(number, self.workers)
+                    if any(w.raised for w in self.workers):
+                        self.raised_on = number
+                if not level.finish(pool) or self.raised_on is not None:
+                    return
+
+    def leave_off(self) -> int:
+        """Ends before the last level; returns the number of its states."""
+        self.beyond = self.level_rows.pop()
+        return sum(len(p) for p in self.beyond)
+
+    def settle(self, parts: list[Rows], pool: ThreadPoolExecutor | None) -> None:
+        """Counts the new states of a level by the action that reached them first, and removes their tags."""
+
+        def settled(piece: tuple[Rows, int, int]) -> Rows:
+            by_tag, (rows, low, high) = _apart(len(self._new_by_tag)), piece
+            batch = np.empty(BATCH, np.int64)
+            native(settle)(self.words, self.table.array, self.table.slots, rows, low, high, batch, by_tag)
+            return by_tag
+
+        pieces = list(slices(parts, self.sizes.slice))
+        for by_tag in pool.map(settled, pieces) if pool is not None else map(settled, pieces):
+            self._new_by_tag += by_tag
+
+
+def slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
+    """A level cut into pieces: array, first row, end."""
+    for part in level:
+        for low in range(0, len(part), size):
+            yield part, low, min(low + size, len(part))
+
+
+def shares(level: list[Rows], left: int, workers: int, sizes: SearchSizes) -> Iterator[tuple[Rows, int, int]]:
+    """A level of `left` states cut into pieces; for several threads they become smaller, so that all end together."""
+    for part in level:
+        low = 0
+        while low < len(part):
+            share = left if workers == 1 else max(sizes.least, left // (2 * workers))
+            high = min(low + min(sizes.slice, share), len(part))
+            yield part, low, high
+            left, low = left - (high - low), high
+
+
+class Level:
+    """Expands the last level of a search on all threads."""
+
+    def __init__(self, search: Search, stop: Callable[[int], None]) -> None:
+        """stop: see `Search.levels`."""
+        self.search = search
+        self.stop = stop
+        self.left = sum(len(p) for p in search.level_rows[-1])
+        """States that are not expanded yet."""
+        self.pending = list(shares(search.level_rows[-1], self.left, len(search.workers), search.sizes))
+        self.pending.reverse()
+        self.halted = threading.Event()
+
+    def run(self, pool: ThreadPoolExecutor | None) -> None:
+        """Expands the level; without a pool in this thread."""
+        search = self.search
+        while self.pending:
+            self.left = sum(high - low for _, low, high in self.pending)  # threads that count down may miss one
+            workers = search.workers if pool is not None else search.workers[:1]
+            spare = workers[0].spare
+            fits = search.reserve(min(max(self.left * 4, 256), search.table.slots // 8) + len(workers) * spare)
+            share = fits // len(workers) - spare
+            if pool is None:
+                self._work(workers[0], share, lambda: self.stop(self.left))
+            else:
+                self._together([pool.submit(self._work, w, share) for w in workers])
+
+    def _together(self, jobs: list[Future[None]]) -> None:
+        try:
+            busy = set(jobs)
+            while busy:
+                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
+                for job in done:
+                    job.result()
+                self.stop(self.left)
+        finally:
+            self.halted.set()
+            wait(jobs)
+            self.halted.clear()
+
+    def _work(self, worker: Worker, share: int, beat: Callable[[], None] | None = None) -> None:
+        """Takes slices until there are none, or `share` new states are found."""
+        limit, table = worker.fresh + share, self.search.table
+        array, slots = table.array, table.slots
+        while not self.halted.is_set() and worker.fresh < limit:
+            try:
+                part, low, high = self.pending.pop()
+            except IndexError:
+                return
+            end = low
+            try:
+                room = min(self.search.room_in(worker), limit - worker.fresh)
+                following = worker.expand(part, low, high, array, slots, room)
+                end = following
+            finally:
+                self.left -= end - low
+                if end < high:
+                    self.pending.append((part, end, high))
+            if beat is not None:
+                beat()
+
+    def finish(self, pool: ThreadPoolExecutor | None) -> bool:
+        """Makes the new states the next level; whether there are any."""
+        search = self.search
+        search.known = search.distinct
+        parts = [p for w in search.workers for p in w.close_level()]
+        search.settle(parts, pool)
+        if parts:
+            search.level_rows.append(parts)
+        return bool(parts)
+
+
+class Clock:
+    """Ends a search when its time is over."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.began = time.monotonic()
+        self.budget = budget
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the clock was made."""
+        return time.monotonic() - self.began
+
+    def look(self) -> None:
+        """Raises `Interrupted` when the budget is spent."""
+        if self.budget is not None and self.seconds > self.budget:
+            raise budget_ended(self.budget)

@@ -1,0 +1,358 @@
+"""Random walks with the native kernel, for spaces too large to search: seeded, repeatable, and never a proof.
+
+A walk starts in an initial state chosen at random, then takes an action chosen by weight among the enabled ones, with
+parameters chosen at random. What a walk does depends on the seed and its number alone: any number of threads, and the
+same seed later, give the same walks. What is found is rebuilt in plain Python, shortened there, and replayed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.base.engine_results import SimulationResult
+from reassure.checkers.base.options import SearchOptions, SimulationOptions
+from reassure.checkers.base.prepare import open_results
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
+from reassure.checkers.base.stop import BY_USER, FAILED_FAST, Interrupted, Stop, StopReason
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
+from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.engines.native.search import BEAT, Clock
+from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.traces.raising import errors, note_in, raised_in
+from reassure.checkers.traces.reconstruct import Disagreement, shows, step_between, steps_between, told
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.vocabulary import GuardRefused, Property
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
+from reassure.spec.semantics.trace import Trace
+
+NEVER = 1 << 62
+PIECE = 64
+"""SimulationOptions that a thread takes at a time."""
+
+
+@dataclass
+class Walked:
+    """What walks saw, over all threads; merging two gives the same in any order."""
+
+    taken: Rows
+    lengths: Rows
+    """Number of walks by their steps."""
+    best: Rows
+    """By flag: the fewest steps to a hit, and the walk."""
+    hits: Rows
+    """By flag: walks with a hit."""
+    sketch: Rows
+    tally: Rows
+    walks: int = 0
+    raised: tuple[int, int] | None = None
+    """The fewest steps to a state in which the model raises, and the walk."""
+    raised_walks: int = 0
+
+    @classmethod
+    def none(cls, kernel: CompiledKernel, depth: int) -> Walked:
+        """No walks yet. depth: states of a walk, at the most."""
+        zeros, words = np.zeros, kernel.model.claim_words
+        best = np.full((words, 64, 2), NEVER, np.int64)
+        return cls(
+            zeros(max(len(kernel.model.actions), 1), np.int64),
+            zeros(depth, np.int64),
+            best,
+            zeros((words, 64), np.int64),
+            zeros(1 << SKETCH_BITS, np.int64),
+            zeros(kernel.shape.tally_words, np.int64),
+        )
+
+    def add(self, other: Walked) -> None:
+        """Merges another thread's walks into these."""
+        self.taken += other.taken
+        self.lengths += other.lengths
+        self.hits += other.hits
+        self.tally += other.tally
+        self.walks += other.walks
+        self.raised_walks += other.raised_walks
+        self.raised = min((r for r in (self.raised, other.raised) if r is not None), default=None)
+        np.maximum(self.sketch, other.sketch, out=self.sketch)
+        mine, theirs = self.best, other.best
+        sooner = (theirs[..., 0] < mine[..., 0]) | ((theirs[..., 0] == mine[..., 0]) & (theirs[..., 1] < mine[..., 1]))
+        mine[sooner] = theirs[sooner]
+
+    def distinct(self) -> int:
+        """An estimate of the number of distinct states visited (HyperLogLog; standard error 1 %)."""
+        m = len(self.sketch)
+        raw = 0.7213 / (1 + 1.079 / m) * m * m / float(np.sum(2.0 ** -self.sketch.astype(float)))
+        empty = int(np.sum(self.sketch == 0))
+        return round(m * math.log(m / empty)) if raw <= 2.5 * m and empty else round(raw)
+
+
+class Walker:
+    """Walks of one model with its kernel."""
+
+    def __init__(self, bound: BoundModel, kernel: CompiledKernel, walks: SimulationOptions, initials: Rows) -> None:
+        self.bound, self.kernel, self.walks, self.initials = bound, kernel, walks, initials
+        declared = {action.name: action.weight for action in bound.model.actions}
+        given = [walks.weights.get(name, declared[name]) for name in kernel.model.actions]
+        self.weights = np.array(given or [0], np.int64)
+
+    def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
+        """SimulationOptions first..last-1; and the number of states of the last one."""
+        model, words = self.kernel.model, self.kernel.words
+        found = Walked.none(self.kernel, self.walks.depth)
+        path = np.zeros((0, words), np.int64) if path is None else path
+        arguments = WalkArguments(
+            model=self.kernel.code,
+            first=first,
+            last=last,
+            seed=self.walks.seed,
+            steps=self.walks.depth - 1,
+            initial_states=self.initials,
+            initial_count=len(self.initials),
+            weights=self.weights,
+            successors=np.zeros((model.max_successors + 1, model.row_words), np.int64),
+            state=np.zeros(words, np.int64),
+            tally=found.tally,
+            taken=found.taken,
+            lengths=found.lengths,
+            first_hits=found.best,
+            hits=found.hits,
+            expanded=np.zeros(model.claim_words, np.int64),
+            seen=np.zeros(model.claim_words, np.int64),
+            sketch=found.sketch,
+            path=path,
+            path_states=len(path),
+            states=0,
+        )  # fmt: skip
+        while True:
+            native(take_walks)(words, arguments)
+            if not found.tally[ERROR]:
+                break
+            found.tally[ERROR], found.raised_walks = 0, found.raised_walks + 1
+            found.raised = min(r for r in (found.raised, (arguments.states - 1, arguments.first)) if r is not None)
+            arguments.first += 1
+        found.walks = last - first
+        return found, arguments.states
+
+    def states(self, number: int, count: int) -> list[Any]:
+        """The first so many states of a walk, by walking it again."""
+        path = np.zeros((count, self.kernel.words), np.int64)
+        _, states = self.run(number, number + 1, path)
+        if states < count:
+            raise Disagreement(f"walk {number} was longer the first time")
+        return [self.kernel.model.layout.decode(row.view(np.uint64)) for row in path]
+
+
+def simulate(
+    bound: BoundModel,
+    lowered: LoweredModel,
+    options: SearchOptions,
+    verdict: CheckResult,
+    progress: Progress,
+    walks: SimulationOptions,
+) -> CheckResult:
+    """Walks; fills in and returns the verdict. A property that no walk violates is `unknown`."""
+    clock = Clock(None)
+    layout = state_layout(bound)
+    kernel = compiled(lowered, layout)
+    open_results(bound, options, verdict)
+    stats = verdict.stats
+    starts = sorted({layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+    initials = np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words)
+    if not starts:
+        verdict.stopped = Stop(StopReason.NO_START, "there is no initial state")
+        return verdict
+    walker = Walker(bound, kernel, walks, initials)
+    seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
+    stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
+
+    def ended() -> bool:
+        asked = {p.name for p in verdict.properties}
+        return seen.raised is not None or any(
+            name in asked and seen.hits[flag] for name, flag in kernel.model.flags().items()
+        )
+
+    def beat() -> None:
+        clock.look()
+        progress.walks(seen.walks, walks.count, int(seen.taken.sum()), seen.distinct)
+        if options.fail_fast and ended():
+            raise Interrupted(FAILED_FAST.reason, FAILED_FAST.text)
+
+    try:
+        _walk_all(walker, options.workers, seen, beat)
+        verdict.stopped = Stop(StopReason.WALKS, f"{walks.count:,} walks of at most {walks.depth:,} states were taken")
+    except KeyboardInterrupt:
+        verdict.stopped = BY_USER
+    except Interrupted as end:
+        verdict.stopped = end.stop
+    stats.seconds["search"] = clock.seconds
+    stats.workers, stats.bytes_per_state = options.workers, layout.bytes_per_state
+    stats.generated, stats.distinct = int(seen.taken.sum()), seen.distinct()
+    stats.clipped = int(seen.tally[CLIPS_TOTAL])
+    reached = np.nonzero(seen.lengths)[0]
+    stats.depth = int(reached[-1]) + 1 if len(reached) else 0
+    for (path, _), n in zip(kernel.model.clips, kernel.clip_counts(seen.tally), strict=True):
+        if n:
+            stats.clipped_at[path] = n
+    verdict.actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.model.actions)}
+    verdict.found = SimulationResult(seen.walks, walks.depth, walks.seed, dict(walks.weights), _histogram(seen.lengths))
+    clock = Clock(None)
+    _conclude(walker, seen, verdict, options)
+    verdict.conclude()
+    stats.seconds["report"] = clock.seconds
+    return verdict
+
+
+def _walk_all(walker: Walker, workers: int, seen: Walked, beat: Callable[[], None]) -> None:
+    """All walks, a piece at a time to each thread."""
+    left = iter(range(0, walker.walks.count, PIECE))
+    busy: set[Future[tuple[Walked, int]]] = set()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            while True:
+                while len(busy) < 2 * workers and (first := next(left, None)) is not None:
+                    busy.add(pool.submit(walker.run, first, min(first + PIECE, walker.walks.count)))
+                if not busy:
+                    return
+                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_COMPLETED)
+                for job in done:
+                    seen.add(job.result()[0])
+                beat()
+        finally:
+            for job in busy:
+                job.cancel()
+
+
+def _histogram(lengths: Rows) -> list[dict[str, int]]:
+    """Walks by their number of states, in at most ten classes."""
+    longest = len(lengths)
+    width = -(-longest // 10)
+    classes = []
+    for low in range(1, longest + 1, width):
+        high = min(low + width - 1, longest)
+        number = int(lengths[low - 1 : high].sum())
+        if number:
+            classes.append({"from": low, "to": high, "walks": number})
+    return classes
+
+
+def _conclude(walker: Walker, seen: Walked, verdict: CheckResult, options: SearchOptions) -> None:
+    bound, kernel = walker.bound, walker.kernel
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+
+    flags = kernel.model.flags()
+
+    def hit(name: str) -> tuple[int, int, int] | None:
+        """Steps, walk and number of walks with a hit."""
+        flag = flags.get(name)
+        if flag is None or not seen.hits[flag]:
+            return None
+        return int(seen.best[flag][0]), int(seen.best[flag][1]), int(seen.hits[flag])
+
+    for finding in verdict.properties:
+        if finding.kind == "deadlock":
+            found = hit("deadlock")
+        else:
+            found = hit(finding.name)
+        if found is not None:
+            finding.trace = _trace(walker, found[1], found[0] + 1, claims.get(finding.name))
+            finding.note = _share(found[2], seen.walks)
+        if finding.trace is not None:
+            finding.status, finding.depth = PropertyStatus.VIOLATED, len(finding.trace)
+        else:
+            finding.note = finding.note or "no walk violates it; that proves nothing"
+    for cover in verdict.covers:
+        if (found := hit(cover.name)) is not None:
+            cover.depth, cover.walks = found[0] + 1, found[2]
+            if options.witness:
+                cover.trace = _trace(walker, found[1], found[0] + 1, claims[cover.name])
+    if seen.raised is not None:
+        trace, text = raising_walk(walker, *seen.raised, options.wants)
+        verdict.add_raised(trace, f"{text}; {_share(seen.raised_walks, seen.walks)}")
+
+
+def _share(number: int, walks: int) -> str:
+    return f"in {number:,} of {walks:,} walks"
+
+
+def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> Trace:
+    """The first so many states of a walk with their actions, shortened; the last one shows what is claimed."""
+    bound = walker.bound
+    states = walker.states(number, count)
+
+    def shown(before: Any, step: Step | None, after: Any) -> bool:
+        return shows(bound, claim, before, step, after)
+
+    states, steps = shortened(bound, shown, states, steps_between(bound, claim, states))
+    return told(bound, states, steps)
+
+
+def raising_walk(walker: Walker, steps: int, number: int, wants: Callable[[str], bool]) -> tuple[Trace, str]:
+    """The walk that ends in a state in which the model raises, shortened, and what raises there."""
+    bound = walker.bound
+
+    def shown(before: Any, step: Step | None, after: Any) -> bool:
+        return next(errors(bound, after, wants), None) is not None
+
+    states = walker.states(number, steps + 1)
+    taken = [step_between(bound, before, after) for before, after in pairwise(states)]
+    states, taken = shortened(bound, shown, states, taken)
+    raised = raised_in(bound, states[-1], wants)
+    if raised.step is not None:
+        states, taken = [*states, raised.step.after], [*taken, raised.step]
+    trace = told(bound, states, taken)
+    note_in(trace, raised)
+    return trace, raised.text
+
+
+def shortened(
+    bound: BoundModel, shown: Callable[[Any, Step | None, Any], bool], states: list[Any], steps: list[Step]
+) -> tuple[list[Any], list[Step]]:
+    """A run without the steps that it can do without: leaves out ever smaller pieces as long as the rest still runs and
+    shows the same (delta debugging). The result can do without none of its steps, but need not be the shortest run.
+
+    shown: whether a step (none: the initial state) shows what the run is told for, given the states around it.
+    """
+
+    def rerun(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+        try:
+            return follow(kept)
+        except (GuardRefused, ModelError):
+            return None
+
+    def follow(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+        path, done = [states[0]], []
+        if shown(None, None, path[0]):
+            return path, []
+        for step in kept:
+            after = bound.take(path[-1], step.action.name, step.params)
+            if isinstance(after, Clipped):
+                return None
+            made = Step(step.action, step.params, after)
+            path.append(after)
+            done.append(made)
+            if shown(path[-2], made, after):
+                return path, done
+        return None
+
+    best = rerun(steps) or (states, steps)
+    piece = max(1, len(best[1]) // 2)
+    while True:
+        shorter, at = False, 0
+        while at < len(best[1]):
+            found = rerun(best[1][:at] + best[1][at + piece :])
+            if found is None:
+                at += piece
+            else:
+                best, shorter = found, True
+        if piece == 1 and not shorter:
+            return best
+        piece = max(1, piece // 2)

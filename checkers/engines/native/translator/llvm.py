@@ -1,0 +1,111 @@
+"""LLVM IR text -> machine code of this process's own processor, kept on disk.
+
+The key of stored code covers what it is made from (the caller's key), the version of llvmlite, the processor with its
+features, and the level of optimisation: code of another machine or version is never found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from reassure.checkers.engines.native.translator import object_cache
+
+FORMAT = 1
+"""Raised when this module makes other code of the same text."""
+
+_engines: list[llvm.ExecutionEngine] = []
+"""What holds the machine code: kept for the life of the process."""
+_addresses: dict[str, dict[str, int]] = {}
+
+
+class CompileError(Exception):
+    """LLVM does not take the text: a bug of the emitter."""
+
+
+def compiled_functions(key: str, ir: Callable[[], str], names: Sequence[str], level: int = 2) -> dict[str, int]:
+    """The addresses of functions, by name.
+
+    key: a digest of everything the text is made from. ir: makes the text; called only if nothing is stored. level: of
+    optimisation, 0 to 3. Raises `CompileError`.
+    """
+    identity = _identity(key, level)
+    if identity not in _addresses:
+        code = object_cache.read(identity)
+        if code is None:
+            with object_cache.one_writer(identity):
+                code = object_cache.read(identity)  # another process may have made it while this one waited
+                if code is None:
+                    code = object_code(ir(), level)
+                    object_cache.write(identity, code)
+        engine, _addresses[identity] = _load(code, names)
+        _engines.append(engine)
+    return _addresses[identity]
+
+
+def unkept_functions(ir: str, names: Sequence[str], level: int) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
+    """As `compiled_functions`, but nothing is stored: the code is gone with the engine, the first of the pair."""
+    return _load(object_code(ir, level), names)
+
+
+def digest(text: str) -> str:
+    """A key for text that is the whole of what machine code is made from."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _identity(key: str, level: int) -> str:
+    parts = (str(FORMAT), key, llvmlite.__version__, llvm.get_default_triple(), *_processor(), str(level))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+@cache
+def _processor() -> tuple[str, str]:
+    """Name and features."""
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # LLVM does not know them on this platform
+        features = ""
+    return llvm.get_host_cpu_name(), features
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _machine(level: int) -> llvm.TargetMachine:
+    _initialize()
+    name, features = _processor()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=name, features=features, opt=level, jit=True)
+
+
+def object_code(ir: str, level: int) -> bytes:
+    """The object file that LLVM makes of a module's text. Raises `CompileError`."""
+    machine = _machine(level)
+    try:
+        module = llvm.parse_assembly(ir)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(str(error)) from None
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _load(code: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
+    """Links an object file into this process: what holds the machine code, and the addresses of functions."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(2))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine, {name: int(engine.get_function_address(name)) for name in names}

@@ -1,0 +1,114 @@
+"""What values a kernel has, and how annotations name their types."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Annotated, Any
+
+from reassure.checkers.engines.native.translator import language
+
+
+class Refusal(Exception):
+    """A function is not written in the language of kernels; the message names file, line and reason."""
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type of a value. kind: int, bool, words, state, struct, function, tuple, none."""
+
+    kind: str
+    size: int = 0
+    """Words of a state; values of a tuple."""
+    cls: type | None = None
+    """The dataclass of a struct."""
+    function: tuple[tuple[Type, ...], Type] | None = None
+    """Parameters and result of a function value."""
+
+    def llvm(self) -> str:
+        """The type's name in LLVM IR."""
+        if self.kind in ("state", "tuple"):
+            return "{" + ", ".join(["i64"] * self.size) + "}"
+        return {"int": "i64", "bool": "i1", "none": "void"}.get(self.kind, "ptr")
+
+    def __str__(self) -> str:
+        return self.cls.__name__ if self.cls else self.kind
+
+
+INT, BOOL, WORDS, NONE = Type("int"), Type("bool"), Type("words"), Type("none")
+
+
+@dataclass(frozen=True)
+class Value:
+    """The value of an expression: its type, the names of its parts in LLVM IR, and its number if that is static."""
+
+    type: Type
+    parts: tuple[str, ...]
+    static: int | None = None
+
+
+def static_value(number: int) -> Value:
+    """The value of a number that is known at translation."""
+    return Value(INT, (str(number),), number)
+
+
+def is_static(annotation: object) -> bool:
+    """Whether a parameter is annotated `Static`."""
+    return typing.get_origin(annotation) is Annotated and language.STATIC in typing.get_args(annotation)
+
+
+def type_of(annotation: Any, words: int | None) -> Type:
+    """The type that an annotation stands for; `ValueError` if none. words: of a state, if that is known."""
+    if annotation in (int, bool):
+        return INT if annotation is int else BOOL
+    if annotation is None or annotation is type(None):
+        return NONE
+    if annotation is language.Words:
+        return WORDS
+    if annotation == language.State:
+        if words is None:
+            raise ValueError("a state of unknown size")
+        return Type("state", words)
+    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+        return Type("struct", cls=annotation)
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is tuple and arguments and all(a is int for a in arguments):
+        return Type("tuple", len(arguments))
+    if typing.get_origin(annotation) is not None and len(arguments) == 2 and isinstance(arguments[0], list):
+        return Type("function", function=(tuple(type_of(a, words) for a in arguments[0]), type_of(arguments[1], words)))
+    raise ValueError(f"no type of the language: {annotation}")
+
+
+def fields_of(cls: type) -> dict[str, Type]:
+    """The fields of a dataclass in order. In memory each takes eight bytes: an integer or an address."""
+    hints = typing.get_type_hints(cls)
+    return {f.name: type_of(hints[f.name], None) for f in dataclasses.fields(cls)}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One specialisation of a kernel in LLVM IR."""
+
+    name: str
+    parameters: tuple[Type, ...]
+    """Of the parameters that are not static."""
+    result: Type
+
+
+def parameter_names(function: FunctionType) -> tuple[str, ...]:
+    """The names of a function's parameters."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def flattened(types: Sequence[Type]) -> Iterator[str]:
+    """The LLVM types of parameters, each word of a state by itself."""
+    for t in types:
+        yield from ["i64"] * t.size if t.kind in ("state", "tuple") else [t.llvm()]
+
+
+def place(function: FunctionType, line: int | None = None) -> str:
+    """File and line of a function, or of a line in it."""
+    return f"{function.__code__.co_filename}:{line or function.__code__.co_firstlineno}"

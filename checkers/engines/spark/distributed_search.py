@@ -1,0 +1,219 @@
+"""A search and its run directory: what is committed, level by level, and the jobs that find the next one."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
+from reassure.checkers.engines.native.kernels.fingerprints import Key
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.tally import GENERATED
+from reassure.checkers.engines.native.probe import Wanted
+from reassure.checkers.engines.native.search import FirstHits
+from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
+from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
+from reassure.checkers.engines.spark.session import Job, JobFailed
+from reassure.checkers.engines.spark.tasks import (
+    SLICE,
+    Owned,
+    Piece,
+    Sent,
+    expand,
+    find,
+    own,
+)
+
+TASK_STATES = 250_000
+"""States that are worth a task of their own: a task costs a tenth of a second, in which so many are expanded."""
+OWNER_STATES = 50_000
+"""States of a level that are worth a task of their own among the owners."""
+
+
+@dataclass
+class Run:
+    """A search and its run directory."""
+
+    kernel: CompiledKernel
+    directory: RunDirectory
+    partitions: int
+    key: Key = ()
+    """Of fingerprints, if the tables are to hold those."""
+    token: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:12]}")
+    commits: list[Commit] = field(default_factory=list)
+    tally: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+    new: list[int] = field(default_factory=list)
+    """New states by action."""
+    hits: FirstHits = field(default_factory=FirstHits)
+    raised_on: int | None = None
+    """The level with states in which the model raises."""
+    beyond: int = 0
+    """States after that level, which are not committed."""
+    context: Any = None
+    cores: int = 2
+    jobs: int = 0
+    memory: dict[int, int] = field(default_factory=dict)
+    """Bytes of the owners' tables."""
+    expanded: int = 0
+    """Levels that were expanded, or were to be when the search was stopped."""
+    shipped: Any = None
+    """The work, broadcast once."""
+    small: int = 0
+    """A level of fewer states is expanded by the driver, which has the owners' tables on its host; 0: none is."""
+
+    @property
+    def work(self) -> Work:
+        return Work(self.token, self.directory.uri, self.kernel.shape, self.partitions, self.key)
+
+    def connect(self, context: Any) -> None:
+        """Uses this context from now on."""
+        self.context, self.shipped = context, context.broadcast(self.work)
+        self.cores = max(self.cores, context.defaultParallelism)
+
+    @property
+    def distinct(self) -> int:
+        return sum(c.states for c in self.commits) + self.beyond
+
+    def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
+        flags = [(*flag, at) for flag, at in self.hits.levels.items()]
+        made = Commit(level, files, rows, self.tally.tolist(), self.new, flags, **more)
+        self.directory.commit(made)
+        self.commits.append(made)
+
+    def resume(self) -> None:
+        """Takes up what was committed."""
+        self.commits = self.directory.commits()
+        if self.commits:
+            last = self.commits[-1]
+            self.tally, self.new = np.array(last.tally, np.int64), last.new
+            self.hits.levels = {(word, bit): at for word, bit, at in last.flags}
+
+    def store(self, levels: list[list[Rows]]) -> None:
+        """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
+        without the others are no run; and without the first none is read."""
+        made = []
+        whole = [np.concatenate(level) for level in levels]
+        steps = self.kernel.shape.parameter_words is not None
+        told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
+        for number, (rows, origins) in enumerate(told, 1):
+            owner = owners_of(self.work, rows)
+            files: dict[int, list[str]] = {}
+            counts: dict[int, int] = {}
+            for part in range(self.partitions):
+                mine = owner == part
+                if mine.any():
+                    its = None if origins is None else origins[mine]
+                    files[part] = [self.directory.write_states(number, part, rows[mine], its)]
+                    counts[part] = int(mine.sum())
+            made.append((number, files, counts))
+        for number, files, counts in reversed(made):
+            self.commit(number, files, counts)
+        self.commits.reverse()
+
+    # -- jobs --------------------------------------------------------------------------------------------
+
+    def pieces(self, level: int) -> list[Piece]:
+        """A level in pieces for tasks."""
+        commit = self.commits[level - 1]
+        size = min(SLICE, max(1 << 10, -(-commit.states // (4 * self.cores))))
+        found = []
+        for part, names in commit.files.items():
+            (name,) = names
+            found += [Piece(name, low, min(low + size, commit.rows[part])) for low in range(0, commit.rows[part], size)]
+        return found
+
+    def tasks(self, states: int) -> int:
+        return max(1, min(4 * self.cores, states // TASK_STATES))
+
+    def job(self, run: Callable[[], Any], beat: Callable[[], None]) -> tuple[Any, int]:
+        """A job's result, and the bytes it shuffled."""
+        self.jobs += 1
+        job = Job(self.context, f"reassure-{self.token}-{self.jobs}", run)
+        return job.result(beat), job.shuffled()
+
+    def _expanded(self, level: int, beat: Callable[[], None]) -> tuple[list[Owned | Sent], int]:
+        """What follows a level, and the bytes that were shuffled: by a job, or here if the level is small."""
+        last, pieces, work = self.commits[level - 1], self.pieces(level), self.shipped
+        history = {p: [n for c in self.commits for n in c.files.get(p, [])] for p in range(self.partitions)}
+        taken_in = {part: len(files) for part, files in history.items()}
+        tasks = self.tasks(last.states)
+        owners = min(self.partitions, self.cores, max(1, last.states // OWNER_STATES))
+        if last.states < self.small:
+            beat()
+            try:
+                return list(own(self.work, level, history, expand(self.work, taken_in, pieces))), 0
+            except MemoryError as error:
+                raise JobFailed(str(error)) from None
+
+        def run() -> list[Owned | Sent]:
+            arrived = (
+                self.context.parallelize(pieces, min(tasks, len(pieces)))
+                .mapPartitions(lambda some: expand(work.value, taken_in, some))
+                .partitionBy(owners, lambda part: part)
+            )
+            found: list[Owned | Sent] = arrived.mapPartitions(
+                lambda some: own(work.value, level, history, some)
+            ).collect()
+            return found
+
+        return self.job(run, beat)
+
+    def step(self, beat: Callable[[], None]) -> bool:
+        """Finds and commits the next level; whether it has any states, and the model raises in none of the last."""
+        began = time.monotonic()
+        level = len(self.commits)
+        found, shuffled = self._expanded(level, beat)
+        flags = np.zeros(self.kernel.shape.claim_words, np.int64)
+        files: dict[int, list[str]] = {}
+        rows: dict[int, int] = {}
+        tally, new = self.tally.copy(), self.new
+        for what in found:
+            if isinstance(what, Sent):
+                if what.raised:
+                    self.raised_on = level
+                tally += what.tally
+                flags |= what.flags
+            else:
+                new = [a + b for a, b in zip(new, what.new, strict=True)]
+                self.memory[what.part] = what.memory
+                if what.file is not None:
+                    files[what.part], rows[what.part] = [what.file], what.rows
+        generated = int(tally[GENERATED] - self.tally[GENERATED])
+        self.tally, self.new = tally, new
+        self.hits.note_words(level, flags)
+        if self.raised_on is not None:  # what was found is counted, and not committed: a resumed run raises again
+            self.beyond = sum(rows.values())
+            return False
+        if not files:
+            return False
+        order = sorted(files)
+        seconds = time.monotonic() - began
+        self.commit(
+            level + 1, {p: files[p] for p in order}, {p: rows[p] for p in order},
+            shuffled=shuffled, seconds=seconds, generated=generated,
+        )  # fmt: skip
+        return True
+
+    def find(self, level: int, wanted: Wanted) -> Rows | None:
+        """The smallest wanted state of a level: here if the level is small, else by a job."""
+        pieces, work = self.pieces(level), self.shipped
+        if self.commits[level - 1].states < OWNER_STATES or self.context is None:
+            found = list(find(self.work, level, wanted, pieces))
+        else:
+            tasks = min(self.tasks(self.commits[level - 1].states), len(pieces))
+            found = self.job(
+                lambda: (
+                    self.context.parallelize(pieces, tasks)
+                    .mapPartitions(lambda some: find(work.value, level, wanted, some))
+                    .collect()
+                ),
+                lambda: None,
+            )[0]
+        rows = [np.array(words, np.int64) for words in found]
+        return min(rows, key=lambda r: tuple(r.view(np.uint64).tolist()), default=None)

@@ -1,0 +1,115 @@
+"""SQL over the datasets that a distributed search leaves: `reassure query DIR "select ..."`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import re
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.engines.spark.run_directory import RunDirectory, RunDirectoryError
+from reassure.checkers.engines.spark.session import JobFailed, failed, start
+
+TABLES = ("states", "edges", "levels", "properties")
+
+
+class QueryError(Exception):
+    """A question that SQL cannot answer, in one line."""
+
+
+def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
+    """Column names, rows, and whether there were more than `limit`.
+
+    Raises `RunDirectoryError`, `NoSpark`, `OSError`, `QueryError`.
+    """
+    directory = RunDirectory.at(place)
+    directory.identity()
+    if not directory.ended():
+        raise RunDirectoryError(f"{place} has no tables: its run has not ended, or was made with --no-data")
+    spark = start("reassure query", cluster)
+    try:
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import AnalysisException, ParseException, PySparkException
+        from pyspark.sql import SparkSession
+
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # what is wrong is said in one line
+        context = spark.context
+        session = SparkSession(context)
+        session.conf.set("spark.sql.shuffle.partitions", str(2 * context.defaultParallelism))
+        for name in TABLES:
+            if not re.search(rf"\b{name}\b", sql, re.IGNORECASE):
+                continue  # to look at a table's files is a job of Spark, which may take seconds
+            _frame(session, directory, name).createOrReplaceTempView(name)
+        try:
+            frame = session.sql(sql)
+            found = frame.limit(limit + 1).collect() if limit else frame.collect()
+        except PySparkException as error:
+            if not isinstance(error, AnalysisException | ParseException):
+                raise JobFailed(failed(error)) from None
+            raise QueryError(_line(str(error))) from None
+        except Py4JJavaError as error:
+            raise JobFailed(failed(error)) from None
+        rows = [tuple(_plain(v) for v in row) for row in found]
+        more = bool(limit) and len(rows) > limit
+        return frame.columns, rows[:limit] if more else rows, more
+    finally:
+        spark.stop()
+
+
+def _frame(session: Any, directory: RunDirectory, name: str) -> Any:
+    """A dataset: read by Spark itself where it can, else in tasks, as the search does."""
+    if directory.native is not None:
+        return session.read.parquet(f"{directory.native}/{name}")
+    from reassure.checkers.engines.spark.arrow_source import RunSource
+
+    session.dataSource.register(RunSource)
+    return session.read.format("reassure").options(place=directory.uri, dataset=name).load()
+
+
+def _line(text: str) -> str:
+    """The sentence of an error of Spark's SQL."""
+    return re.sub(r"\.? SQLSTATE: \w+(; line \d+ pos \d+)?", "", text.strip().splitlines()[0].rstrip(";"))
+
+
+def _plain(value: Any) -> Any:
+    """Rows as dicts, so that they can be written as JSON."""
+    if hasattr(value, "asDict"):
+        return {k: _plain(v) for k, v in value.asDict().items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return value
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "none"
+    return json.dumps(value, default=str) if isinstance(value, list | dict) else str(value)
+
+
+def show(names: list[str], rows: list[tuple[Any, ...]], form: str, console: Console) -> None:
+    """Prints an answer. form: table, csv or json (a line for each row)."""
+    if form == "json":
+        for row in rows:
+            print(json.dumps(dict(zip(names, row, strict=True)), default=str), file=console.file)
+        return
+    if form == "csv":
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(names)
+        writer.writerows([_cell(v) for v in row] for row in rows)
+        console.file.write(text.getvalue())
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in names:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_cell(v) for v in row))
+    console.print(table, soft_wrap=False)

@@ -1,0 +1,114 @@
+"""Bounded model checking: the shortest violations of runs of up to so many states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import z3
+
+from reassure.checkers.base.result import RAISES, PropertyStatus
+from reassure.checkers.engines.symbolic.proof_result import Claims, Obligation, ProofResult
+from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
+from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.spec.frontend.lowered_model import Formula
+
+
+def bounded_search(
+    machine: Machine, claims: Claims, depth: int, say: Callable[[str], None], left: Callable[[], float | None]
+) -> Iterator[tuple[str, ProofResult]]:
+    """Violations by runs of up to `depth` states, by claim; and proofs, if no run has as many. Others are left out.
+
+    Ends, with a result of the name `RAISES`, where the model raises in the last state of a run, or on its last step.
+
+    say: is told what it is at, and may raise to end it. left: the seconds left, None for no limit.
+    """
+    solver, asked = finite_domain_solver(), claims
+    solver.add(machine.initial())
+
+    def run_with(condition: z3.BoolRef, states: int) -> ProofResult | None:
+        if not satisfiable(solver, condition, seconds=left()):
+            return None
+        model = solver.model()
+        run = tuple(machine.decoded(k, model) for k in range(states))
+        return ProofResult(PropertyStatus.VIOLATED, counterexample=run)
+
+    def run_raises(condition: z3.BoolRef, states: int) -> ProofResult | None:
+        if z3.is_false(z3.simplify(condition)):
+            return None
+        found = run_with(condition, states)
+        return None if found is None else replace(found, status=PropertyStatus.RAISED)
+
+    for k in range(depth):
+        say(f"bounded search, {k + 1} states")
+        raised = run_raises(raising_states(machine, asked, k), k + 1)
+        for name, f in claims.states.items():
+            if found := run_with(z3.And(machine.defined(f, k), z3.Not(machine.holds(f, k))), k + 1):
+                claims = claims.without([name])
+                yield name, found
+        if raised is not None:
+            yield RAISES, raised
+            return
+        if k + 1 == depth or not claims.names():
+            return
+        solver.add(machine.step(k))
+        if not satisfiable(solver, seconds=left()):
+            for name in claims.names():
+                obligations = (run_ends(machine, k + 1), *unviolated(machine, claims, name, k + 1))
+                yield name, ProofResult(PropertyStatus.PROVED, f"no run has more than {k + 1} states", (), obligations)
+            return
+        raised = run_raises(raising_steps(machine, asked, k), k + 1)
+        for name, where in claims.steps.items():
+            if found := run_with(violates(machine, where, k), k + 2):
+                claims = claims.without([name])
+                yield name, found
+        if raised is not None:
+            yield RAISES, raised
+            return
+
+
+def raising_states(machine: Machine, claims: Claims, k: int) -> z3.BoolRef:
+    """Whether an action raises in copy k, or a claim over states."""
+    actions = [step.error for step in machine.steps(k)]
+    return z3.Or(*actions, *(z3.Not(machine.defined(f, k)) for f in claims.states.values() if f.checks))
+
+
+def raising_steps(machine: Machine, claims: Claims, k: int) -> z3.BoolRef:
+    """Whether a claim over steps raises on the step from copy k to copy k+1."""
+    return z3.Or(*(
+        z3.And(machine.steps(k)[n].taken, z3.Not(machine.defined(f, k)))
+        for where in claims.steps.values() for n, f in where if f.checks
+    ))  # fmt: skip
+
+
+def keeps(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.BoolRef:
+    """No step from copy k to copy k+1 violates a step property. where: the actions that it is about."""
+    return z3.And(*(z3.Implies(machine.steps(k)[n].taken, machine.holds(f, k)) for n, f in where))
+
+
+def violates(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.BoolRef:
+    """Some step from copy k to copy k+1 violates a step property, which does not raise there."""
+    steps = machine.steps(k)
+    return z3.Or(*(z3.And(steps[n].taken, machine.defined(f, k), z3.Not(machine.holds(f, k))) for n, f in where))
+
+
+def run_ends(machine: Machine, states: int) -> Obligation:
+    """No run has more than so many states."""
+    steps = (machine.step(k) for k in range(states))
+    return Obligation(
+        f"no run has more than {states} states", (machine.initial(), *steps), {"a longer one": z3.BoolVal(False)}
+    )
+
+
+def unviolated(machine: Machine, claims: Claims, name: str, states: int) -> list[Obligation]:
+    """No run of up to so many states violates a claim; for a claim over steps, no step of such a run."""
+    found, run = [], [machine.initial()]
+    for k in range(states):
+        if name in claims.states:
+            holds = machine.holds(claims.states[name], k)
+            found.append(Obligation(f"{name} in the state number {k + 1} of a run", tuple(run), {name: holds}))
+        run.append(machine.step(k))
+        if name in claims.steps and k + 1 < states:
+            holds = keeps(machine, claims.steps[name], k)
+            found.append(Obligation(f"{name} in the step number {k + 1} of a run", tuple(run), {name: holds}))
+    return found

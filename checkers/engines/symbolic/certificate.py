@@ -1,0 +1,176 @@
+"""An inductive invariant on its own: written by a proof, and checked again without it.
+
+The lemmas are in the model's words and as SMT-LIB over the fields of one state. `verify` asks a fresh solver three
+things: do they hold initially, does every step preserve them, do they imply the claims and that nothing raises; it says
+which bounds they leave open, and looks at reachable states.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import z3
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.result import ENGINE_VERSION
+from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
+from reassure.checkers.engines.symbolic.smt_terms import parts
+from reassure.checkers.engines.symbolic.solver import constants, satisfiable
+from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
+from reassure.spec.frontend.lowered_model import LoweredModel
+
+SCHEMA = 1
+
+
+class CertificateError(Exception):
+    """A file that is no certificate, or one of something else."""
+
+
+@dataclass
+class Certificate:
+    """What was proved of which model, and by which lemmas. smt: a script that asserts the lemma of copy 0.
+
+    model_file: of a model of one's own, as the command line gave it.
+    """
+
+    model: str
+    model_sha256: str
+    config: dict[str, Any]
+    properties: list[str]
+    lemmas: list[dict[str, str]]
+    model_file: str | None = None
+
+    @classmethod
+    def of(
+        cls, machine: Machine, sha: str, config: dict[str, Any], proved: list[str], lemmas: list[Invariant]
+    ) -> Certificate:
+        made = []
+        for lemma in lemmas:
+            solver = z3.Solver()
+            solver.add(lemma.condition)
+            made.append({"text": lemma.text, "smt": solver.to_smt2().replace("(check-sat)\n", "")})
+        return cls(machine.model.bound.model.name, sha, config, proved, made)
+
+    def write(self, path: Path) -> None:
+        data = {"schema": SCHEMA, "kind": "inductive-invariant", "engine_version": ENGINE_VERSION}
+        data |= {key: value for key, value in vars(self).items() if value is not None}
+        write_atomically(path, json.dumps(data, indent=1) + "\n")
+
+
+def read(path: Path) -> Certificate:
+    """A certificate from its file; `CertificateError` if it is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CertificateError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CertificateError(f"{path} cannot be read: {error}") from None
+    if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
+        raise CertificateError(f"{path} is no certificate")
+    if data.get("schema") != SCHEMA:
+        raise CertificateError(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
+    try:
+        found = Certificate(*(data[k] for k in ("model", "model_sha256", "config", "properties", "lemmas")))
+        if not all(isinstance(lemma["smt"], str) and isinstance(lemma["text"], str) for lemma in found.lemmas):
+            raise TypeError
+        found.model_file = data.get("model_file")
+        if not isinstance(found.model_file, str | None):
+            raise TypeError
+        if not isinstance(found.config, dict) or not all(isinstance(p, str) for p in found.properties):
+            raise TypeError
+    except (KeyError, TypeError):
+        raise CertificateError(f"{path} lacks something that a certificate has") from None
+    return found
+
+
+def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
+    """The lemmas over copy 0, read from their scripts; they may speak of the state's fields and nothing else."""
+    known = {str(c): c.sort() for term in machine.state(0).values() for c in parts(term)}
+    found = []
+    for number, lemma in enumerate(certificate.lemmas):
+        try:
+            parsed = z3.And(*z3.parse_smt2_string(lemma["smt"]))
+        except z3.Z3Exception as error:
+            raise CertificateError(f"lemma {lemma['text']!r} cannot be read: {error}") from None
+        for c in constants(parsed):
+            if str(c) not in known or not known[str(c)].eq(c.sort()):
+                raise CertificateError(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
+        alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
+        found.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
+    return found
+
+
+def verify(
+    certificate: Certificate,
+    lowered: LoweredModel,
+    seconds: Callable[[], float | None] = lambda: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[str]:
+    """What is wrong with it: nothing, if it proves its properties.
+
+    seconds: how many a query may take. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
+    """
+    machine = Machine(lowered)
+    lemmas, claims = lemmas_of(certificate, machine), Claims.of(lowered, certificate.properties)
+    unknown = sorted(set(certificate.properties) - set(claims.names()))
+    obligations = [
+        *inductive(machine, lemmas),
+        *implied(machine, lemmas, claims),
+        *never_raises(machine, lemmas, claims),
+    ]
+    return [*refuted(obligations, seconds(), say), *(f"{name} is no property of the model" for name in unknown)]
+
+
+def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
+    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
+    machine = Machine(lowered)
+    lemmas, found = lemmas_of(certificate, machine), dict[str, bool]()
+    declared = _declared(lowered)
+    for path in declared:
+        if refuted(within_bounds(machine, lemmas, except_for=set(declared) - {path})):
+            found[path] = declared[path]
+    return found
+
+
+def _declared(lowered: LoweredModel) -> dict[str, bool]:
+    """The bounds that steps might leave, and whether each is a declared one wherever it is left."""
+    found: dict[str, bool] = {}
+    for outcome in lowered.actions:
+        for path, _, declared in outcome.clips:
+            found[path] = declared and found.get(path, True)
+    return found
+
+
+def told(certificate: Certificate, looked_at: int, left: dict[str, bool]) -> list[str]:
+    """What a certificate that is right says. looked_at: reachable states; left: of `open_bounds`."""
+    lemmas = "1 lemma holds" if len(certificate.lemmas) == 1 else f"{len(certificate.lemmas)} lemmas hold"
+    claims = f"{len(certificate.properties)} propert{'y' if len(certificate.properties) == 1 else 'ies'}"
+    found = [
+        f"{lemmas} initially, preserved by every step; they imply {claims} of {certificate.model}:",
+        "  " + ", ".join(certificate.properties),
+        f"{looked_at} reachable states satisfy them",
+    ]
+    if left:
+        paths = ", ".join(sorted(left))
+        found.append(
+            f"within bounds: not excluded are steps that leave the bound of {paths}, which the proof leaves out"
+        )
+    return found
+
+
+def refuted_by(certificate: Certificate, lowered: LoweredModel, states: list[Any]) -> list[str]:
+    """Lemmas that some of these reachable states violate: then something is wrong with this program."""
+    machine = Machine(lowered)
+    lemmas = z3.And(*(lemma.condition for lemma in lemmas_of(certificate, machine)))
+    found = []
+    for state in states:
+        solver = z3.Solver()
+        solver.add(machine.equals(0, state))
+        if satisfiable(solver, z3.Not(lemmas)):
+            found.append(f"a reachable state violates the lemmas: {state}")
+    return found

@@ -1,0 +1,205 @@
+"""Proofs by induction from as many candidate lemmas as the goals need.
+
+Candidates that fail in a sample of reachable states go first. Then Z3 is asked for each goal, and for each lemma that a
+goal turns out to need, whether a step from a state that satisfies every lemma left can break it. A lemma that can be
+broken goes, and so does what the successor refutes and what the states beyond it do, which the native kernel walks to.
+What the proved goals need holds initially and is preserved by every step: so in every reachable state of any run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import z3
+
+from reassure.checkers.base.options import SimulationOptions
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.proof_result import Invariant
+from reassure.checkers.engines.symbolic.sample_evaluator import Sample, Unsupported
+from reassure.checkers.engines.symbolic.scout import Scout
+from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
+from reassure.checkers.engines.symbolic.transition_system import Machine
+
+WALKS = SimulationOptions(48, 25)
+"""From a counterexample to induction: states that it leads to refute more lemmas."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What has to be impossible: a step that violates a property, a step that leaves a bound."""
+
+    name: str
+    flag: z3.BoolRef
+    """Asks for it."""
+    needs_step: bool = True
+    """Whether it is about a step that is taken, and not about leaving a bound, or raising."""
+
+
+@dataclass(frozen=True)
+class Preservation(Goal):
+    """The goal that no step breaks a candidate lemma."""
+
+    lemma: int = 0
+
+
+class Houdini:
+    """Proves goals with those candidate lemmas that they need, each lemma in turn a goal.
+
+    A goal is possible or not from states that satisfy every lemma left. If not, an unsatisfiable core says which lemmas
+    matter, and those become goals. If a lemma is refuted it goes, with all that the successor and the states beyond
+    refute; what had relied on them is asked again. What remains is inductive, given the invariants known before.
+
+    say: called between queries with what is going on; may raise to stop. left: the seconds left, None for no limit.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        scout: Scout,
+        known: Iterable[Invariant],
+        lemmas: Iterable[Lemma],
+        say: Callable[[str], None],
+        left: Callable[[], float | None],
+    ) -> None:
+        self.machine, self.scout, self.say, self.left = machine, scout, say, left
+        self.lemmas: list[Lemma] = []
+        self.remaining: set[int] = set()
+        """Numbers of the lemmas that nothing has refuted."""
+        self.queries = 0
+        self.counterexamples: dict[Goal, tuple[Any, Any]] = {}
+        """For goals of a step that are possible: the state that satisfied all lemmas, and its successor."""
+        self.cores: dict[Goal, set[int]] = {}
+        """For goals that are proved: the lemmas that they need."""
+        self.goals: list[Preservation] = []
+        """By lemma: that it is preserved."""
+        self._assume: list[z3.BoolRef] = []
+        self._number_of: dict[int, int] = {}
+        self._numbers = count()
+        self._no_step = z3.Bool("no step need be taken")
+        self._solver, self._initially = finite_domain_solver(), finite_domain_solver()
+        self._initially.add(machine.initial())
+        self._solver.add(machine.well_formed(0), *(i.condition for i in known), z3.Or(self._no_step, machine.step(0)))
+        for lemma in lemmas:
+            self.add(lemma)
+
+    def add(self, lemma: Lemma) -> Preservation:
+        """One more candidate; the goal that it is never broken."""
+        i = len(self.lemmas)
+        assume, goal = z3.Bool(f"assume!{i}"), Preservation(lemma.text, z3.Bool(f"broken!{i}"), lemma=i)
+        self.lemmas.append(lemma)
+        self._assume.append(assume)
+        self.goals.append(goal)
+        self._number_of[assume.get_id()] = i
+        self.remaining.add(i)
+        before, after = self.machine.terms(0), self.machine.terms(1)
+        self._initially.add(z3.Implies(goal.flag, z3.Not(before(lemma.node))))
+        self._solver.add(z3.Implies(assume, before(lemma.node)), z3.Implies(goal.flag, z3.Not(after(lemma.node))))
+        return goal
+
+    def goal(self, name: str, condition: z3.BoolRef, needs_step: bool = True) -> Goal:
+        """A goal of one's own: a condition over a state, a step from it and the next state."""
+        flag = z3.Bool(f"goal!{next(self._numbers)}")
+        self._solver.add(z3.Implies(flag, condition))
+        return Goal(name, flag, needs_step)
+
+    def proved(self, goal: Goal) -> bool:
+        """Whether a goal is impossible from every reachable state."""
+        return goal in self.cores
+
+    def run(self, goals: list[Goal]) -> None:
+        """Finds which goals (and which of the lemmas that they need) are impossible; call again for more goals."""
+        self._drop_initially_false()
+        todo = [g for g in goals if not self._is_dropped(g)]
+        while todo:
+            goal = todo.pop()
+            if goal in self.cores or self._is_dropped(goal):
+                continue
+            self.queries += 1
+            self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
+            taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
+            assumed = (self._assume[i] for i in sorted(self.remaining))
+            if satisfiable(self._solver, goal.flag, taken, *assumed, seconds=self.left()):
+                if not goal.needs_step:
+                    continue  # nothing says what the next state is: it need not even be of its type
+                model = self._solver.model()
+                before, after = (self.machine.decoded(k, model) for k in (0, 1))
+                self.counterexamples[goal] = (before, after)
+                if isinstance(goal, Preservation):
+                    todo += self._relying_on(self._refuted(before, after, model))
+            else:
+                core = {self._number_of[c.get_id()] for c in self._solver.unsat_core() if c.get_id() in self._number_of}
+                self.cores[goal] = core
+                waiting = set(todo)
+                todo += [g for i in sorted(core) if (g := self.goals[i]) not in self.cores and g not in waiting]
+
+    def _is_dropped(self, goal: Goal) -> bool:
+        return isinstance(goal, Preservation) and goal.lemma not in self.remaining
+
+    def _relying_on(self, dropped: set[int]) -> list[Goal]:
+        """Goals that had relied on lemmas that went: they are open again."""
+        again = [g for g, core in self.cores.items() if core & dropped or self._is_dropped(g)]
+        for goal in again:
+            del self.cores[goal]
+        return again
+
+    def _drop_initially_false(self) -> None:
+        """Drops lemmas that an initial state refutes."""
+        while self.remaining:
+            self._initially.push()
+            self._initially.add(z3.Or(*(self.goals[i].flag for i in self.remaining)))
+            refuted = satisfiable(self._initially, seconds=self.left())
+            model = self._initially.model() if refuted else None
+            self._initially.pop()
+            if model is None:
+                return
+            state = self.machine.decoded(0, model)
+            if not self._drop(self.scout.row(state), state, state):
+                self._drop_false(model, 0, state, state)
+
+    def _refuted(self, before: Any, after: Any, model: z3.ModelRef) -> set[int]:
+        """Drops what the successor of a state refutes that satisfies every lemma, and what lies beyond it does."""
+        gone = self._drop(self.scout.row(after), before, after) or self._drop_false(model, 1, before, after)
+        walks = SimulationOptions(WALKS.count, WALKS.depth, self.queries)
+        _, beyond = self.scout.walks(walks, self.scout.row(before))
+        return gone | self._drop(beyond, before, after)
+
+    def _drop(self, rows: Rows, before: Any, after: Any) -> set[int]:
+        sample = self.scout.sample(rows)
+        gone = {i for i in self.remaining if not self._holds(sample, i, rows)}
+        self._dropped(gone, before, after)
+        return gone
+
+    def _drop_false(self, model: z3.ModelRef, copy: int, before: Any, after: Any) -> set[int]:
+        """What is false in a model, where numpy has another value."""
+        terms = self.machine.terms(copy)
+        gone = {i for i in self.remaining if z3.is_false(model.eval(terms(self.lemmas[i].node), model_completion=True))}
+        if not gone:
+            raise RuntimeError("a counterexample refutes nothing: a bug of this program")
+        self._dropped(gone, before, after)
+        return gone
+
+    def _dropped(self, gone: set[int], before: Any, after: Any) -> None:
+        for i in gone:
+            self.counterexamples[self.goals[i]] = (before, after)
+        self.remaining -= gone
+
+    def _holds(self, sample: Sample, i: int, rows: Rows) -> bool:
+        try:
+            return sample.holds(self.lemmas[i].node)
+        except Unsupported:  # by Z3, state by state
+            return all(self._true_of(self.scout.layout.decode(row.view(np.uint64)), i) for row in rows)
+
+    def _true_of(self, state: Any, i: int) -> bool:
+        solver = finite_domain_solver()
+        solver.add(self.machine.equals(0, state))
+        return not satisfiable(solver, z3.Not(self.machine.terms(0)(self.lemmas[i].node)), seconds=self.left())
+
+    def used(self) -> list[Lemma]:
+        """The lemmas that the proved goals need: inductive together, given the invariants known before."""
+        found = {g.lemma for g in self.cores if isinstance(g, Preservation)}.union(*self.cores.values())
+        return [self.lemmas[i] for i in sorted(found)]

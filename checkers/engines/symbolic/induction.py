@@ -1,0 +1,42 @@
+"""Induction over a model's properties together, with lemmas that Houdini finds among templates if that is asked for."""
+
+from __future__ import annotations
+
+import z3
+
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.engines.symbolic.houdini import Goal, Houdini
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.proof_result import Claims, ProofResult
+
+
+def own_lemmas(claims: Claims) -> list[Lemma]:
+    """The invariants themselves, as candidate lemmas."""
+    return [Lemma(name, f.condition) for name, f in claims.states.items()]
+
+
+def induction(houdini: Houdini, claims: Claims, note: str) -> dict[str, ProofResult]:
+    """An answer for each claim. houdini: its first lemmas are `own_lemmas`. note: how, for what is proved of states.
+
+    The lemmas that the proofs need are `houdini.used()`.
+    """
+    machine = houdini.machine
+    goals: dict[str, list[Goal]] = dict(zip(claims.states, ([g] for g in houdini.goals), strict=False))
+    for name, where in claims.steps.items():
+        goals[name] = []
+        for number, f in where:
+            step = machine.steps(0)[number]
+            violated = z3.And(step.taken, z3.Not(machine.holds(f, 0)))
+            goals[name].append(houdini.goal(f"{name} of {step.name}", violated))
+    houdini.run([g for name in (*claims.steps, *claims.states) for g in goals[name]])
+    found = {}
+    for name, its in goals.items():
+        open_ = [g for g in its if not houdini.proved(g)]
+        if not open_:
+            how = note if name in claims.states else "for every step from a state that satisfies the lemmas"
+            found[name] = ProofResult(PropertyStatus.PROVED, how)
+        else:
+            states = houdini.counterexamples.get(open_[0], ())
+            why = "not inductive" if states else ""
+            found[name] = ProofResult(PropertyStatus.UNKNOWN, why, counterexample_to_induction=states)
+    return found

@@ -1,0 +1,204 @@
+"""Bounds of counters that no relation of two fields explains: x + a1 f1 + ... <= c1 r1 + ... + c0.
+
+A step may raise a counter x only by what it pays for: by raising other counters r that are bounded themselves, as
+requests and disturbances are, or by lowering what is left to do, f: replicas outside the ISR, an absent leader, a
+change in flight. The coefficients are a linear programme over steps that were seen; Z3 says whether the inequality is
+inductive, and a step by which it is not is one more row of the programme.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import z3
+
+from reassure.checkers.engines.native.kernels.edge_list import edge_list
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.symbolic.lemma_templates import Fields, Lemma, Part
+from reassure.checkers.engines.symbolic.sample_evaluator import Unsupported
+from reassure.checkers.engines.symbolic.scout import Scout
+from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.language.types import IntType, SetType
+
+STATES = 6_000
+"""Of the sample, whose steps are looked at."""
+LARGEST = 64
+"""Coefficients beyond it are no explanation."""
+
+
+class Potentials:
+    """Inequalities for one counter, each better than the last. Raises `LookupError` for what is no plain number."""
+
+    def __init__(self, scout: Scout, path: str, rows: Rows) -> None:
+        fields = Fields(scout.model)
+        self.scout, self.graph = scout, scout.model.graph
+        self.counter = next((p for p in fields.ints if p.given is None and p.node.data == path), None)
+        if self.counter is None:
+            raise LookupError(path)
+        kind = self.counter.node.type
+        assert isinstance(kind, IntType)
+        self.high = kind.high
+        self.rising = [p for p in fields.ints if p.given is None and p is not self.counter]
+        self.falling = list(_left_to_do(self.graph, fields))
+        before, after = self._steps(rows)
+        starts = scout.starts
+        kept = [p for p in self.falling if self._known(p, before)]
+        self.falling = kept
+        self.first = np.unique(self._values(starts), axis=0)
+        self.rows = np.unique(self._values(after) - self._values(before), axis=0)
+        self.chosen: list[Any] = []
+
+    def _known(self, part: Part, rows: Rows) -> bool:
+        try:
+            self.scout.sample(rows[:1])(part.node)
+        except Unsupported:
+            return False
+        return True
+
+    def _steps(self, rows: Rows) -> tuple[Rows, Rows]:
+        """States with their successors, side by side."""
+        kernel = self.scout.kernel
+        before, after = [], []
+        some = np.ascontiguousarray(self.scout.some(rows, STATES))
+        chunk = max(1, (1 << 20) // max(1, kernel.shape.max_successors))
+        for low in range(0, len(some), chunk):
+            part = np.ascontiguousarray(some[low : low + chunk])
+            successors, counts = edge_list(kernel, part)
+            before.append(np.repeat(part, counts, axis=0))
+            after.append(np.ascontiguousarray(successors[:, : kernel.words]))
+        return np.concatenate(before), np.concatenate(after)
+
+    def _values(self, rows: Rows) -> Any:
+        """The counter, the rising and the falling numbers of each state."""
+        sample = self.scout.sample(rows)
+        assert self.counter is not None
+        made = [np.broadcast_to(sample(p.node), len(rows)) for p in (self.counter, *self.rising, *self.falling)]
+        return np.stack(made, axis=1).astype(np.int64)
+
+    def learn(self, before: Any, after: Any) -> None:
+        """A step that the last inequality does not survive."""
+        pair = np.concatenate([self.scout.row(before), self.scout.row(after)])
+        old, new = self._values(pair)
+        self.chosen.append(new - old)
+
+    def next(self) -> Lemma | None:
+        """An inequality that all steps so far respect, and that keeps the counter within its bound, if any."""
+        rising, falling = len(self.rising), len(self.falling)
+        c = [z3.Real(f"c{j}") for j in range(rising)]
+        a = [z3.Real(f"a{i}") for i in range(falling)]
+        solver = z3.Optimize()
+        solver.add(*(z3.And(v >= 0, v <= LARGEST) for v in (*c, *a)))
+        highs = [p.node.type.high for p in self.rising if isinstance(p.node.type, IntType)]
+        for row in self.first:
+            x, r, f = row[0], row[1 : 1 + rising], row[1 + rising :]
+            paid = z3.Sum([z3.RealVal(int(h - v)) * k for h, v, k in zip(highs, r, c, strict=True)] or [z3.RealVal(0)])
+            left = z3.Sum([z3.RealVal(int(v)) * k for v, k in zip(f, a, strict=True)] or [z3.RealVal(0)])
+            solver.add(z3.RealVal(int(x)) + paid + left <= self.high)
+        solver.minimize(z3.Sum([*c, *a, z3.RealVal(0)]))
+        while True:
+            for row in self.chosen:
+                solver.add(self._survived(row, c, a))
+            if solver.check() != z3.sat:
+                return None
+            model = solver.model()
+            cs, as_ = ([_fraction(model, v) for v in vs] for vs in (c, a))
+            broken = self._broken(cs, as_)
+            if broken is None:
+                return self._lemma(cs, as_)
+            self.chosen.append(broken)
+
+    def _survived(self, row: Any, c: list[Any], a: list[Any]) -> Any:
+        rising = len(self.rising)
+        terms = [int(d) * k for d, k in zip(row[1 : 1 + rising], c, strict=True) if d]
+        terms += [-int(d) * k for d, k in zip(row[1 + rising :], a, strict=True) if d]
+        return z3.Sum([*terms, z3.RealVal(0)]) >= int(row[0])
+
+    def _broken(self, cs: list[Fraction], as_: list[Fraction]) -> Any:
+        """The step seen that the coefficients fail by most."""
+        if not len(self.rows):
+            return None
+        weights = np.array([1.0, *(-float(k) for k in cs), *(float(k) for k in as_)])
+        excess = self.rows @ weights
+        worst = int(np.argmax(excess))
+        return self.rows[worst] if excess[worst] > 1e-9 else None
+
+    def _lemma(self, cs: list[Fraction], as_: list[Fraction]) -> Lemma | None:
+        g, counter = self.graph, self.counter
+        assert counter is not None
+        scale = math.lcm(*(k.denominator for k in (*cs, *as_)))
+        if scale > LARGEST:
+            return None
+        left, right = _times(g, scale, counter.node), g.num(0)
+        said_left, said_right = [_said(scale, counter.text)], []
+        for k, part in zip(as_, self.falling, strict=True):
+            if k:
+                left = g.arith("add", left, _times(g, int(k * scale), part.node))
+                said_left.append(_said(int(k * scale), part.text))
+        for k, part in zip(cs, self.rising, strict=True):
+            if k:
+                right = g.arith("add", right, _times(g, int(k * scale), part.node))
+                said_right.append(_said(int(k * scale), part.text))
+        weights = [Fraction(1), *(-k for k in cs), *as_]
+        start = max(sum(int(v) * k for v, k in zip(row, weights, strict=True)) for row in self.first) * scale
+        right = g.arith("add", right, g.num(int(start)))
+        said_right.append(str(int(start)))
+        return Lemma(f"{' + '.join(said_left)} <= {' + '.join(said_right)}", g.le(left, right))
+
+
+def _times(g: Graph, k: int, node: Node) -> Node:
+    return node if k == 1 else g.arith("mul", g.num(k), node)
+
+
+def _said(k: int, text: str) -> str:
+    return text if k == 1 else f"{k} {text}"
+
+
+def _fraction(model: z3.ModelRef, variable: Any) -> Fraction:
+    value = model.eval(variable, model_completion=True)
+    return Fraction(value.numerator_as_long(), value.denominator_as_long())
+
+
+def _left_to_do(g: Graph, f: Fields) -> Iterator[Part]:
+    """Numbers that are never negative, and that say how much is still to come."""
+    for p in f.bools:
+        if p.given is None:
+            yield Part(f"[{p.text}]", g.ite(p.node, g.num(1), g.num(0)))
+            yield Part(f"[not {p.text}]", g.ite(p.node, g.num(0), g.num(1)))
+    for p in f.present:
+        yield Part(f"[{p.text} is there]", g.ite(p.node, g.num(1), g.num(0)))
+        if p.given is None and "#" not in p.text:
+            yield Part(f"[{p.text} is absent]", g.ite(p.node, g.num(0), g.num(1)))
+    own = [p for p in f.sets if p.given is None]
+    for p in own:
+        yield Part(f"len({p.text})", g.card(p.node))
+    for p, q in permutations(own, 2):
+        if p.node.type == q.node.type:
+            yield Part(f"len({p.text} - {q.text})", g.card(g.minus(p.node, q.node)))
+    for message in (p for p in f.sets if p.given is not None):
+        assert message.given is not None and isinstance(message.node.type, SetType)
+        prefix = message.text.rsplit(".", 1)[0]
+        alike = [
+            (x, y)
+            for x in f.ints
+            for y in f.ints
+            if x.given is message.given and y.given is None and x.text.startswith(prefix) and x.node.type == y.node.type
+        ]
+        for p in own:
+            if p.node.type != message.node.type:
+                continue
+            lacking = g.card(g.minus(p.node, message.node))
+            told = f"len({p.text} - {message.text})"
+            yield Part(f"{told} if {message.given_text}", g.ite(message.given, lacking, g.num(0)))
+            for x, y in alike:
+                current = g.and_(message.given, g.eq(x.node, y.node))
+                yield Part(f"{told} if {x.text} == {y.text}", g.ite(current, lacking, g.num(0)))
+                some = g.and_(current, g.not_(g.eq(lacking, g.num(0))))
+                yield Part(f"[{told} > 0 and {x.text} == {y.text}]", g.ite(some, g.num(1), g.num(0)))
+
+
+__all__ = ["Potentials"]

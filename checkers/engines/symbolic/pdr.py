@@ -1,0 +1,122 @@
+"""Property-directed reachability by Z3's Spacer, over the bit-vectors of a transition system.
+
+Spacer's word is not taken for a proof: what counts is the invariant that it gives, checked like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import z3
+
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.engines.symbolic.proof_result import Invariant, ProofResult
+from reassure.checkers.engines.symbolic.smt_terms import parts
+from reassure.checkers.engines.symbolic.solver import constants, milliseconds, unanswered
+from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.verification import inductive, refuted
+from reassure.spec.frontend.lowered_model import Formula
+
+PROVED_BY = "by property-directed reachability"
+ELIMINATION = 10_000
+"""Milliseconds for the elimination of quantifiers from an answer."""
+
+
+def pdr(machine: Machine, claim: Formula, known: list[Invariant], seconds: float | None) -> ProofResult:
+    """A proof of a claim over states by an inductive invariant.
+
+    known: what holds in every reachable state; it narrows the states that steps are taken from. The status is VIOLATED,
+    without a counterexample, if Spacer says that there is one.
+    """
+    engine, reached = _engine(machine, known, seconds)
+    bad = z3.And(reached, z3.Not(machine.holds(claim, 0)))
+    try:
+        answer = engine.query(_bound(z3.Exists, bad, reached))
+    except z3.Z3Exception as error:
+        raise unanswered(str(error)) from None
+    if answer == z3.sat:
+        return ProofResult(PropertyStatus.VIOLATED, "Spacer: it can be violated")
+    if answer == z3.unknown:
+        reason = engine.reason_unknown()
+        if (ended := unanswered(reason)).stop == BY_USER:
+            raise ended
+        return ProofResult(PropertyStatus.UNKNOWN, f"Spacer gave no answer ({reason})")
+    condition = _invariant(engine.get_answer(), reached)
+    if condition is None:
+        return ProofResult(PropertyStatus.UNKNOWN, "Spacer gave no invariant that can be read")
+    found = Invariant(f"an invariant of Spacer for {claim.name}", z3.And(condition, machine.holds(claim, 0)))
+    if refuted(inductive(machine, [*known, found]), seconds):
+        return ProofResult(PropertyStatus.UNKNOWN, "Spacer's invariant did not pass its check")
+    return ProofResult(PropertyStatus.PROVED, PROVED_BY, lemmas=(found,))
+
+
+def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> tuple[z3.Fixedpoint, z3.BoolRef]:
+    """The steps as rules, and `reached` of copy 0."""
+    engine = z3.Fixedpoint()
+    engine.set(engine="spacer")
+    if seconds is not None:
+        engine.set(timeout=milliseconds(seconds))
+    before, after = ([part for term in machine.state(k).values() for part in parts(term)] for k in (0, 1))
+    reached = z3.Function("reached", *(c.sort() for c in before), z3.BoolSort())
+    engine.register_relation(reached)
+
+    def rule(head: z3.BoolRef, *body: z3.BoolRef) -> None:
+        formula = z3.Implies(z3.And(*body), head)
+        engine.add_rule(_bound(z3.ForAll, formula, reached(*before)))
+
+    rule(reached(*before), machine.initial())
+    given = [machine.well_formed(0), *(i.condition for i in known)]
+    for step in machine.steps(0):
+        rule(reached(*after), reached(*before), *given, step.taken)
+    return engine, reached(*before)
+
+
+def _bound(quantifier: Callable[..., z3.BoolRef], formula: z3.BoolRef, reached: z3.BoolRef) -> z3.BoolRef:
+    """A formula with its constants bound; `reached` is none of them, also where it has no arguments."""
+    variables = [c for c in constants(formula) if not c.decl().eq(reached.decl())]
+    return quantifier(variables, formula) if variables else formula
+
+
+def _invariant(answer: Any, reached: z3.BoolRef) -> z3.BoolRef | None:
+    """What Spacer says of the reached states, over copy 0; None if its answer has another form than the documented:
+    `reached(x, y) == condition` for all x and y, or `reached == condition` if a state has no parts."""
+    for part in answer.children() if z3.is_and(answer) else [answer]:
+        body = part.body() if z3.is_quantifier(part) else part
+        if not (z3.is_eq(body) and body.arg(0).decl().eq(reached.decl())):
+            continue
+        head, condition = body.children()
+        variables = head.children()
+        if not all(z3.is_var(v) for v in variables):
+            return None
+        given = dict(zip((z3.get_var_index(v) for v in variables), reached.children(), strict=True))
+        if set(given) != set(range(len(variables))):
+            return None
+        return _without_quantifiers(z3.substitute_vars(condition, *(given[i] for i in range(len(given)))))
+    return None
+
+
+def _without_quantifiers(condition: z3.BoolRef) -> z3.BoolRef | None:
+    """The condition with its quantifiers eliminated; None if they cannot be."""
+    if not _quantified(condition):
+        return condition
+    try:
+        found = z3.TryFor(z3.Tactic("qe"), ELIMINATION)(condition).as_expr()
+    except z3.Z3Exception as error:
+        if (ended := unanswered(str(error))).stop == BY_USER:
+            raise ended from None
+        return None
+    return None if _quantified(found) else found
+
+
+def _quantified(condition: z3.ExprRef) -> bool:
+    seen, todo = set[int](), [condition]
+    while todo:
+        e = todo.pop()
+        if z3.is_quantifier(e):
+            return True
+        if e.get_id() not in seen:
+            seen.add(e.get_id())
+            todo += e.children()
+    return False

@@ -1,0 +1,150 @@
+"""Reachable states of a model, by search and walks with its native kernel; and states of its type, drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.base.options import SimulationOptions
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
+from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.probe import Probe
+from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.native.simulation import PIECE, Walked, Walker, raising_walk
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
+from reassure.checkers.engines.symbolic.sample_evaluator import Sample, Unsupported, columns
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.types import IntType, SeqType, Type, bits_of
+from reassure.spec.language.vocabulary import Property
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.trace import Trace
+
+ENOUGH = 200_000
+"""States of the search that the sample is drawn from, at the most (and one level more)."""
+SAMPLE = 20_000
+FEW = 300
+
+
+class Scout:
+    """Reachable states of a model, by search and walks with its kernel."""
+
+    def __init__(
+        self, bound: BoundModel, lowered: LoweredModel, wants: Callable[[str], bool] = lambda name: True
+    ) -> None:
+        """wants: the properties and covers that are asked for."""
+        self.bound, self.model, self.wants = bound, lowered, wants
+        self.raised: tuple[Trace, str] | None = None
+        """A run into a state in which the model raises, if one was seen, and what raises there."""
+        self.layout: Layout = state_layout(bound)
+        self.paths = [leaf.path for leaf in lowered.leaves]
+        self.kernel = compiled(lowered, self.layout)
+        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
+        self.starts = self.rows(starts)
+        self.rng = np.random.default_rng(1)
+
+    def rows(self, words: Sequence[tuple[int, ...]]) -> Rows:
+        return np.array(words, np.uint64).view(np.int64).reshape(-1, self.layout.words)
+
+    def row(self, state: Any) -> Rows:
+        return self.rows([self.layout.encode(state)])
+
+    def reachable(self) -> Rows:
+        """A sample of reachable states: of a search, and of walks if the search does not see all."""
+        search = Search(self.kernel, 1)
+        search.seed([tuple(int(w) for w in row) for row in self.starts.view(np.uint64)])
+        for _ in search.levels():
+            if search.distinct >= ENOUGH:
+                break
+        if search.raised_on is not None:
+            trace, raised = Paths.of(self.bound, self.kernel, search).raising(search.raised_on, self.wants)
+            self.raised = trace, raised.text
+        found = np.concatenate([part for parts in search.level_rows for part in parts])
+        if search.distinct < ENOUGH:
+            return self.some(found, SAMPLE)
+        # The first levels alone have too little in common with the rest; walks get there.
+        _, beyond = self.walks(SimulationOptions(2_000, 100, 1))
+        return np.concatenate([self.some(found, SAMPLE), self.some(beyond, SAMPLE)])
+
+    def some(self, rows: Rows, count: int) -> Rows:
+        if len(rows) <= count:
+            return rows
+        chosen: Rows = rows[self.rng.choice(len(rows), count, replace=False)]
+        return chosen
+
+    def hits(self, walks: SimulationOptions) -> Walked:
+        """What walks from the initial states saw. Their states are not kept: that takes most of the time of `walks`."""
+        walker = Walker(self.bound, self.kernel, walks, self.starts)
+        seen = Walked.none(self.kernel, walks.depth)
+        for first in range(0, walks.count, PIECE):
+            seen.add(walker.run(first, min(first + PIECE, walks.count))[0])
+        self._note_raised(walker, seen)
+        return seen
+
+    def walks(self, walks: SimulationOptions, starts: Rows | None = None) -> tuple[Walked, Rows]:
+        """What walks saw, and their states."""
+        walker = Walker(self.bound, self.kernel, walks, self.starts if starts is None else starts)
+        seen, paths = Walked.none(self.kernel, walks.depth), []
+        for number in range(walks.count):
+            path = np.zeros((walks.depth, self.layout.words), np.int64)
+            found, states = walker.run(number, number + 1, path)
+            seen.add(found)
+            paths.append(path[:states])
+        if starts is None:
+            self._note_raised(walker, seen)
+        return seen, np.unique(np.concatenate(paths), axis=0)
+
+    def _note_raised(self, walker: Walker, seen: Walked) -> None:
+        """Keeps the first walk, from an initial state, into a state in which the model raises."""
+        if self.raised is None and seen.raised is not None:
+            self.raised = raising_walk(walker, *seen.raised, self.wants)
+
+    def confirm(self, claim: Property, states: list[Any]) -> None:
+        """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
+        probe = Probe(self.kernel)
+        for before, after in pairwise(states):
+            if not probe.leads_to(self.row(before), self.row(after)):
+                raise Disagreement(f"the kernel has no step from {before} to {after}")
+        last = states[-2] if claim.over_steps else states[-1]
+        if not probe.flagged(self.row(last), self.kernel.model.flags()[claim.name]):
+            raise Disagreement(f"{claim.name}: the kernel finds no fault with {last}")
+
+    def sample(self, rows: Rows) -> Sample:
+        return Sample(columns(rows, self.layout, self.paths))
+
+    def anything(self, count: int = 600) -> Sample:
+        """States of the type, mostly not reachable: what is true in all of these says little."""
+        return Sample({leaf.path: _drawn(leaf.type, count, self.rng) for leaf in self.model.leaves})
+
+
+def _drawn(kind: Type, count: int, rng: np.random.Generator) -> Any:
+    if isinstance(kind, SeqType):
+        length, k = rng.integers(0, kind.length + 1, count), bits_of(kind.item)
+        packed = np.zeros(count, np.int64)
+        for i in range(kind.length):
+            packed |= np.where(length > i, rng.integers(0, kind.item.count, count) << (i * k), 0)
+        return packed | length << SEQ_LENGTH_AT
+    if isinstance(kind, IntType):
+        drawn = rng.integers(kind.low, kind.high, count, endpoint=True)
+        return np.where(rng.random(count) < 0.7, drawn, min(max(kind.low, 0), kind.high))
+    return rng.integers(0, kind.count, count)
+
+
+def promising(scout: Scout) -> list[Lemma]:
+    """Candidates that hold in every state of the sample, and say something."""
+    rows = scout.reachable()
+    few, all_, anything = scout.sample(scout.some(rows, FEW)), scout.sample(rows), scout.anything()
+
+    def holds(node: Node) -> bool:
+        try:
+            return few.holds(node) and not anything.holds(node) and all_.holds(node)
+        except Unsupported:
+            return False
+
+    return candidates(scout.model, holds)

@@ -1,0 +1,84 @@
+"""`reassure explore`: a model in the browser, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import webbrowser
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import duration, positive, size
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.console.arguments import model_argument
+from reassure.checkers.traces.named_path import from_text, named_path, to_text
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import TraceError, from_itf, read_itf
+
+MEMORY = 2 << 30
+PORT = "port on 127.0.0.1; the address is then the same after a restart (default: one that is free)"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    model_argument(parser)
+    parser.add_argument("--port", type=positive, metavar="N", help=PORT)
+    parser.add_argument("--at", default="", metavar="PATH", help="open at this path (an address after its #)")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="open at the end of this trace (ITF)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
+    parser.add_argument("--no-search", action="store_true", help="do not search every state in the background")
+    parser.add_argument("--budget", type=duration, metavar="60s", help="stop a search after this time (default: none)")
+    parser.add_argument(
+        "--memory", type=size, default=MEMORY, metavar="2G", help="stop a search before it uses more (default: 2G)"
+    )
+    fewer = max(1, (os.cpu_count() or 1) - 1)
+    parser.add_argument(
+        "--workers",
+        type=positive,
+        default=fewer,
+        metavar="N",
+        help="threads of a search (default: all processors but one)",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Serves the page until it is interrupted."""
+    from reassure.checkers.explorer.loaded import ModelSource
+    from reassure.checkers.explorer.server import ExplorerServer
+    from reassure.checkers.explorer.session import Session
+    from reassure.checkers.explorer.tokens import token_of
+
+    source = ModelSource(args.model, args.set)
+    bound = source.loaded().bound
+    begin = _begin(args, bound)
+    options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers, witness=True)
+    session = Session(source, options)
+    server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
+    address = server.address + (f"#{begin}" if begin else "")
+    try:
+        console.print(f"{bound.model.name}: {address}", markup=False, soft_wrap=True)
+        console.print("Ctrl-C ends the explorer", markup=False)
+        if not args.no_search:
+            session.search.start()
+        if not args.no_browser:
+            webbrowser.open(address)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        console.print("\nended", markup=False)
+    finally:
+        session.close()
+        server.server_close()
+    return Exit.OK
+
+
+def _begin(args: argparse.Namespace, bound: BoundModel) -> str:
+    """The path to open at; "" for the initial state. `Failure` where an option names none."""
+    if args.trace and args.at:
+        raise Failure(Exit.USAGE, "--at and --trace both say where to begin: give one of them")
+    try:
+        if args.trace:
+            return to_text(named_path(from_itf(read_itf(args.trace), bound), bound))
+        return to_text(from_text(args.at.partition("#")[2] or args.at))
+    except TraceError as error:
+        raise Failure(Exit.USAGE, f"{'--trace' if args.trace else '--at'}: {error}") from None

@@ -1,0 +1,233 @@
+"""The file of `reassure gate`: checks with what is expected of them.
+
+budget = "10m"                           # of all checks together; what has not begun by then is not run
+
+[[check]]
+kind = "check"                           # a command; its options are keys of the check
+model = "kraft"
+set = { brokers = 3 }
+expect = "pass"                          # or another verdict string, such as "safety-violation"
+violated = ["goal_not_reached"]          # exactly these properties, with the length of the trace if given
+unreached = []                           # covers that nothing reaches; any other that is not is a failure
+depth = 10                               # levels; expect is then "pass-to-depth": nothing is known beyond
+pin = { distinct = 16, generated = 97, depth = 8, properties = "6f0a2c9d1b3e" }
+
+`reassure gate --schema` prints the whole of it as a JSON schema.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
+from reassure.checkers.base.model_loader import own_file
+from reassure.checkers.base.options import SearchOptions, seconds
+from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest
+from reassure.checkers.gate import values
+from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, Kind, options, pairs, takes
+from reassure.checkers.gate.values import Schema, described, fits
+
+VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
+PROPERTIES = "properties"
+"""The pin that is no number: the digest of which properties and covers there are."""
+
+
+@dataclass
+class Check:
+    """One entry of the file."""
+
+    name: str
+    kind: str
+    given: dict[str, Any]
+    """The options of its command, by key; paths as they are from here."""
+    expect: str
+    violated: dict[str, int | None] | None
+    unreached: list[str] = field(default_factory=list)
+    pin: dict[str, int | str] = field(default_factory=dict)
+
+    @property
+    def about(self) -> Kind:
+        """Its kind."""
+        return KINDS[self.kind]
+
+    def words(self) -> list[str]:
+        """Its command line, without `reassure`."""
+        found = list(self.about.words)
+        for key, option in options(self.kind).items():
+            if key in self.given:
+                found += option.words(self.given[key])
+        return found
+
+    def repro(self) -> str:
+        """The command that repeats it."""
+        return shlex.join(["reassure", *self.words()])
+
+    @property
+    def model(self) -> str | None:
+        """The model by name or path, if it names one."""
+        named = self.given.get("model")
+        return None if named is None else str(named)
+
+    @property
+    def models(self) -> list[str]:
+        """Every model that it names."""
+        return [str(self.given[key]) for key in self.about.models if key in self.given]
+
+    def files(self) -> list[Path]:
+        """The files and folders that it reads, but for the model."""
+        return [Path(self.given[key]) for key, option in options(self.kind).items()
+                if option.is_path and key in self.given]  # fmt: skip
+
+    def request(self) -> CheckRequest:
+        """A check of kind `check` as it is asked of an engine."""
+        given = self.given
+        budget = seconds(str(given["budget"])) if "budget" in given else None
+        search = SearchOptions(given.get("property", []), given.get("depth"), budget)
+        engine = given.get("engine", DEFAULT_ENGINE)
+        return CheckRequest(
+            given["model"], pairs(given.get("set", {})), engine, search, given.get("accept_clipping", False)
+        )
+
+
+@dataclass
+class GateFile:
+    """What a file says. budget: seconds for all checks together."""
+
+    path: Path
+    checks: list[Check]
+    budget: float | None = None
+    text: str = ""
+
+
+def judged_keys(kind: str) -> dict[str, Schema]:
+    """The keys of a check that say what is expected."""
+    pins = {name: values.whole(0) for name in KINDS[kind].pins}
+    pinned = values.table({**pins, PROPERTIES: values.TEXT}, f"a table of {', '.join([*pins, PROPERTIES])}")
+    lengths = {"type": "object", "additionalProperties": values.whole(1), "description": "a table property = states"}
+    return {
+        "name": values.TEXT,
+        "kind": values.one_of(list(KINDS)),
+        "expect": values.one_of(VERDICT_NAMES),
+        "violated": {"anyOf": [{**values.TEXTS, "description": "a list of properties"}, lengths]},
+        "unreached": {**values.TEXTS, "description": "a list of covers"},
+        "pin": pinned,
+    }
+
+
+def keys(kind: str) -> dict[str, Schema]:
+    """Every key that a check of a kind may have."""
+    found = {**judged_keys(kind), **{key: option.schema for key, option in options(kind).items()}}
+    about = {"description": 'a name or a path, such as "kraft"'}
+    return {key: {**s, **about} if key in KINDS[kind].models else s for key, s in found.items()}
+
+
+def required(kind: str) -> list[str]:
+    """The keys that a check of a kind must have."""
+    return [key for key, option in options(kind).items() if option.required] + ["expect"]
+
+
+def schema() -> Schema:
+    """The JSON schema of a gate's file."""
+    kinds = []
+    for kind in KINDS:
+        this = {**keys(kind), "kind": {"const": kind}}
+        must = required(kind) + ([] if kind == DEFAULT_KIND else ["kind"])
+        kinds.append({"title": kind, "type": "object", "properties": this, "additionalProperties": False,
+                      "required": must})  # fmt: skip
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The file of reassure gate",
+        "type": "object",
+        "properties": {"budget": values.TIME, "check": {"type": "array", "items": {"anyOf": kinds}}},
+        "additionalProperties": False,
+    }
+
+
+def read(path: Path, engine: str | None = None) -> GateFile:
+    """What a file says; `Failure` names what is wrong with it. engine: of every search, whatever the file says."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Failure(Exit.USAGE, f"{path} is no TOML: {error}") from None
+    unknown = sorted(set(data) - {"check", "budget"})
+    entries = data.get("check", [])
+    if unknown or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise Failure(
+            Exit.USAGE, f"{path}: a gate is a list of [[check]] tables and a budget, not {', '.join(unknown) or 'this'}"
+        )
+    checks = [_entry(path, i, e, engine) for i, e in enumerate(entries, 1)]
+    return GateFile(path, checks, _budget(str(path), data), text)
+
+
+def _budget(where: str, data: dict[str, Any]) -> float | None:
+    if "budget" not in data:
+        return None
+    if not fits(data["budget"], values.TIME):
+        raise Failure(Exit.USAGE, f"{where}: budget is {described(values.TIME)}, not {data['budget']!r}")
+    try:
+        return seconds(str(data["budget"]))
+    except ValueError as error:
+        raise Failure(Exit.USAGE, f"{where}: budget: {error}") from None
+
+
+def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -> Check:
+    where = f"{path}, check {number}"
+    kind = entry.get("kind", DEFAULT_KIND)
+    if not fits(kind, values.one_of(list(KINDS))):
+        raise Failure(Exit.USAGE, f"{where}: kind is one of {', '.join(KINDS)}, not {kind!r}")
+    _must_be_of(where, kind, entry)
+    if "depth" in entry and entry["expect"] == VERDICTS[Exit.OK] and kind == "check":
+        why = f'a search of {entry["depth"]} levels passes to that depth: write expect = "{PASS_TO_DEPTH}"'
+        raise Failure(Exit.USAGE, f"{where}: {why}")
+    _budget(where, entry)
+    violated = entry.get("violated")
+    if isinstance(violated, list):
+        violated = dict.fromkeys(violated)
+    given = {key: value for key, value in entry.items() if key in options(kind)}
+    name = entry.get("name") or _name(kind, given)
+    for key in KINDS[kind].models:
+        if key in given:
+            given[key] = _model(path, given[key])
+    for key, option in options(kind).items():
+        if option.is_path and key in given:
+            given[key] = str(path.parent / given[key])
+    if engine and takes(kind, "engine"):
+        given["engine"] = engine
+    return Check(name, kind, given, entry["expect"], violated, entry.get("unreached", []), entry.get("pin", {}))
+
+
+def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
+    """`Failure` unless a check has what its kind needs, and nothing else."""
+    known = keys(kind)
+    for key in sorted(set(entry) - set(known)):
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"a check of kind {kind} has {', '.join(sorted(known))}"
+        raise Failure(Exit.USAGE, f"{where}: unknown {key}; {hint}")
+    for key, value in entry.items():
+        if not fits(value, known[key]):
+            raise Failure(Exit.USAGE, f"{where}: {key} is {described(known[key])}, not {value!r}")
+    for key in required(kind):
+        if key not in entry:
+            raise Failure(Exit.USAGE, f"{where}: {key} is missing; it is {described(known[key])}")
+
+
+def _name(kind: str, given: dict[str, Any]) -> str:
+    """The name of a check that has none: its kind, unless it is a search; its subject; its settings."""
+    positional = [str(given[key]) for key, option in options(kind).items() if not option.flag and key in given]
+    files = [Path(given[key]).name for key, option in options(kind).items() if option.is_path and option.flag
+             and key in given]  # fmt: skip
+    return " ".join([*([] if kind == DEFAULT_KIND else [kind]), *positional, *files, *pairs(given.get("set", {}))])
+
+
+def _model(path: Path, named: str) -> str:
+    """The model of a check: a path is relative to the gate's file, whatever the working directory."""
+    beside = path.parent / named
+    return str(beside) if (own_file(named) or beside.is_file()) and not Path(named).is_absolute() else named

@@ -1,0 +1,76 @@
+"""What a gate says to GitHub Actions, when it runs there: annotations in its output, and a summary of the job."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.gate.locations import Locations
+from reassure.checkers.gate.run_gate import Report
+
+MOST = 900_000
+"""Characters of a summary; GitHub refuses 1 MiB."""
+
+
+def in_actions() -> bool:
+    """Whether this runs in a job of GitHub Actions."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def workflow_commands(report: Report) -> list[str]:
+    """A command of the workflow for each problem, which is shown at its line."""
+    locations = Locations(report)
+    lines = []
+    for check, outcome in report.answered:
+        for problem in outcome.problems:
+            place = locations.of_problem(check, outcome, problem)
+            level = "warning" if problem.code is Exit.INCONCLUSIVE and not outcome.ran else "error"
+            about = f"file={_value(place.file)},line={place.line},title={_value(check.name)}"
+            lines.append(f"::{level} {about}::{_data(problem.text)}%0Aagain: {_data(check.repro())}")
+    return lines
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary(report: Report) -> str:
+    """The job's summary, as Markdown."""
+    lines = ["## reassure gate", "", report.summary(), "", "| | check | verdict | |", "|---|---|---|---|"]
+    for check, outcome in report.pairs:
+        if outcome is None or not outcome.ran:
+            lines.append(f"| ⚪ | {_cell(check.name)} | not run | |")
+            continue
+        mark = "❌" if outcome.problems else "✅"
+        said = "<br>".join(_cell(p.text) for p in outcome.problems)
+        said = said or (f"unchanged since {outcome.unchanged_since}" if outcome.unchanged_since else "")
+        lines.append(f"| {mark} | {_cell(check.name)} | {outcome.record['verdict']}{outcome.counts} | {said} |")
+    for check, outcome in report.answered:
+        if outcome.story is not None:
+            head = f"{check.name}: {outcome.story.property}, {outcome.story.states} states"
+            lines += ["", f"<details><summary>{_cell(head)}</summary>", "", "````text", outcome.story.text, "````", ""]
+            lines += [f"Again: `{check.repro()}`", "", "</details>"]
+    text = "\n".join(lines) + "\n"
+    return text if len(text) <= MOST else text[:MOST] + "\n\n(cut)\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+
+
+def tell(report: Report, console: Console) -> None:
+    """Annotations on standard output, and the summary where the job asks for it."""
+    if in_actions():
+        for line in workflow_commands(report):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(summary(report))

@@ -1,0 +1,152 @@
+"""What is not as a check expects, by its run record."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.result import RAISES, PropertyStatus
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.gate.gate_file import PROPERTIES, Check
+from reassure.checkers.gate.kinds import Record
+
+UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
+INCONCLUSIVE = VERDICTS[Exit.INCONCLUSIVE]
+FAULTS = (Exit.INTERNAL, Exit.DISAGREE, Exit.SYSTEM, Exit.CONFIG, Exit.MODEL, Exit.USAGE)
+"""Codes of what is wrong with a model, a question or a program, rather than with what is expected."""
+DIGITS = 12
+"""Hexadecimal digits of the digest of a property list."""
+
+
+@dataclass
+class Problem:
+    """One thing that is not as the check expects. about: the property, cover or pin that it concerns, if it is one."""
+
+    code: Exit
+    text: str
+    about: str = ""
+
+
+def judge(check: Check, record: Record) -> list[Problem]:
+    """What is not as the check expects."""
+    if record.get("stop_reason") == StopReason.NOT_STARTED and not record["complete"]:
+        return _judge_failure(check, record)
+    problems: list[Problem] = []
+    if record["verdict"] != check.expect:
+        short = record["verdict"] == INCONCLUSIVE
+        given = Exit(record["exit_code"])
+        code = given if short or given in FAULTS else Exit.EXPECTATION
+        if given is Exit.MODEL:
+            raises = Problem(Exit.MODEL, f"the model raises: {_error(record)}", RAISES)
+            return [raises, *_judge_violations(check, record)]
+        why = f": {record['stopped_because']}" if short and record["stopped_because"] else ""
+        problems.append(Problem(code, f"expected {check.expect}, got {record['verdict']}{why}"))
+    problems += _judge_violations(check, record)
+    problems += _judge_covers(check, record)
+    problems += _judge_undecided(check, record)
+    return problems + _judge_pins(check, record)
+
+
+def _judge_failure(check: Check, record: Record) -> list[Problem]:
+    """Of a command that could not answer: nothing that was asked is known, unless that is what is expected."""
+    if record["verdict"] != check.expect:
+        return [Problem(Exit(record["exit_code"]), record["stopped_because"])]
+    return _judge_pins(check, record)
+
+
+def lengths(record: Record) -> dict[str, int | None]:
+    """The violated properties, with the lengths of their traces in states."""
+    return {p["name"]: p["depth"] for p in record["properties"] if p["status"] == PropertyStatus.VIOLATED}
+
+
+def unexpected(check: Check, record: Record) -> list[str]:
+    """Properties that are violated and should not be, those with the shortest traces first."""
+    expected = check.violated if check.violated is not None else lengths(record) if _asks_for_violation(check) else {}
+    extra = {name: n for name, n in lengths(record).items() if name not in expected}
+    return sorted(extra, key=lambda name: (extra[name] is None, extra[name] or 0, name))
+
+
+def _error(record: Record) -> str:
+    """What the model raises in a reachable state."""
+    return next((str(p["error"]) for p in record["properties"] if "error" in p), str(record["stopped_because"]))
+
+
+def _asks_for_violation(check: Check) -> bool:
+    return check.expect in (VERDICTS[Exit.SAFETY], VERDICTS[Exit.LIVENESS], VERDICTS[Exit.DEADLOCK])
+
+
+def _judge_violations(check: Check, record: Record) -> list[Problem]:
+    fallen = lengths(record)
+    expected = check.violated
+    if expected is None:
+        return [Problem(Exit.EXPECTATION, _violated(n, fallen[n]), n) for n in unexpected(check, record)]
+    problems = [Problem(Exit.EXPECTATION, _violated(n, fallen[n]), n) for n in unexpected(check, record)]
+    for name in sorted(set(expected) - set(fallen)):
+        problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))
+    for name, states in expected.items():
+        if states is not None and name in fallen and fallen[name] != states:
+            problems.append(Problem(Exit.DRIFT, f"{name}: a trace of {fallen[name]} states, pinned {states}", name))
+    return problems
+
+
+def _violated(name: str, states: int | None) -> str:
+    return f"violated: {name}" + (f", trace of {states} states" if states else "")
+
+
+def _judge_covers(check: Check, record: Record) -> list[Problem]:
+    """An expected violation must not hide that nothing interesting happens any more."""
+    if check.expect in (VERDICTS[Exit.VACUOUS], INCONCLUSIVE) or not check.about.decides:
+        return []
+    idle = {c["name"] for c in record["covers"] if not c["reached"]}
+    problems = []
+    for name in sorted(idle - set(check.unreached)):
+        if record["complete"]:
+            problems.append(Problem(Exit.VACUOUS, f"cover {name} is never reached", name))
+        else:
+            problems.append(Problem(Exit.INCONCLUSIVE, f"cover {name} is not decided: it is not reached so far", name))
+    for name in sorted(set(check.unreached) - idle):
+        problems.append(Problem(Exit.EXPECTATION, f"{name} is not an unreachable cover", name))
+    return problems
+
+
+def _judge_undecided(check: Check, record: Record) -> list[Problem]:
+    """An expected violation must not hide that other properties were not decided."""
+    if check.expect == INCONCLUSIVE or not check.about.decides:
+        return []
+    open_ones = [p["name"] for p in record["properties"] if p["status"] in UNDECIDED]
+    problems = [Problem(Exit.INCONCLUSIVE, f"{name} is not decided", name) for name in open_ones]
+    beyond = record["stats"].get("undeclared", 0)
+    if beyond and not check.given.get("accept_clipping"):
+        problems.append(Problem(Exit.INCONCLUSIVE, f"{beyond:,} steps leave bounds that the model does not declare"))
+    return problems
+
+
+def _judge_pins(check: Check, record: Record) -> list[Problem]:
+    problems = []
+    figures = check.about.figures(record)
+    for name, pinned in check.pin.items():
+        if name == PROPERTIES:
+            digest = property_digest(record)
+            if digest != pinned:
+                has = ", ".join(_property_names(record)) or "none"
+                text = (
+                    f"the properties are not those that were pinned: digest {digest}, pinned {pinned}; there are {has}"
+                )
+                problems.append(Problem(Exit.DRIFT, text, name))
+        elif name not in figures:
+            problems.append(Problem(Exit.DRIFT, f"{name} is not known, pinned {pinned:,}", name))
+        elif figures[name] != pinned:
+            problems.append(Problem(Exit.DRIFT, f"{name} {figures[name]:,}, pinned {pinned:,}", name))
+    return problems
+
+
+def _property_names(record: Record) -> list[str]:
+    kinds = [f"{p['name']} ({p['kind']})" for p in record["properties"]]
+    kinds += [f"{c['name']} (cover)" for c in record["covers"]]
+    return sorted([*kinds, *(f"{name} (not applicable)" for name in record["not_applicable"])])
+
+
+def property_digest(record: Record) -> str:
+    """Which properties and covers were asked about, whatever their order: what a dropped invariant changes."""
+    return hashlib.sha256("\n".join(_property_names(record)).encode()).hexdigest()[:DIGITS]

@@ -1,0 +1,223 @@
+"""One check of a gate: its command run in this process, its record judged, its shortest counterexample told."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import inspect
+import io
+import json
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.options import seconds
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.result import RAISES, error_record
+from reassure.checkers.base.stop import BY_USER, StopReason
+from reassure.checkers.console.failures import as_failure
+from reassure.checkers.console.files import read_trace
+from reassure.checkers.console.parser import parse
+from reassure.checkers.gate.gate_file import Check
+from reassure.checkers.gate.judge import Problem, judge, unexpected
+from reassure.checkers.gate.kinds import Record, pairs, takes
+from reassure.checkers.traces.render import call, changes, moves, tell
+from reassure.spec.semantics.interpreter import BoundModel
+
+WIDTH = 120
+"""Columns of what a command prints."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is declared. line: from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        path, here = Path(self.file), Path.cwd()
+        return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a counterexample. changes: of fields, in words."""
+
+    action: str
+    text: str
+    changes: list[str]
+
+
+@dataclass
+class Story:
+    """A counterexample, told. states: its length."""
+
+    property: str
+    text: str
+    states: int
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """What became of one check: plain data, which processes can send each other."""
+
+    problems: list[Problem]
+    record: Record
+    traces: dict[str, str] = field(default_factory=dict)
+    """The files that counterexamples were written to, by property."""
+    story: Story | None = None
+    """The shortest counterexample to what should hold."""
+    places: dict[str, Place] = field(default_factory=dict)
+    """Where properties and actions are declared, of a check that failed."""
+    printed: str = ""
+    """What the command printed, without counterexamples."""
+    seconds: float = 0.0
+    unchanged_since: str = ""
+    """When it was run, if the answer is of an earlier run."""
+    ran: bool = True
+    """False of a check that there was no time for."""
+
+    @property
+    def interrupted(self) -> bool:
+        return bool(self.record.get("stop_reason") == StopReason.INTERRUPTED)
+
+    @property
+    def counts(self) -> str:
+        """Distinct states and generated steps, in words."""
+        stats = self.record["stats"]
+        return f", {stats['distinct']:,} distinct, {stats['generated']:,} generated" if stats.get("distinct") else ""
+
+
+def run_check(check: Check, threads: int, traces: Path | None, deadline: float | None = None) -> Outcome:
+    """Runs and judges one check.
+
+    threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.time`.
+    """
+    began = time.monotonic()
+    left = None if deadline is None else deadline - time.time()
+    if left is not None and left <= 0:
+        return no_time(check)
+    with tempfile.TemporaryDirectory(prefix="reassure-gate-") as folder:
+        record, printed = _run(check, threads, left, Path(folder))
+        if record.get("stop_reason") == StopReason.INTERRUPTED:
+            return Outcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+        found = Outcome(judge(check, record), record, printed=printed)
+        if found.problems:
+            try:
+                _explain(check, found)
+            except Failure:
+                pass  # of a model that cannot be loaded: the record says so
+            except Exception as error:  # the verdict counts without its story
+                found.problems.append(Problem(Exit.INTERNAL, f"the counterexample cannot be told: {error}"))
+            if traces is not None:
+                found.traces = _kept(record, traces)
+        for p in record["properties"]:
+            p["trace"] = found.traces.get(p["name"])
+    found.seconds = time.monotonic() - began
+    return found
+
+
+def no_time(check: Check) -> Outcome:
+    """Of a check that could not begin before the gate's time was up."""
+    text = "not run: the budget of the gate is spent"
+    record = error_record(Exit.INCONCLUSIVE, text, check.model or "", check.repro())
+    return Outcome([Problem(Exit.INCONCLUSIVE, text)], record, ran=False)
+
+
+def lost(check: Check) -> Outcome:
+    """Of a check that waited for processes of which one was killed."""
+    text = "a process of the gate was killed before this check had an answer"
+    record = error_record(Exit.SYSTEM, text, check.model or "", check.repro())
+    return Outcome([Problem(Exit.SYSTEM, text)], record)
+
+
+def interrupted(check: Check) -> Outcome:
+    """Of a check that the user ended."""
+    record = error_record(Exit.INCONCLUSIVE, BY_USER.text, check.model or "", check.repro())
+    record["stop_reason"] = StopReason.INTERRUPTED
+    return Outcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+
+
+def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[Record, str]:
+    """The run record of a check, whose traces are below `folder`, and what its command printed."""
+    json_file = folder / "record.json"
+    own = ["--quiet"] if takes(check.kind, "quiet") else []
+    own += [f"--json={json_file}"] if takes(check.kind, "json") else []
+    own += [f"--trace-dir={folder / 'traces'}"] if takes(check.kind, "trace_dir") else []
+    own += [f"--workers={threads}"] if takes(check.kind, "workers") else []
+    if left is not None and takes(check.kind, "budget"):
+        given = check.given.get("budget")
+        own.append(f"--budget={min(left, seconds(str(given)) if given is not None else left):.3f}")
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, no_color=True, force_terminal=False)
+    noise = io.StringIO()
+    args = argparse.Namespace(json=None, model="")
+    try:
+        with contextlib.redirect_stderr(noise), contextlib.redirect_stdout(noise):
+            module = parse([*check.words(), *own], args)
+            code = module.run(args, console)
+    except KeyboardInterrupt:
+        return interrupted(check).record, ""
+    except Exception as error:
+        failure = as_failure(error)
+        return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
+    printed = str(console.file.getvalue())  # type: ignore[attr-defined]
+    last = (printed.strip() or VERDICTS[code]).splitlines()[-1]
+    record = {**error_record(code, last, check.model or "", check.repro()), "complete": code is Exit.OK}
+    if json_file.is_file():
+        record |= json.loads(json_file.read_text(encoding="utf-8"))
+        record["repro"] = check.repro()
+        # What a command says of properties beside a verdict, as `mutants`, is its own affair.
+        record["properties"] = [p for p in record["properties"] if "status" in p]
+    return record, printed
+
+
+def _explain(check: Check, found: Outcome) -> None:
+    """Adds where things are declared, and the shortest counterexample to what should hold."""
+    if check.model is None:
+        return
+    bound, _ = plain(check.model, pairs(check.given.get("set", {})))
+    found.places = places(bound)
+    files = {p["name"]: p["trace"] for p in found.record["properties"]}
+    shown = next((name for name in [*unexpected(check, found.record), RAISES] if files.get(name)), None)
+    if shown is not None:
+        found.story = story(Path(files[shown]), check.model, shown)
+
+
+def places(bound: BoundModel) -> dict[str, Place]:
+    """Where each declaration of a model is."""
+    found = {}
+    for declared in bound.model.declarations():
+        code = inspect.unwrap(declared.function).__code__
+        found[declared.name] = Place(str(Path(code.co_filename).resolve()), code.co_firstlineno)
+    return found
+
+
+def story(path: Path, model: str, name: str) -> Story:
+    """The counterexample of a file, told."""
+    trace, bound, _ = read_trace(path, model)
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, no_color=True, force_terminal=False)
+    tell(trace, bound, console)
+    steps = [Step(trace.steps[0].action, call(trace.steps[0]), [])]
+    for step, before, after in moves(trace):
+        rows = [change.line for change in changes(before, after)]
+        steps.append(Step(step.action, call(step), rows or ["nothing changes"]))
+    return Story(name, str(console.file.getvalue()).rstrip(), len(trace), steps)  # type: ignore[attr-defined]
+
+
+def _kept(record: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Copies the traces of a failed check to where they stay; the files, by property."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for p in record["properties"]:
+        if p["trace"]:
+            written[p["name"]] = str(folder / Path(p["trace"]).name)
+            shutil.copyfile(p["trace"], written[p["name"]])
+    return written

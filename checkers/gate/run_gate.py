@@ -1,0 +1,211 @@
+"""`reassure gate`: the checks of a file, run in processes of their own, judged and reported in their order."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.console.processes import in_processes
+from reassure.checkers.gate import update
+from reassure.checkers.gate.gate_file import Check, GateFile, read
+from reassure.checkers.gate.judge import judge
+from reassure.checkers.gate.kinds import DEFAULT_KIND
+from reassure.checkers.gate.last_records import LastRecords
+from reassure.checkers.gate.run_check import Outcome, interrupted, lost, run_check
+
+STORY_LINES = 60
+"""Lines of a counterexample that are printed; the file has all."""
+
+
+@dataclass
+class GateOptions:
+    """What the command line says. only: patterns of names. budget: seconds, in place of the file's."""
+
+    engine: str | None = None
+    jobs: int = 1
+    only: list[str] = field(default_factory=list)
+    changed: bool = False
+    budget: float | None = None
+    update: bool = False
+    traces: Path | None = None
+
+
+@dataclass
+class Report:
+    """What a gate found: each check with its outcome, in the order of the file; the last may be missing."""
+
+    file: GateFile
+    checks: list[Check]
+    outcomes: list[Outcome]
+
+    @property
+    def not_run(self) -> int:
+        """How many checks have no answer."""
+        return len(self.checks) - sum(o.ran for o in self.outcomes)
+
+    @property
+    def exit(self) -> Exit:
+        return worst([p.code for o in self.outcomes for p in o.problems])
+
+    @property
+    def pairs(self) -> list[tuple[Check, Outcome | None]]:
+        """Every check, with its outcome if it has one."""
+        missing = len(self.checks) - len(self.outcomes)
+        return list(zip(self.checks, [*self.outcomes, *[None] * missing], strict=True))
+
+    @property
+    def answered(self) -> list[tuple[Check, Outcome]]:
+        """The checks that have an outcome, with it."""
+        return list(zip(self.checks, self.outcomes, strict=False))
+
+    def summary(self) -> str:
+        """One line."""
+        checks = len(self.checks)
+        failed = sum(bool(o.problems) and o.ran for o in self.outcomes)
+        text = f"{checks} check{'s' * (checks > 1)}, {failed} failed"
+        text += f", {self.not_run} not run" if self.not_run else ""
+        unchanged = sum(bool(o.unchanged_since) for o in self.outcomes)
+        text += f", {unchanged} unchanged and answered from the last record" if unchanged else ""
+        return f"{text} (exit code {self.exit.value})"
+
+    def record(self) -> dict[str, Any]:
+        """The record of the gate: of each check its run record, and what is wrong."""
+        head = {"schema": 1, "exit_code": self.exit.value, "verdict": VERDICTS[self.exit]}
+        records = []
+        for check, outcome in zip(self.checks, self.outcomes, strict=False):
+            about = {"name": check.name, "kind": check.kind, "wrong": [p.text for p in outcome.problems]}
+            about |= {"unchanged_since": outcome.unchanged_since} if outcome.unchanged_since else {}
+            records.append({**outcome.record, "gate": about})
+        return {**head, "complete": not self.not_run, "checks": records}
+
+
+def _chosen(file: GateFile, only: list[str]) -> list[Check]:
+    """The checks that are asked for by name."""
+    for pattern in only:
+        if not any(fnmatchcase(c.name, pattern) for c in file.checks):
+            has = ", ".join(c.name for c in file.checks)
+            raise Failure(Exit.NOTHING, f"no check of {file.path} matches {pattern}; it has {has}")
+    return [c for c in file.checks if not only or any(fnmatchcase(c.name, p) for p in only)]
+
+
+def run_gate(path: Path, options: GateOptions, console: Console) -> Report:
+    """Runs the checks of a file, several at once, and reports them."""
+    file = read(path, options.engine)
+    if not file.checks:
+        raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
+    checks = _chosen(file, options.only)
+    report = Report(file, checks, [])
+    records = LastRecords()
+    known = [records.last(check) if options.changed else None for check in checks]
+    progress = Progress()
+    try:
+        for check, outcome in zip(checks, _outcomes(checks, known, file, options), strict=False):
+            progress.done()
+            report.outcomes.append(outcome)
+            records.keep(check, outcome)
+            tell_check(check, outcome, console)
+            progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
+            if outcome.interrupted:
+                break
+    finally:
+        progress.done()
+    if options.update:
+        _update(report, console)
+    console.print(Text(report.summary(), style="bold"))
+    return report
+
+
+def _outcomes(
+    checks: list[Check], known: list[Outcome | None], file: GateFile, options: GateOptions
+) -> Iterator[Outcome]:
+    """The outcome of each check, in order, those that are not known being run; ends after one that was interrupted."""
+    budget = options.budget if options.budget is not None else file.budget
+    deadline = time.time() + budget if budget is not None else None
+    left = sum(outcome is None for outcome in known)
+    jobs = max(1, min(options.jobs, left))
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    unknown = [
+        (check, threads, options.traces, deadline)
+        for check, outcome in zip(checks, known, strict=True)
+        if outcome is None
+    ]
+    answers = in_processes(run_check, unknown, jobs)
+    for check, outcome in zip(checks, known, strict=True):
+        try:
+            yield outcome or next(answers)
+        except KeyboardInterrupt:
+            answers.close()
+            yield interrupted(check)
+            return
+        except BrokenProcessPool:  # of all that were waiting; which one it killed is not told
+            yield lost(check)
+            return
+
+
+def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
+    """One line of a check that is as expected; else what it gave, what is wrong, and how to run it again."""
+
+    def say(text: str, style: str) -> None:
+        console.print(Text(text, style=style), soft_wrap=True)
+
+    row = Text("FAIL " if outcome.problems else "ok   ", style="bold red" if outcome.problems else "green")
+    row.append(f"{check.name}: {outcome.record['verdict']}{outcome.counts}", style="default")
+    row.append(f" (unchanged since {outcome.unchanged_since})" if outcome.unchanged_since else "", style="dim")
+    console.print(row, soft_wrap=True)
+    for problem in outcome.problems:
+        place = outcome.places.get(problem.about)
+        say(f"     {problem.text}" + (f" ({place})" if place is not None else ""), "red")
+    lines = _told(check, outcome)
+    for line in lines[:STORY_LINES]:
+        say(f"     | {line}", "default")
+    if len(lines) > STORY_LINES:
+        say(f"     | and {len(lines) - STORY_LINES} more lines; the command below prints all", "dim")
+    for trace in outcome.traces.values():
+        say(f"     trace: {trace}", "dim")
+    if outcome.problems:
+        say(f"     again: {check.repro()}", "dim")
+
+
+def _told(check: Check, outcome: Outcome) -> list[str]:
+    """The lines that explain a failure: the shortest counterexample; if there is none, what the command printed."""
+    if not outcome.problems:
+        return []
+    if outcome.story is not None:
+        return outcome.story.text.splitlines()
+    return [] if check.kind == DEFAULT_KIND else outcome.printed.strip().splitlines()
+
+
+def _update(report: Report, console: Console) -> None:
+    """Rewrites the pins of the file, shows what has changed, and judges the checks by what it says now."""
+    file = report.file
+    numbers = {id(check): number for number, check in enumerate(file.checks)}
+    wanted = {
+        numbers[id(check)]: update.found_pins(check, outcome)
+        for check, outcome in zip(report.checks, report.outcomes, strict=False)
+    }
+    made = update.updated(file.text, wanted)
+    if made == file.text:
+        console.print(Text("--update: the file has every pin and length of a trace that this run gives", style="dim"))
+        return
+    write_atomically(file.path, made)
+    name = str(file.path)
+    for line in difflib.unified_diff(file.text.splitlines(), made.splitlines(), name, name, lineterm="", n=2):
+        style = {"+": "green", "-": "red"}.get(line[:1], "dim")
+        console.print(Text(line, style=style), soft_wrap=True)
+    anew = read(file.path)
+    for check, outcome in zip(report.checks, report.outcomes, strict=False):
+        if outcome.ran and not outcome.interrupted:
+            outcome.problems = judge(anew.checks[numbers[id(check)]], outcome.record)

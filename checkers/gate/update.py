@@ -1,0 +1,111 @@
+"""`reassure gate --update`: pins and lengths of traces in the file, as the run has found them.
+
+Only numbers and digests that are pinned change, where they stand: comments, order and spelling stay. Expected verdicts,
+and which properties are violated, are never changed. A check that pins anything gets its property list pinned too.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.gate.gate_file import PROPERTIES, Check
+from reassure.checkers.gate.judge import lengths, property_digest
+from reassure.checkers.gate.run_check import Outcome
+
+HEADER = re.compile(r"^[ \t]*\[\[[ \t]*check[ \t]*\]\]", re.MULTILINE)
+ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+NUMBER = r"[0-9][0-9_]*"
+TEXT = r"\"[^\"\n]*\"|'[^'\n]*'"
+
+Tables = dict[str, dict[str, int | str]]
+
+
+def found_pins(check: Check, outcome: Outcome) -> Tables:
+    """What the pins of a check should be, by table; nothing of a run that was cut short or gave another verdict."""
+    record = outcome.record
+    if not outcome.ran or record["verdict"] != check.expect:
+        return {}
+    pins: dict[str, int | str] = {}
+    if check.pin:
+        figures = check.about.figures(record)
+        pins = {name: figures[name] for name in check.pin if name in figures}
+        if record["properties"] or record["covers"]:
+            pins[PROPERTIES] = property_digest(record)
+    states = lengths(record)
+    violated: dict[str, int | str] = {
+        name: states[name] or length
+        for name, length in (check.violated or {}).items()
+        if length is not None and name in states
+    }
+    return {"pin": pins, "violated": violated}
+
+
+def updated(text: str, wanted: dict[int, Tables]) -> str:
+    """The text of a gate's file with other pins, by the number of the check from 0."""
+    starts = [m.start() for m in HEADER.finditer(text)]
+    count = len(tomllib.loads(text).get("check", []))
+    if len(starts) != count:
+        raise Failure(Exit.USAGE, "--update needs each check under a line [[check]]")
+    pieces = [text[: starts[0]]] if starts else [text]
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True)):
+        piece = text[start:end]
+        for table, entries in wanted.get(number, {}).items():
+            for name, value in entries.items():
+                piece = _with(piece, table, name, value)
+        pieces.append(piece)
+    made = "".join(pieces)
+    _must_say(made, text, wanted)
+    return made
+
+
+def _with(piece: str, table: str, name: str, value: int | str) -> str:
+    """The text of a check with one entry of a table changed or added."""
+    start, end = _table(piece, table)
+    inside = piece[start:end]
+    shown = f'"{value}"' if isinstance(value, str) else str(value)
+    entry = re.search(
+        rf"(?<![\w.\"'-])(?:{re.escape(name)}|\"{re.escape(name)}\")[ \t]*=[ \t]*({NUMBER}|{TEXT})", inside
+    )
+    if entry is not None:
+        old = entry[1].replace("_", "") if isinstance(value, int) else entry[1].strip("\"'")
+        if old == str(value):
+            return piece
+        at, to = start + entry.start(1), start + entry.end(1)
+        return piece[:at] + shown + piece[to:]
+    if inside.rstrip().endswith("}"):  # an inline table
+        at = start + inside.rindex("}")
+        head = piece[:at].rstrip()
+        comma = "" if head.endswith("{") else ", "
+        return f"{head}{comma}{name} = {shown} {piece[at:]}"
+    at = start + len(inside.rstrip())
+    return f"{piece[:at]}\n{name} = {shown}{piece[at:]}"
+
+
+def _table(piece: str, table: str) -> tuple[int, int]:
+    """Where the entries of a table are in the text of a check: inline, or under a header of their own."""
+    inline = re.search(rf"^[ \t]*{table}[ \t]*=[ \t]*\{{[^}}]*\}}", piece, re.MULTILINE)
+    if inline is not None:
+        return inline.start(), inline.end()
+    header = re.search(rf"^[ \t]*\[check\.{table}\][^\n]*\n?", piece, re.MULTILINE)
+    if header is None:
+        raise Failure(Exit.USAGE, f"--update finds no table {table} where it is expected: {table} = {{ ... }}")
+    after = ANY_HEADER.search(piece, header.end())
+    return header.end(), after.start() if after else len(piece)
+
+
+def _must_say(made: str, text: str, wanted: dict[int, Tables]) -> None:
+    """`Failure` unless the new text says the old one with the new pins, and nothing else."""
+    expected: dict[str, Any] = tomllib.loads(text)
+    for number, tables in wanted.items():
+        for table, entries in tables.items():
+            if entries:
+                expected["check"][number][table].update(entries)
+    try:
+        same = tomllib.loads(made) == expected
+    except tomllib.TOMLDecodeError:
+        same = False
+    if not same:
+        raise Failure(Exit.USAGE, "--update cannot rewrite this file: write pins as pin = { name = number }")

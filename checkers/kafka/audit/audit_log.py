@@ -1,0 +1,99 @@
+"""An audit of a log: by shares of its partitions, which any number of processes or machines take, and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.kafka.audit.judge import Audit, Judge
+from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
+from reassure.checkers.kafka.audit.share import Share
+
+
+@dataclass(frozen=True)
+class AuditTask:
+    """What is to be audited, as another process can be told it."""
+
+    files: tuple[LogFile, ...]
+    release: str | None
+    min_isr: int
+
+
+@dataclass
+class AuditReport:
+    """An audit, or a share of one."""
+
+    audit: Audit
+    cases: set[Any]
+    """The different changes, but for the numbers of brokers and epochs."""
+    rules_sha256: str
+    records: int = 0
+    ignored: int = 0
+    first: int | None = None
+    last: int = 0
+    torn: list[str] = field(default_factory=list)
+    brokers: int = 0
+    topics: int = 0
+    partitions: int = 0
+    """At the end of the log."""
+
+    def exit(self) -> Exit:
+        """12 for a broken promise, 18 for a change that the rules do not allow, 6 if there is no partition."""
+        if not self.audit.changes and not self.audit.created:
+            return Exit.NOTHING
+        codes = {"promise": Exit.SAFETY, "rule": Exit.TRACE}
+        return worst([codes[f.kind] for f in self.audit.findings])
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The reason why a log cannot be audited: unlike an exception it goes from one process to another."""
+
+    code: Exit
+    text: str
+
+
+def audit_share(task: AuditTask, share: Share) -> AuditReport | Refused:
+    """Judges the partitions of a share."""
+    read = LogRead()
+    read.history.share = share
+    try:
+        judge = Judge(task.release, task.min_isr)
+        audit = judge.judge(changes_in(list(task.files), read))
+        _sort(audit)
+    except Failure as failure:
+        return Refused(failure.code, str(failure))
+    history = read.history
+    own = sum(share.has(*key) for key in history.partitions)
+    return AuditReport(
+        audit, set(judge.known), judge.digest, history.records, history.ignored, read.first, read.last, read.torn,
+        len(history.brokers), len(history.topics), own,
+    )  # fmt: skip
+
+
+def together(shares: Iterable[AuditReport | Refused]) -> AuditReport:
+    """The audit of the whole log; `Failure` if some share could not be audited."""
+    whole: AuditReport | None = None
+    for share in shares:
+        if isinstance(share, Refused):
+            raise Failure(share.code, share.text)
+        if whole is None:
+            whole = share
+            continue
+        whole.audit.findings += share.audit.findings
+        whole.audit.created += share.audit.created
+        whole.audit.changes += share.audit.changes
+        whole.audit.causes.update(share.audit.causes)
+        whole.audit.not_by.update(share.audit.not_by)
+        whole.cases |= share.cases
+        whole.partitions += share.partitions
+    assert whole is not None
+    _sort(whole.audit)
+    return whole
+
+
+def _sort(audit: Audit) -> None:
+    """Findings by offset, and those of one offset by name."""
+    audit.findings.sort(key=lambda f: (f.offset, f.kind, f.name))

@@ -1,0 +1,33 @@
+"""The audit of a metadata log as tasks of Spark: each judges a share of the partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.engines.spark.session import Job, start
+from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
+from reassure.checkers.kafka.audit.share import Share
+
+
+def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, beat: Callable[[], None]) -> AuditReport:
+    """The audit by so many tasks (none: one a core). The driver reads the files, and executors get their content.
+
+    beat: called now and then; raises to end the job. Raises `NoSpark`, `JobFailed`, or `Failure` for a log that cannot
+    be audited.
+    """
+    files = tuple(replace(file, data=file.read()) for file in task.files)
+    session = start("reassure audit", cluster)
+    context = session.context
+    try:
+        sent = context.broadcast(replace(task, files=files))
+        count = tasks or int(context.defaultParallelism)
+
+        def judge(number: int) -> AuditReport | Refused:
+            return audit_share(sent.value, Share(number, count))
+
+        job = Job(context, "reassure-audit", context.parallelize(range(count), count).map(judge).collect)
+        return together(job.result(beat))
+    finally:
+        session.stop()

@@ -1,0 +1,286 @@
+"""What a metadata log says of brokers, topics and partitions, record by record; and each change of a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
+from reassure.checkers.kafka.audit.share import WHOLE, Share
+from reassure.spec.kafka.partition import Broker, Brokers, Partition
+
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+ELR_FEATURE, METADATA_VERSION = "eligible.leader.replicas.version", "metadata.version"
+TOPIC, BROKER = 2, 4
+"""Resource types of configurations."""
+CLUSTER = ""
+"""The name of the resource that is every broker."""
+RECOVERY_FROM, NO_BUMP_FROM = 3, 12
+"""Levels of the metadata version: 3.2-IV0, 3.6-IV0."""
+PartitionKey = tuple[str, int]
+"""A topic's id, and a partition."""
+
+
+class BrokenLog(Exception):
+    """A record that cannot follow those before it."""
+
+
+@dataclass
+class RegisteredBroker:
+    """A broker as the log has it."""
+
+    fenced: bool
+    shutting_down: bool
+    directories: frozenset[str] = frozenset()
+    """Log directories that it had when it was registered."""
+    impaired: bool = False
+    """Some of them have failed since: replicas there cannot lead, though the broker is active."""
+
+
+@dataclass(frozen=True)
+class BatchEvents:
+    """What the records of one batch say of brokers. leaving: also brokers some log directories of which have failed."""
+
+    leaving: frozenset[int] = frozenset()
+    restarted: frozenset[int] = frozenset()
+    coming: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class PartitionChange:
+    """One record of a partition, with what stood in the log when it was written. before: None of a new partition."""
+
+    offset: int
+    timestamp: int
+    topic: str
+    partition: int
+    before: Partition | None
+    after: Partition
+    registered: frozenset[int]
+    active: frozenset[int]
+    events: BatchEvents
+    min_isr: int | None
+    """Of the topic or the cluster; None: the log does not say."""
+    replicas_of_zero: tuple[int, ...]
+    """How many replicas partition 0 of the topic has: when the batch began, and now."""
+    unclean: bool | None
+    """As `min_isr`."""
+    elr: bool | None
+    metadata_version: int | None
+    directories: bool
+
+
+@dataclass
+class ClusterHistory:
+    """The state of a cluster at a place of its log."""
+
+    brokers: dict[int, RegisteredBroker] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=dict)
+    """Names by id."""
+    partitions: dict[PartitionKey, Partition] = field(default_factory=dict)
+    configs: dict[tuple[int, str, str], str] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    records: int = 0
+    ignored: int = 0
+    """Records that tell nothing of partitions or brokers."""
+    last: MetadataRecord | None = None
+    share: Share = WHOLE
+    """Of other partitions only the first of each topic is kept, for its number of replicas; no change is yielded."""
+
+    def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:
+        """Plays a log; yields the records of partitions. Raises `BrokenLog`."""
+        for batch in _batches(_committed(records)):
+            events = _events(batch)
+            zero = {topic: len(p.replicas) for (topic, number), p in self._zeros(batch)}
+            for record in batch:
+                self.records += 1
+                if self.last is not None and record.offset <= self.last.offset:
+                    raise BrokenLog(f"offset {record.offset} comes after {self.last.offset}")
+                self.last = record
+                if record.kind in ("Partition", "PartitionChange"):
+                    key = record.data["topicId"], record.data["partitionId"]
+                    if self.share.has(*key):
+                        yield self._partition(record, events, zero)
+                    elif key[1] == 0:
+                        self._partition(record, events, zero)
+                elif record.kind == OTHERS:
+                    pass
+                elif record.kind:
+                    self._apply(record)
+                else:
+                    self.ignored += 1
+
+    def _zeros(self, batch: list[MetadataRecord]) -> Iterator[tuple[PartitionKey, Partition]]:
+        """The partitions 0 of the topics that a batch is about."""
+        for topic in {r.data["topicId"] for r in batch if r.kind in ("Partition", "PartitionChange")}:
+            if (topic, 0) in self.partitions:
+                yield (topic, 0), self.partitions[topic, 0]
+
+    def _partition(self, record: MetadataRecord, events: BatchEvents, zero: dict[str, int]) -> PartitionChange:
+        data, topic = record.data, record.data["topicId"]
+        key = topic, data["partitionId"]
+        before = None if record.kind == "Partition" else self.partitions.get(key)
+        if record.kind == "PartitionChange" and before is None:
+            raise BrokenLog(f"offset {record.offset}: a change of partition {self._named(*key)}, which was not created")
+        after = _created(data) if before is None else _changed(before, data)
+        counts = {zero.get(topic, 0), len(self.partitions[topic, 0].replicas) if (topic, 0) in self.partitions else 0}
+        name = self.topics.get(topic, topic)
+        change = PartitionChange(
+            offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
+            registered=frozenset(self.brokers),
+            active=frozenset(b for b, r in self.brokers.items() if not r.fenced and not r.shutting_down),
+            events=replace(events, leaving=events.leaving | self._impaired()), min_isr=self._number(name),
+            replicas_of_zero=tuple(sorted(counts - {0})), unclean=self._unclean(name),
+            elr=self.features[ELR_FEATURE] > 0 if ELR_FEATURE in self.features else None,
+            metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
+        )  # fmt: skip
+        self.partitions[key] = after
+        return change
+
+    def _impaired(self) -> frozenset[int]:
+        return frozenset(number for number, broker in self.brokers.items() if broker.impaired)
+
+    def _named(self, topic: str, partition: int) -> str:
+        return f"{self.topics.get(topic, topic)}-{partition}"
+
+    def _config(self, topic: str, name: str) -> str | None:
+        """What the log says of a configuration: the topic's, else that of every broker."""
+        return self.configs.get((TOPIC, topic, name), self.configs.get((BROKER, CLUSTER, name)))
+
+    def _number(self, topic: str) -> int | None:
+        text = self._config(topic, MIN_ISR)
+        return int(text) if text is not None and text.isdigit() else None
+
+    def _unclean(self, topic: str) -> bool | None:
+        text = self._config(topic, UNCLEAN)
+        return None if text is None else text.lower() == "true"
+
+    def _apply(self, record: MetadataRecord) -> None:
+        """What a record that is of no partition changes."""
+        data, kind = record.data, record.kind
+        if kind == "RegisterBroker":
+            shutting_down = bool(data.get("inControlledShutdown"))
+            directories = frozenset(data.get("logDirs") or ())
+            self.brokers[data["brokerId"]] = RegisteredBroker(bool(data["fenced"]), shutting_down, directories)
+        elif kind == "UnregisterBroker":
+            self.brokers.pop(data["brokerId"], None)
+        elif kind in ("FenceBroker", "UnfenceBroker"):
+            self._broker(data["id"], record).fenced = kind == "FenceBroker"
+        elif kind == "BrokerRegistrationChange":
+            broker = self._broker(data["brokerId"], record)
+            if data.get("fenced"):
+                broker.fenced = data["fenced"] == 1
+            if data.get("inControlledShutdown"):
+                broker.shutting_down = data["inControlledShutdown"] == 1
+            if data.get("logDirs") is not None:
+                broker.impaired = not broker.directories <= set(data["logDirs"])
+        elif kind == "Topic":
+            self.topics[data["topicId"]] = data["name"]
+        elif kind == "RemoveTopic":
+            self.partitions = {k: p for k, p in self.partitions.items() if k[0] != data["topicId"]}
+            self.topics.pop(data["topicId"], None)
+        elif kind == "Config":
+            setting = data["resourceType"], data["resourceName"], data["name"]
+            if data["value"] is None:
+                self.configs.pop(setting, None)
+            else:
+                self.configs[setting] = data["value"]
+        elif kind == "FeatureLevel":
+            self.features[data["name"]] = data["featureLevel"]
+        elif kind == "ClearElr":
+            for key, p in self.partitions.items():
+                if data["topicName"] in ("", self.topics.get(key[0])):
+                    none: dict[str, Any] = {"last_known_leader": None, "last_known_is_nobody": False}
+                    self.partitions[key] = replace(p, elr=frozenset(), **none)
+
+    def _broker(self, number: int, record: MetadataRecord) -> RegisteredBroker:
+        if number not in self.brokers:
+            raise BrokenLog(f"offset {record.offset}: broker {number} is not registered")
+        return self.brokers[number]
+
+
+def _committed(records: Iterable[MetadataRecord]) -> Iterator[MetadataRecord]:
+    """The records but for those of transactions that were aborted, or not ended."""
+    pending: list[MetadataRecord] | None = None
+    for record in records:
+        if record.kind == "BeginTransaction":
+            pending = []
+        elif record.kind in ("EndTransaction", "AbortTransaction"):
+            if record.kind == "EndTransaction":
+                yield from pending or ()
+            pending = None
+        elif pending is not None:
+            pending.append(record)
+        else:
+            yield record
+
+
+def _batches(records: Iterable[MetadataRecord]) -> Iterator[list[MetadataRecord]]:
+    batch: list[MetadataRecord] = []
+    for record in records:
+        if batch and record.batch != batch[0].batch:
+            yield batch
+            batch = []
+        batch.append(record)
+    if batch:
+        yield batch
+
+
+def _events(batch: list[MetadataRecord]) -> BatchEvents:
+    leaving, restarted, coming = set(), set(), set()
+    for record in batch:
+        data, kind = record.data, record.kind
+        if kind in ("RegisterBroker", "UnregisterBroker"):
+            leaving.add(data["brokerId"])
+            restarted.add(data["brokerId"])
+        elif kind == "FenceBroker" or (
+            kind == "BrokerRegistrationChange"
+            and (data.get("fenced") == 1 or data.get("inControlledShutdown") == 1 or data.get("logDirs") is not None)
+        ):
+            leaving.add(data["id"] if kind == "FenceBroker" else data["brokerId"])
+        elif kind == "UnfenceBroker" or (kind == "BrokerRegistrationChange" and data.get("fenced") == -1):
+            coming.add(data["id"] if kind == "UnfenceBroker" else data["brokerId"])
+    return BatchEvents(frozenset(leaving), frozenset(restarted), frozenset(coming))
+
+
+def _set(ids: list[int] | None) -> Brokers:
+    return frozenset(Broker(n) for n in ids or ())
+
+
+def _leader(number: int) -> Broker | None:
+    return None if number < 0 else Broker(number)
+
+
+def _last_known(ids: list[int] | None) -> dict[str, Any]:
+    """The last known leader: production code keeps one at most."""
+    first = ids[0] if ids else None
+    return {"last_known_leader": _leader(first) if first is not None else None, "last_known_is_nobody": first == -1}
+
+
+def _created(data: dict[str, Any]) -> Partition:
+    return Partition(
+        replicas=tuple(Broker(n) for n in data["replicas"]), isr=_set(data["isr"]),
+        elr=_set(data.get("eligibleLeaderReplicas")), adding=_set(data["addingReplicas"]),
+        removing=_set(data["removingReplicas"]), leader=_leader(data["leader"]), leader_epoch=data["leaderEpoch"],
+        partition_epoch=data["partitionEpoch"], recovering=data.get("leaderRecoveryState", 0) == 1,
+        **_last_known(data.get("lastKnownElr")),
+    )  # fmt: skip
+
+
+def _changed(before: Partition, data: dict[str, Any]) -> Partition:
+    """A partition after a change: what a record leaves out stays; a leader that is named raises the leader epoch."""
+    changed: dict[str, Any] = {"partition_epoch": before.partition_epoch + 1}
+    for name, key in (("isr", "isr"), ("elr", "eligibleLeaderReplicas"), ("adding", "addingReplicas"),
+                      ("removing", "removingReplicas")):  # fmt: skip
+        if data.get(key) is not None:
+            changed[name] = _set(data[key])
+    if data.get("replicas") is not None:
+        changed["replicas"] = tuple(Broker(n) for n in data["replicas"])
+    if data["leader"] != UNCHANGED_LEADER:
+        changed |= {"leader": _leader(data["leader"]), "leader_epoch": before.leader_epoch + 1}
+    if data["leaderRecoveryState"] != UNCHANGED_RECOVERY:
+        changed["recovering"] = data["leaderRecoveryState"] == 1
+    if data.get("lastKnownElr") is not None:
+        changed |= _last_known(data["lastKnownElr"])
+    return replace(before, **changed)

@@ -1,0 +1,117 @@
+"""`reassure audit`: a KRaft metadata log judged, change by change."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import positive
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.console.arguments import note, spark_options, spark_settings
+from reassure.checkers.console.files import must_be_writable
+from reassure.checkers.console.processes import in_processes
+
+if TYPE_CHECKING:
+    from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
+
+CORES = os.cpu_count() or 1
+SHARE_BYTES = 4 << 20
+"""Bytes of a log for which another process pays."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "log",
+        type=Path,
+        nargs="+",
+        metavar="LOG",
+        help="segments or folders of a metadata log, in order; or output of kafka-dump-log --cluster-metadata-decoder "
+        "--print-data-log",
+    )
+    parser.add_argument(
+        "--release",
+        metavar="4.1",
+        help="the release that wrote the log; its rules must allow each change (default: the rules of any release may)",
+    )
+    parser.add_argument(
+        "--min-isr",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="min.insync.replicas of topics for which the log has none (default: 1, Kafka's own)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding; - is standard output")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as one page")
+    parser.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="local: processes of this machine; spark: tasks of Spark (default: local)",
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=positive, metavar="N", help=f"processes or tasks (default: by the size, at most {CORES})"
+    )
+    spark_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Reads the log, judges every change of a partition, and reports."""
+    from reassure.checkers.kafka.audit.audit_log import AuditTask
+    from reassure.checkers.kafka.audit.log_files import LogFile, files_of
+    from reassure.checkers.kafka.audit.report import html_page, print_report, record
+
+    must_be_writable(args.json, "--json")
+    must_be_writable(args.html, "--html")
+    files = tuple(LogFile(str(path)) for path in files_of(args.log))
+    task = AuditTask(files, args.release, args.min_isr)
+    found = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)
+    names = [file.path for file in files]
+    if not found.records:
+        raise Failure(Exit.NOTHING, f"{', '.join(names)}: no metadata record")
+    answer = record(found, task)
+    if args.json:
+        write_record(args.json, answer)
+    if args.html:
+        write_atomically(args.html, html_page(found, task))
+    print_report(found, console)
+    for line in found.torn:
+        note(f"note: {line}")
+    return found.exit()
+
+
+def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
+    from reassure.checkers.kafka.audit.audit_log import audit_share, together
+    from reassure.checkers.kafka.audit.share import Share
+
+    spark_settings(args)
+    size = sum(len(file.read()) if args.jobs is None else 0 for file in task.files)
+    jobs = args.jobs or min(CORES, 1 + size // SHARE_BYTES)
+    progress = Progress(quiet=args.quiet)
+    progress.ready("reading")
+    try:
+        return together(in_processes(audit_share, [(task, Share(i, jobs)) for i in range(jobs)], jobs))
+    except BrokenProcessPool:
+        raise Failure(Exit.SYSTEM, "a process was killed while it judged its share of the partitions") from None
+    finally:
+        progress.done()
+
+
+def _by_spark(args: argparse.Namespace, task: AuditTask) -> AuditReport:
+    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
+    from reassure.checkers.kafka.audit.by_spark import audit_by_spark
+
+    progress = Progress(quiet=args.quiet)
+    try:
+        return audit_by_spark(task, spark_settings(args), args.jobs, lambda: progress.proof("judging"))
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+    finally:
+        progress.done()

@@ -1,0 +1,123 @@
+"""Segments and snapshots of a log: record batches of format 2, checked by their sums."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader
+from reassure.checkers.kafka.audit.metadata_records import FRAME, KINDS, OTHERS, MetadataRecord, read_record
+from reassure.checkers.kafka.audit.share import WHOLE, Share
+
+HEAD = struct.Struct(">qiibIhiqqqhii")
+"""Offset, length, leader epoch, magic, sum, attributes, last offset, first and last time, producer with its epoch and
+number, count of records."""
+LENGTH_AT, SUMMED_FROM = 12, 21
+"""Where in a batch the bytes begin that its length counts, and those of which the sum is."""
+MAGIC = 2
+CODEC, CONTROL = 7, 1 << 5
+"""Of a batch's attributes: how it is compressed; it is no data."""
+GZIP = 1
+CODECS = {2: "snappy", 3: "lz4", 4: "zstd"}
+HEAD_OF_PARTITION = struct.Struct(">bbbi16s")
+"""Frame, API key and version of a record of a partition, which then names the partition and its topic."""
+PARTITION_KEYS = (KINDS["Partition"], KINDS["PartitionChange"])
+_POLYNOMIAL = 0x82F63B78
+
+
+def _table() -> tuple[int, ...]:
+    found = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
+        found.append(byte)
+    return tuple(found)
+
+
+_TABLE = _table()
+
+
+def crc32c(data: bytes) -> int:
+    """The CRC-32C (Castagnoli) sum of some bytes."""
+    table, value = _TABLE, 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ table[(value ^ byte) & 255]
+    return value ^ 0xFFFFFFFF
+
+
+@dataclass
+class TornEnd:
+    """The file ends within a batch, as it does where a controller stopped while writing."""
+
+    at: int | None = None
+    """The byte where the incomplete batch begins; None: there is none."""
+
+
+def read_segment(data: bytes, torn: TornEnd, share: Share = WHOLE) -> Iterator[MetadataRecord]:
+    """The records of a segment or snapshot, control records left out. Raises `MalformedRecord`.
+
+    share: records of other partitions are not decoded, and the sums of batches are checked in turn.
+    """
+    at = number = 0
+    while at < len(data):
+        if len(data) - at < HEAD.size:
+            torn.at = at
+            return
+        head = HEAD.unpack_from(data, at)
+        offset, length, _, magic, checksum, attributes, _, first_time, *_, count = head
+        if magic != MAGIC:
+            raise MalformedRecord(f"at byte {at}: a batch of format {magic}; {MAGIC} is known")
+        end = at + LENGTH_AT + length
+        if length < HEAD.size - LENGTH_AT:
+            raise MalformedRecord(f"at byte {at}: a batch of {length} bytes")
+        if end > len(data):
+            torn.at = at
+            return
+        number += 1
+        if number % share.of == share.number and crc32c(data[at + SUMMED_FROM : end]) != checksum:
+            raise MalformedRecord(f"at byte {at}, offset {offset}: the sum of the batch is wrong; the file is damaged")
+        if not attributes & CONTROL:
+            reader = Reader(_unpacked(data[at + HEAD.size : end], attributes & CODEC, at))
+            for _ in range(count):
+                yield _record(reader, offset, first_time, share)
+        at = end
+
+
+def _unpacked(data: bytes, codec: int, at: int) -> bytes:
+    if codec == 0:
+        return data
+    if codec == GZIP:
+        return gzip.decompress(data)
+    raise MalformedRecord(f"at byte {at}: compressed by {CODECS.get(codec, codec)}, which is not read here")
+
+
+def _record(reader: Reader, first_offset: int, first_time: int, share: Share) -> MetadataRecord:
+    length = reader.signed()
+    body = Reader(reader.data, reader.at, reader.at + length)
+    reader.take(length)
+    body.number("b")
+    time, offset = first_time + body.signed(), first_offset + body.signed()
+    key_length = body.signed()
+    body.take(max(0, key_length))
+    value_length = body.signed()
+    if value_length < 0:
+        raise MalformedRecord(f"offset {offset}: a record without a value")
+    value = body.take(value_length)
+    if share.of > 1 and not _is_wanted(value, share):
+        return MetadataRecord(offset, time, first_offset, OTHERS, 0, {})
+    try:
+        kind, version, fields = read_record(value)
+    except MalformedRecord as error:
+        raise MalformedRecord(f"offset {offset}: {error}") from None
+    return MetadataRecord(offset, time, first_offset, kind, version, fields)
+
+
+def _is_wanted(value: bytes, share: Share) -> bool:
+    """Whether a record has to be decoded: if it is of a partition, one of the share, or partition 0 of a topic."""
+    if len(value) < HEAD_OF_PARTITION.size or value[0] != FRAME or value[1] not in PARTITION_KEYS:
+        return True
+    _, _, _, partition, topic = HEAD_OF_PARTITION.unpack_from(value)
+    return partition == 0 or share.has(base64.urlsafe_b64encode(topic).decode().rstrip("="), partition)

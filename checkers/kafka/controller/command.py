@@ -1,0 +1,425 @@
+"""`reassure kafka`: Kafka's own controller classes, run beside the models."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from rich.console import Console
+
+from reassure.checkers.base.argument_types import duration, positive
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import error_record
+from reassure.checkers.console.arguments import model_argument, note, output_options, spark_options, spark_settings
+from reassure.checkers.console.files import (
+    PreparedModels,
+    must_be_writable,
+    name_traces,
+    outputs_must_be_writable,
+    read_trace,
+)
+from reassure.checkers.evidence.findings import CONFIRMED
+from reassure.checkers.kafka.controller.answers import Recorder, folder, place
+from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
+from reassure.checkers.kafka.controller.confirm import confirm
+from reassure.checkers.kafka.controller.conform import conform
+from reassure.checkers.kafka.controller.conform_command import run_conform
+from reassure.checkers.kafka.controller.controller_itf import from_itf as run_from_itf
+from reassure.checkers.kafka.controller.controller_itf import itf, run_of_controller
+from reassure.checkers.kafka.controller.controller_itf import to_itf as run_to_itf
+from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
+from reassure.checkers.kafka.controller.driver import Driver, JvmLost
+from reassure.checkers.kafka.controller.explained import Rules, explain, with_records
+from reassure.checkers.kafka.controller.explore import Exploration, Limits, Scope, explore
+from reassure.checkers.kafka.controller.explore_properties import evaluate
+from reassure.checkers.kafka.controller.explore_report import (
+    Shown,
+    explanation_record,
+    exploration_record,
+    report_explanation,
+    report_exploration,
+)
+from reassure.checkers.kafka.controller.findings_command import run_findings
+from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
+from reassure.checkers.kafka.controller.kafka_tests import run_methods
+from reassure.checkers.kafka.controller.model_steps import NativeSteps
+from reassure.checkers.kafka.controller.model_view import ModelView, release_setting
+from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, own_release, release
+from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
+from reassure.checkers.kafka.controller.report import (
+    report_accepted,
+    report_difference,
+    say,
+)
+from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
+from reassure.checkers.kafka.controller.words import few_enough
+
+KEPT_MODEL = "kraft_kafka"
+UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=type(parser))
+
+    fetching = actions.add_parser("fetch", help="get releases by Maven and compile the driver against them")
+    fetching.add_argument(
+        "releases", nargs="+", metavar="RELEASE", help="releases to get, such as 4.4.0; all: every release in the table"
+    )
+    fetching.add_argument(
+        "--budget",
+        type=duration,
+        default=MAVEN_SECONDS,
+        metavar="60s",
+        help="stop Maven after this time (default: 10m)",
+    )
+    fetching.add_argument("--tests", action="store_true", help="get the jars of Kafka's own tests too")
+
+    replaying = actions.add_parser("replay", help="execute traces on Kafka's controller")
+    replaying.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="an ITF file")
+    replaying.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
+    _release_option(replaying, "that of the trace's configuration, or the newest")
+
+    conforming = actions.add_parser(
+        "conform", help="take each controller step of a model on Kafka's controller; compare"
+    )
+    model_argument(conforming)
+    _release_option(conforming)
+    conforming.add_argument(
+        "--kept", action="store_true", help="compare with the answers that come with the project; needs no JVM"
+    )
+    conforming.add_argument(
+        "--gate",
+        type=Path,
+        nargs="?",
+        const=Path("gate.toml"),
+        metavar="FILE",
+        help="compare in every configuration under which FILE checks the model (default FILE: gate.toml)",
+    )
+    conforming.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="local: one JVM here; spark: a JVM for each partition of Spark (default: local)",
+    )
+    conforming.add_argument(
+        "--depth", type=positive, metavar="N", help="compare only the first N levels of the model (default: all)"
+    )
+    conforming.add_argument(
+        "--partitions", type=positive, metavar="N", help="Spark: partitions of the work (default: one for each core)"
+    )
+    spark_options(conforming)
+    output_options(conforming)
+
+    keeping = actions.add_parser("record", help="record what Kafka's releases answer to the steps of a model")
+    keeping.add_argument("--model", default=KEPT_MODEL, metavar="MODEL", help=f"the model (default: {KEPT_MODEL})")
+    _release_option(keeping)
+    keeping.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="set a value in each configuration; repeatable"
+    )
+    keeping.add_argument(
+        "--out", type=Path, default=folder(), metavar="DIR", help="the folder of answers (default: with the project)"
+    )
+
+    exploring = actions.add_parser("explore", help="search the states of Kafka's controller itself")
+    _release_option(exploring)
+    exploring.add_argument(
+        "--brokers", type=positive, default=3, metavar="N", help="number of brokers, 2 to 4 (default: 3)"
+    )
+    exploring.add_argument("--min-isr", type=positive, default=2, metavar="N", help="min.insync.replicas (default: 2)")
+    exploring.add_argument(
+        "--replicas", type=positive, default=2, metavar="N", help="replicas of the partition at the start (default: 2)"
+    )
+    exploring.add_argument(
+        "--unclean",
+        choices=list(UNCLEAN),
+        default="either",
+        help="unclean leader election; either: both are searched (default: either)",
+    )
+    exploring.add_argument(
+        "--controlled-shutdown", action="store_true", help="let brokers shut down in a controlled way too"
+    )
+    exploring.add_argument(
+        "--explain",
+        action="store_true",
+        help=f"compare every step with {KEPT_MODEL}'s rules; exit code 19 if one differs (25 us a step)",
+    )
+    exploring.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="local: JVMs here; spark: one for each worker of Spark (default: local)",
+    )
+    exploring.add_argument("--jvms", type=positive, metavar="N", help="local: how many JVMs (default: one a core)")
+    exploring.add_argument(
+        "--partitions", type=positive, metavar="N", help="Spark: partitions of the work (default: one for each core)"
+    )
+    spark_options(exploring)
+    exploring.add_argument("--depth", type=positive, metavar="N", help="stop after N levels (default: no limit)")
+    exploring.add_argument(
+        "--budget",
+        type=duration,
+        metavar="60s",
+        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    )
+    output_options(exploring)
+
+    testing = actions.add_parser("test", help="print a trace as a method of Kafka's test class, or as a Java program")
+    testing.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
+    testing.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
+    testing.add_argument(
+        "--release", default="", metavar="R", help="the release to write it for (default: the trace's, or the newest)"
+    )
+    testing.add_argument("--out", type=Path, metavar="FILE", help="write it to this file (default: standard output)")
+    testing.add_argument(
+        "--main",
+        action="store_true",
+        help="print a Java program that needs kafka-metadata only (default: a method of ReplicationControlManagerTest)",
+    )
+    testing.add_argument(
+        "--run", action="store_true", help="compile it and run it; a method is compiled into Kafka's test class"
+    )
+
+    confirming = actions.add_parser("confirm", help="repeat a trace on the whole QuorumController of a release")
+    confirming.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
+    confirming.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
+    confirming.add_argument(
+        "--release", default="", metavar="R", help="the release to run (default: the newest with jars of its tests)"
+    )
+
+    noting = actions.add_parser(
+        "findings", help="execute the runs of the page of findings; record the classes that took them"
+    )
+    noting.add_argument(
+        "--out",
+        type=Path,
+        default=CONFIRMED,
+        metavar="FILE",
+        help="the file to write (default: with the project's traces)",
+    )
+
+
+def _release_option(parser: argparse.ArgumentParser, default: str = LATEST.version) -> None:
+    parser.add_argument(
+        "--release",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="R",
+        help=f"releases; all: every one (default: {default})",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Carries out one of the actions."""
+    return ACTIONS[args.action](args, console)
+
+
+def _releases(given: list[str], default: Release = LATEST) -> list[Release]:
+    """The releases of the command line, each once."""
+    found = list(RELEASES) if "all" in given else [release(version) for version in given]
+    return list(dict.fromkeys(found)) or [default]
+
+
+def run_fetch(args: argparse.Namespace, console: Console) -> Exit:
+    """Fetches each release; what cannot be had does not keep the others back."""
+    codes = [Exit.OK]
+    for wanted in _releases(args.releases):
+        try:
+            there = fetched(wanted, args.tests) is not None
+            found = fetch(wanted, args.tests, args.budget)
+        except Failure as failure:
+            note(f"reassure: {failure}")
+            codes.append(failure.code)
+            continue
+        say(console, f"Kafka {wanted.version}: {len(found.jars)} jars, {'kept' if there else 'fetched and compiled'}")
+    return worst(codes)
+
+
+def run_replay(args: argparse.Namespace, console: Console) -> Exit:
+    """Executes each trace on the releases asked for, or on its own; one JVM for each release."""
+    prepared: PreparedModels = {}
+    asked = _releases(args.release) if args.release else None
+    by_release: dict[Release, list[tuple[Path, ControllerTrace]]] = {}
+    for path in args.traces:
+        trace, own = _controller_trace(path, args.model, prepared)
+        for wanted in asked or [own]:
+            by_release.setdefault(wanted, []).append((path, trace))
+    codes = [Exit.OK]
+    for wanted, traces in by_release.items():
+        try:
+            with Driver(fetch(wanted)) as driver:
+                codes += [_replay(path, trace, driver, console) for path, trace in traces]
+        except Failure as failure:
+            note(f"reassure: {failure}")
+            codes.append(failure.code)
+    return worst(codes)
+
+
+def _replay(path: Path, trace: ControllerTrace, driver: Driver, console: Console) -> Exit:
+    found = replayed(trace, driver)
+    if found is None:
+        report_accepted(trace, str(path), driver.release.version, console)
+        return Exit.OK
+    report_difference(found, str(path), driver.release.version, console)
+    return Exit.TRACE
+
+
+def _controller_trace(
+    path: Path, model: str | None, prepared: PreparedModels | None = None
+) -> tuple[ControllerTrace, Release]:
+    """The commands of a trace, of a model's or of a run of the controller, and the release that it is of."""
+    if (data := run_of_controller(path)) is not None:
+        return run_from_itf(data, str(path)), own_release(data["#meta"]["kafka"].get("release"))
+    trace, bound, changed = read_trace(path, model, prepared)
+    note(changed)
+    return controller_trace(trace, ModelView(bound)), own_release(getattr(bound.config, "release", None))
+
+
+KEPT_CONFIGURATIONS: tuple[tuple[str, ...], ...] = ((), ("admin_requests=3", "unclean=off", "shutdowns=0"))
+"""Settings whose steps the kept answers are of."""
+
+
+def run_record(args: argparse.Namespace, console: Console) -> Exit:
+    """Asks each release every step of the model, and keeps the answers."""
+    for wanted in _releases(args.release):
+        with Driver(fetch(wanted)) as driver:
+            recorder = Recorder(driver)
+            for more in KEPT_CONFIGURATIONS:
+                bound, lowered, _ = prepare(args.model, release_setting(args.model, [*args.set, *more], wanted))
+                view = ModelView(bound)
+                conform(NativeSteps(bound, lowered, view), view, recorder, Progress(quiet=True))
+        path = args.out / place(wanted).name
+        recorder.write(path)
+        count = sum(len(rows) for rows in recorder.rows.values())
+        say(console, f"Kafka {wanted.version}: {count:,} answers in {path.stat().st_size:,} bytes")
+    return Exit.OK
+
+
+def run_explore(args: argparse.Namespace, console: Console) -> Exit:
+    """Searches the controller of each release, and checks the shared properties over what it found."""
+    outputs_must_be_writable(args)
+    if args.replicas > args.brokers:
+        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
+    few_enough(args.brokers, "--brokers")
+    spark_settings(args)
+    if args.jvms and args.engine == "spark":
+        raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
+    scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
+    codes, records = [Exit.OK], []
+    for wanted in _releases(args.release):
+        progress = Progress(quiet=args.quiet)
+        try:
+            path = fetch(wanted)
+            found = _explored(args, path, scope, progress)
+            findings = evaluate(found)
+            loss = look_for_loss(found, findings)
+            explanation = explain(found, Rules(KEPT_MODEL, wanted, args.min_isr), progress) if args.explain else None
+            with Driver(path) as driver:
+                shown = counterexamples(found, findings, loss, driver)
+                if explanation is not None:
+                    with_records(explanation, found, driver)
+        except JvmLost as lost:
+            note(f"reassure: {lost}")
+            codes.append(lost.code)
+            continue
+        finally:
+            progress.done()
+        report_exploration(found, findings, {} if args.quiet else shown, console)
+        codes.append(Exit.SAFETY if findings.violated else Exit.OK)
+        codes.append(Exit.OK if found.complete or args.depth is not None else Exit.INCONCLUSIVE)
+        records.append(exploration_record(found, findings))
+        if explanation is not None:
+            report_explanation(explanation, KEPT_MODEL, wanted.version, console)
+            codes.append(Exit.DISAGREE if explanation.count else Exit.OK)
+            records[-1] |= explanation_record(explanation)
+        if args.trace_dir:
+            name_traces(_write_runs(shown, args.trace_dir), console)
+    code = worst(codes)
+    if args.json:
+        record = error_record(code, "the controller was explored", "", "")
+        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
+    return code
+
+
+def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress: Progress) -> Exploration:
+    """The search, here or by Spark."""
+    limits = Limits(args.depth, args.budget)
+    if args.engine == "local":
+        return explore(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
+    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
+    from reassure.checkers.kafka.controller.explore_by_spark import Task, explore_by_spark
+
+    try:
+        return explore_by_spark(Task(path.release.version, scope), spark_settings(args), limits, progress)
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+
+
+def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
+    """The counterexamples as ITF."""
+    written = []
+    for name, found in shown.items():
+        path = folder / f"kafka-{found.run.version}--{name}.itf.json"
+        write_atomically(path, run_to_itf(found.run, {"property": name, "property_kind": "violated"}))
+        written.append(str(path))
+    return written
+
+
+def run_test(args: argparse.Namespace, console: Console) -> Exit:
+    """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
+    must_be_writable(args.out, "--out")
+    meta = itf(args.trace)["#meta"]
+    trace, own = _controller_trace(args.trace, args.model)
+    wanted = release(args.release) if args.release else own
+    promise = meta.get("property", "")
+    name = promise or args.trace.name.split(".")[0]
+    program = reproduction(trace, wanted, name, promise) if args.main else None
+    text = program.text if program is not None else junit_method(trace, wanted, name, promise)
+    if promise and not fails_without_it(promise):
+        note(f"note: the steps are asserted; there is no assertion of {promise}, so that the test passes")
+    if args.out is not None:
+        write_atomically(args.out, text)
+        say(console, f"test: {args.out}", "dim")
+    elif not args.run:
+        say(console, text.rstrip())
+    if not args.run:
+        return Exit.OK
+    if program is not None:
+        ran, what = run_program(program, fetch(wanted)), f"{program.name} on Kafka {wanted.version}"
+    else:
+        (ran,) = run_methods(fetch(wanted, tests=True), [text])
+        what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {wanted.version}"
+    say(console, f"{what} passes" if ran.passed else f"{what} fails: {ran.message}", "green" if ran.passed else "red")
+    return Exit.OK if ran.passed else Exit.SAFETY
+
+
+def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
+    """Repeats the trace on the whole controller; exit code 18 where that does something else."""
+    wanted = release(args.release or max(r.version for r in RELEASES if r.tested))
+    steps = confirm(_controller_trace(args.trace, args.model)[0], fetch(wanted, tests=True))
+    for step in steps:
+        answer = "" if step.answer == "NONE" else f" -> {step.answer}"
+        say(console, f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")
+        for name, ours, theirs in step.differs:
+            say(console, f"       {name}: the trace has {ours or 'none'}, the controller {theirs or 'none'}", "red")
+    if any(step.differs for step in steps):
+        say(console, f"the whole controller of Kafka {wanted.version} gives results that differ from the trace", "red")
+        return Exit.TRACE
+    say(console, f"the whole controller of Kafka {wanted.version} gives the results of the trace", "green")
+    return Exit.OK
+
+
+ACTIONS = {
+    "fetch": run_fetch,
+    "replay": run_replay,
+    "conform": lambda args, console: run_conform(args, _releases(args.release), console),
+    "record": run_record,
+    "explore": run_explore,
+    "test": run_test,
+    "confirm": run_confirm,
+    "findings": run_findings,
+}

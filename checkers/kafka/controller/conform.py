@@ -1,0 +1,131 @@
+"""Every step that a model lets the controller take, taken by Kafka's own controller: where do they disagree?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.kafka.controller.driver import Words
+from reassure.checkers.kafka.controller.model_steps import ModelStep, StepSource
+from reassure.checkers.kafka.controller.model_view import ModelView, call_text
+from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.replay import Difference, TraceCommand
+from reassure.checkers.kafka.controller.words import answer_of, packed, unpacked
+
+BATCH = 4096
+
+
+class Controller(Protocol):
+    """What answers: a JVM, what keeps its answers too, or answers that were kept."""
+
+    @property
+    def release(self) -> Release: ...
+
+    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None: ...
+
+    def steps(self, steps: Words) -> Words: ...
+
+    def describe(self, step: list[int]) -> tuple[tuple[int, int, int, int], str]: ...
+
+
+@dataclass
+class ActionCount:
+    """steps: kinds of steps that were taken on Kafka's controller."""
+
+    steps: int = 0
+    agree: int = 0
+
+
+@dataclass
+class Disagreement:
+    """Steps that Kafka takes otherwise in the same way. first: the one that is reached soonest."""
+
+    cause: str
+    count: int
+    first: ModelStep
+    difference: Difference
+
+
+@dataclass
+class Conformance:
+    """What came of comparing a model with a release."""
+
+    version: str
+    actions: dict[str, ActionCount] = field(default_factory=dict)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        return sum(count.steps for count in self.actions.values())
+
+    @property
+    def agree(self) -> int:
+        return sum(count.agree for count in self.actions.values())
+
+
+def conform(source: StepSource, view: ModelView, driver: Controller, progress: Progress) -> Conformance:
+    """Executes each kind of step; the disagreements grouped by what differs, the most frequent first."""
+    found = Conformance(driver.release.version)
+    groups: dict[tuple[str, ...], Disagreement] = {}
+    driver.begin(view.brokers, view.min_isr, view.replicas_of_partition_zero)
+    steps = source.steps(progress)
+    while batch := list(islice(steps, BATCH)):
+        for step, difference in _compared(batch, source, view, driver):
+            count = found.actions.setdefault(step.action, ActionCount())
+            count.steps += 1
+            if difference is None:
+                count.agree += 1
+                continue
+            key = (step.action, str(difference.answer), *(name for name, _, _ in difference.rows()))
+            if key in groups:
+                groups[key].count += 1
+            else:
+                groups[key] = Disagreement(_cause(step, difference), 1, step, difference)
+    found.actions = {name: found.actions[name] for name in source.transitions if name in found.actions}
+    found.disagreements = sorted(groups.values(), key=lambda group: (-group.count, group.cause))
+    for group in found.disagreements:
+        group.difference = _described(group, driver)
+    return found
+
+
+def _compared(
+    batch: list[ModelStep], source: StepSource, view: ModelView, driver: Controller
+) -> Iterator[tuple[ModelStep, Difference | None]]:
+    """Each step with how Kafka takes it otherwise, if it does."""
+    rows = [[*step.before.words, *step.command.words(set_state=True)] for step in batch]
+    answers = driver.steps(np.array(rows, np.int64)).tolist()
+    for step, (state, epochs, incarnations, word) in zip(batch, answers, strict=True):
+        error, resigns = view.answer(step.before.model, step.action, step.params, step.after.model)
+        answer = answer_of(word)
+        told = answer.thrown == resigns and error in (None, answer.error)
+        words = (state, epochs, incarnations)
+        same = words == step.after.words
+        if not same and step.action == "unfence":  # Kafka elects at once what the model may elect later
+            same = words in map(packed, view.elected(source.after(step)))
+        if same and told:
+            yield step, None
+            continue
+        text = call_text(step.action, step.params)
+        before, after = step.before.state, step.after.state
+        command = TraceCommand(step.level, text, step.command, before, after, error, resigns=resigns)
+        yield step, Difference(command, unpacked(*words, view.brokers), answer, "")
+
+
+def _cause(step: ModelStep, difference: Difference) -> str:
+    """A disagreement in a line: the action, Kafka's answer if it is none of the usual, and the fields that differ."""
+    fields = ", ".join(name for name, _, _ in difference.rows() if name != "answer")
+    unusual = difference.answer.thrown or difference.answer.error != (difference.step.error or "NONE")
+    answer = f"Kafka answers {difference.answer}" if unusual else ""
+    return f"{step.action}: {'; '.join(part for part in (answer, fields) if part)}"
+
+
+def _described(group: Disagreement, driver: Controller) -> Difference:
+    """The group's first step again, with Kafka's own words."""
+    d = group.difference
+    _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
+    return Difference(d.step, d.state, d.answer, records)

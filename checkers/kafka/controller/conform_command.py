@@ -1,0 +1,141 @@
+"""`reassure kafka conform`: a model under one configuration, or under all those of a gate, beside releases of Kafka."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.model_loader import config_values
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import error_record
+from reassure.checkers.console.arguments import note, spark_settings
+from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.gate.gate_file import read
+from reassure.checkers.gate.kinds import pairs
+from reassure.checkers.kafka.controller.answers import Recorded, place
+from reassure.checkers.kafka.controller.class_path import fetch
+from reassure.checkers.kafka.controller.conform import Conformance, conform
+from reassure.checkers.kafka.controller.driver import Driver, JvmLost
+from reassure.checkers.kafka.controller.model_steps import NativeSteps
+from reassure.checkers.kafka.controller.model_view import ModelView, release_setting
+from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.report import (
+    conformance_record,
+    report_conformance,
+    report_conformance_header,
+    report_conformance_row,
+)
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import to_itf
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model under a configuration, compared with a release. about: model, digest and configuration."""
+
+    bound: BoundModel
+    source: NativeSteps
+    found: Conformance
+    about: dict[str, Any]
+
+
+def run_conform(args: argparse.Namespace, releases: list[Release], console: Console) -> Exit:
+    """Compares the model with each release, under that release's rules if the model has them."""
+    outputs_must_be_writable(args)
+    spark_settings(args)
+    if args.kept and args.engine == "spark":
+        raise Failure(Exit.USAGE, "--kept asks no JVM: leave out --engine spark")
+    codes, records = [Exit.OK], []
+    settings = [args.set] if args.gate is None else configurations(args.gate, args.model, args.set)
+    if args.gate is not None:
+        report_conformance_header(args.model, console)
+    for setting in settings:
+        for wanted in releases:
+            try:
+                compared = _compared(args, setting, wanted)
+            except JvmLost as lost:
+                note(f"reassure: {lost}")
+                codes.append(lost.code)
+                continue
+            found, source = compared.found, compared.source
+            if args.gate is None:
+                report_conformance(found, source, compared.bound.model.name, console)
+            else:
+                report_conformance_row(found, source, " ".join(setting), console)
+            codes.append(Exit.OK if found.steps == found.agree else Exit.DISAGREE)
+            if not found.steps:
+                raise Failure(Exit.NOTHING, f"{compared.bound.model.name} has no step of the controller")
+            records.append({**compared.about, **conformance_record(found, source)})
+            if args.trace_dir:
+                name_traces(list(_disagreements(compared, args.trace_dir)), console)
+    code = worst(codes)
+    if args.json:
+        record = error_record(code, "every step was compared", args.model, "")
+        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
+    return code
+
+
+def configurations(path: Path, model: str, more: list[str]) -> list[list[str]]:
+    """The settings under which a gate's file checks a model, each once; the release is left to the comparison."""
+    found = []
+    for check in read(path).checks:
+        if check.model == model:
+            given = {key: value for key, value in check.given.get("set", {}).items() if key != "release"}
+            found.append((*pairs(given), *more))
+    if not found:
+        raise Failure(Exit.USAGE, f"{path} does not check {model}")
+    return [list(setting) for setting in dict.fromkeys(found)]
+
+
+def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> Compared:
+    progress = Progress(quiet=args.quiet)
+    try:
+        bound, lowered, sha = prepare(args.model, release_setting(args.model, setting, wanted))
+        view = ModelView(bound)
+        source = NativeSteps(bound, lowered, view, args.depth)
+        if args.kept:
+            kept = Recorded(wanted, place(wanted))
+            found = conform(source, view, kept, progress)
+            kept.must_answer()
+        elif args.engine == "spark":
+            found = _by_spark(args, setting, wanted, source, progress)
+        else:
+            with Driver(fetch(wanted)) as driver:
+                found = conform(source, view, driver, progress)
+    finally:
+        progress.done()
+    about = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
+    return Compared(bound, source, found, about)
+
+
+def _by_spark(
+    args: argparse.Namespace, setting: list[str], wanted: Release, source: NativeSteps, progress: Progress
+) -> Conformance:
+    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
+    from reassure.checkers.kafka.controller.conform_by_spark import Comparison, conform_by_spark
+
+    fetch(wanted)
+    task = Comparison(args.model, tuple(release_setting(args.model, setting, wanted)), wanted.version)
+    try:
+        return conform_by_spark(task, source, spark_settings(args), progress)
+    except (NoSpark, JobFailed) as error:
+        raise Failure(Exit.SYSTEM, str(error)) from None
+
+
+def _disagreements(compared: Compared, folder: Path) -> Iterator[str]:
+    """Writes a shortest trace for each group of disagreements."""
+    name, version = compared.bound.model.name, compared.found.version
+    for number, group in enumerate(compared.found.disagreements, 1):
+        trace = compared.source.trace(group.first)
+        trace.meta = {**compared.about, "disagrees_with": f"Kafka {version}", "cause": group.cause}
+        path = folder / f"{name}--kafka-{version}-{number}.itf.json"
+        write_atomically(path, to_itf(trace, compared.bound))
+        yield str(path)

@@ -1,0 +1,201 @@
+"""Runs of Kafka's controller as ITF files: the trace format of the models, without a model.
+
+`#meta.kafka` holds the release, and the configuration; a state has the partition, what is known of the brokers, and, of
+a counterexample about lost records, who holds everything committed. Actions are the driver's commands, `catch_up` and
+`commit`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explore_logs import LogStep
+from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
+from reassure.checkers.kafka.controller.words import (
+    Command,
+    ControllerState,
+    Kind,
+    answer_of,
+    packed,
+    unpacked,
+    unpacked_set,
+)
+from reassure.spec.kafka.partition import Broker, Brokers, Partition, Replicas
+from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.types import Range, RecordType
+from reassure.spec.language.values import Map
+from reassure.spec.semantics.trace import TraceError, decode, encode, read_itf
+
+REGISTRATIONS = 255
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the types of a state depend on."""
+
+    brokers: int
+    max_epoch: int = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A state in a file."""
+
+    partition: Partition
+    unclean: bool
+    unfenced: Brokers
+    shutting_down: Brokers
+    registrations: Map[Broker, Annotated[int, Range(0, REGISTRATIONS)]]
+    keeps_nobody: bool
+    """The last known leader is written down as -1."""
+    complete: Brokers
+    """Ghost: who holds everything committed; empty where nothing is said of logs."""
+
+
+@dataclass
+class Run:
+    """A run of the controller: states, the steps between them, and each answer. complete: as in `Recorded`."""
+
+    version: str
+    min_isr: int
+    states: list[ControllerState]
+    steps: list[tuple[str, Command | None, int]]
+    """Action, command, follower of `catch_up`."""
+    answers: list[str]
+    complete: list[Brokers]
+
+    @property
+    def brokers(self) -> int:
+        return self.states[0].brokers
+
+
+def executed(start: ControllerState, steps: list[LogStep], driver: Driver, min_isr: int) -> tuple[Run, list[str]]:
+    """The run of these steps, nothing set in between, and Kafka's own words for each."""
+    driver.begin(start.brokers, min_isr)
+    logs = start.partition.isr if any(step.command is None for step in steps) else frozenset()
+    run = Run(driver.release.version, min_isr, [start], [("initial", None, 0)], [""], [logs])
+    words: tuple[int, int, int] = packed(start)
+    said = [""]
+    first = True
+    for step in steps:
+        if step.command is None:
+            name = "catch_up" if step.follower else "commit"
+            answer, records = "", ""
+        else:
+            name = step.command.kind.name.lower()
+            (*got, word), records = driver.describe([*words, *step.command.words(set_state=first)])
+            words, first, answer = (got[0], got[1], got[2]), False, str(answer_of(word))
+        run.states.append(unpacked(*words, start.brokers))
+        run.steps.append((name, step.command, step.follower))
+        run.answers.append(answer)
+        run.complete.append(unpacked_set(step.logs))
+        said.append(records)
+    return run, said
+
+
+def _type(brokers: int) -> RecordType:
+    return record_type(Recorded, Bounds(brokers))
+
+
+def _params(command: Command | None, follower: int, brokers: int) -> dict[str, Any]:
+    kinds = {
+        "broker": resolve(Broker, Bounds(brokers)),
+        "target": resolve(Replicas, Bounds(brokers)),
+        "isr": resolve(Brokers, Bounds(brokers)),
+    }
+    given: dict[str, Any] = {}
+    if follower:
+        given["broker"] = Broker(follower)
+    if command is not None and command.broker:
+        given["broker"] = Broker(command.broker)
+    if command is not None and command.kind is Kind.REASSIGN:
+        given["target"] = tuple(Broker(b) for b in command.brokers)
+    if command is not None and command.kind is Kind.PROPOSE:
+        given["isr"] = frozenset(Broker(b) for b in command.brokers)
+    return {name: encode(value, kinds[name]) for name, value in given.items()}
+
+
+def to_itf(run: Run, meta: dict[str, Any]) -> str:
+    """The run as ITF text."""
+    kind, states = _type(run.brokers), []
+    for i, state in enumerate(run.states):
+        name, command, follower = run.steps[i]
+        recorded = Recorded(
+            state.partition,
+            state.unclean,
+            state.unfenced,
+            state.shutting_down,
+            Map((Broker(b + 1), n) for b, n in enumerate(state.incarnations)),
+            state.keeps_nobody,
+            run.complete[i],
+        )
+        about = {
+            "index": i,
+            "action": name,
+            "params": _params(command, follower, run.brokers),
+            "answer": run.answers[i],
+        }
+        states.append({"#meta": about, **encode(recorded, kind)})
+    config = {"release": run.version, "brokers": run.brokers, "min_isr": run.min_isr}
+    head = {"format": "ITF", "kafka": config, **meta}
+    return json.dumps({"#meta": head, "vars": sorted(n for n, _ in kind.fields), "states": states}, indent=1) + "\n"
+
+
+def itf(path: Path) -> dict[str, Any]:
+    """The JSON of an ITF file; `Failure` if it is none."""
+    try:
+        return read_itf(path)
+    except TraceError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+
+
+def run_of_controller(path: Path) -> dict[str, Any] | None:
+    """The JSON of an ITF file if it is a run of the controller rather than of a model."""
+    data = itf(path)
+    return data if isinstance(data["#meta"].get("kafka"), dict) else None
+
+
+def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
+    """The commands of such a file; `Failure` if it is not what it says."""
+    try:
+        config = data["#meta"]["kafka"]
+        brokers, min_isr = int(config["brokers"]), int(config["min_isr"])
+        kind = _type(brokers)
+        states = [_state(raw, kind, brokers) for raw in data["states"]]
+        commands = []
+        for i in range(1, len(states)):
+            about = data["states"][i]["#meta"]
+            command = _command(about["action"], about["params"], brokers)
+            if command is None:
+                continue
+            error = str(about["answer"]).split(",")[0] or None
+            commands.append(TraceCommand(i, str(command), command, states[i - 1], states[i], error))
+    except (KeyError, TypeError, ValueError, AttributeError, TraceError) as error:
+        raise Failure(Exit.TRACE, f"{name} is no run of Kafka's controller: {type(error).__name__} {error}") from None
+    resigns = [bool("resigns" in str(raw["#meta"]["answer"])) for raw in data["states"]]
+    commands = [replace(c, resigns=resigns[c.number]) for c in commands]
+    return ControllerTrace(brokers, min_isr, states[0], tuple(commands), 0, len(states) - 1)
+
+
+def _state(raw: dict[str, Any], kind: RecordType, brokers: int) -> ControllerState:
+    r = decode({key: value for key, value in raw.items() if key != "#meta"}, kind)
+    incarnations = tuple(r.registrations[Broker(b)] for b in range(1, brokers + 1))
+    return ControllerState(r.partition, r.unfenced, incarnations, r.unclean, r.shutting_down, r.keeps_nobody)
+
+
+def _command(action: str, params: dict[str, Any], brokers: int) -> Command | None:
+    if action in ("catch_up", "commit"):
+        return None
+    bounds = Bounds(brokers)
+    broker = int(decode(params["broker"], resolve(Broker, bounds))) if "broker" in params else 0
+    listed: tuple[Broker, ...] = ()
+    if "target" in params:
+        listed = decode(params["target"], resolve(Replicas, bounds))
+    elif "isr" in params:
+        listed = tuple(sorted(decode(params["isr"], resolve(Brokers, bounds))))
+    return Command(Kind[action.upper()], broker, tuple(int(b) for b in listed))

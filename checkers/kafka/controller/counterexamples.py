@@ -1,0 +1,61 @@
+"""Counterexamples of an exploration: shortest runs, executed again by Kafka's controller, nothing set in between."""
+
+from __future__ import annotations
+
+import inspect
+
+from reassure.checkers.kafka.controller.controller_itf import executed
+from reassure.checkers.kafka.controller.controller_properties import (
+    ANSWER_PROPERTIES,
+    CAN_END,
+    CAN_END_DOC,
+    KEEPS_COMMITTED,
+    KEEPS_COMMITTED_DOC,
+    STATE_PROPERTIES,
+)
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
+from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
+from reassure.checkers.kafka.controller.explore_report import Shown
+from reassure.checkers.kafka.controller.words import packed
+from reassure.spec.kafka.partition_properties import SHARED
+
+
+def look_for_loss(found: Exploration, findings: Findings) -> Loss | None:
+    """Adds the property over logs to the findings, and its counterexample if it has one."""
+    if False in found.scope.unclean and len(found.targets) == len(found.states):
+        findings.properties.append(KEEPS_COMMITTED)
+        loss = LogSearch(found).loss()
+        if loss is not None:
+            findings.violated[KEEPS_COMMITTED] = Hit(KEEPS_COMMITTED, loss.initial)
+        return loss
+    return None
+
+
+def counterexamples(found: Exploration, findings: Findings, loss: Loss | None, driver: Driver) -> dict[str, Shown]:
+    """A shortest run for each property that is violated, in the order of the properties."""
+    start = found.scope.initial_states()
+    shown = {}
+    for name in findings.properties:
+        hit = findings.violated.get(name)
+        if hit is None:
+            continue
+        if name == KEEPS_COMMITTED and loss is not None:
+            initial, steps = loss.initial, loss.steps
+        else:
+            initial, commands = found.path(hit.state)
+            commands += [found.commands[hit.command]] if hit.command is not None else []
+            steps = [LogStep(command, 0, 0) for command in commands]
+        run, said = executed(start[initial], steps, driver, found.scope.min_isr)
+        if hit.command is None and name != KEEPS_COMMITTED and packed(run.states[-1])[0] != found.states[hit.state]:
+            raise AssertionError(f"{name}: Kafka {found.version} does not run its own path again")
+        shown[name] = Shown(_doc(name), run, said)
+    return shown
+
+
+def _doc(name: str) -> str:
+    docs = {p.name: p.doc for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES)}
+    docs |= {p.name: inspect.cleandoc(p.doc).split("\n\n")[0].replace("\n", " ") for p in SHARED}
+    docs |= {CAN_END: CAN_END_DOC, KEEPS_COMMITTED: KEEPS_COMMITTED_DOC}
+    return docs[name]

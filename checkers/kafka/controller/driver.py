@@ -1,0 +1,146 @@
+"""A JVM that runs Kafka's controller, as a Python object: batches of steps in, batches of answers out.
+
+A JVM that dies or falls silent raises `JvmLost`, a message of one line; another one can be started at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, tool
+from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.words import Command
+
+Words = NDArray[np.int64]
+OPTIONS = (*QUICK, "-Xmx512m")
+SILENCE = 120.0
+"""Seconds without an answer after which a JVM counts as hung."""
+STEP = np.dtype(">i8")
+SUCCESSOR = np.dtype([("state", ">i8"), ("answer", ">i4")])
+
+
+class JvmLost(Failure):
+    """The JVM ended, or gave no answer in time."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Exit.SYSTEM, message)
+
+
+class Driver:
+    """One JVM with one controller. Use as a context: the JVM ends with it."""
+
+    def __init__(self, class_path: ClassPath, silence: float = SILENCE) -> None:
+        self.release: Release = class_path.release
+        self.silence = silence
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        main = "org.apache.kafka.controller.ControllerDriver"
+        try:
+            self.process = subprocess.Popen(
+                [tool("java"), *OPTIONS, "-cp", class_path.text, main],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+            )
+        except OSError as error:
+            raise JvmLost(f"java cannot be run: {error.strerror}") from None
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout.fileno()
+        (length,) = struct.unpack(">H", self._read(2))
+        said = self._read(length).decode()
+        if said != self.release.version:
+            self.close()
+            raise JvmLost(f"the jars of Kafka {self.release.version} say that they are {said}")
+
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the JVM."""
+        with contextlib.suppress(OSError):
+            self.stdin.close()
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.errors.close()
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None:
+        """A fresh controller; with 0, the partition that is driven is partition 0."""
+        self._write(b"I" + bytes((brokers, min_isr, replicas_of_partition_zero)))
+
+    def steps(self, steps: Words) -> Words:
+        """Executes rows of seven words in turn; rows of four words: state, epochs, incarnations, answer."""
+        self._write(b"S" + struct.pack(">i", len(steps)) + steps.astype(STEP).tobytes())
+        got = np.frombuffer(self._read(len(steps) * 32), STEP)
+        return got.astype(np.int64).reshape(-1, 4)
+
+    def describe(self, step: Sequence[int]) -> tuple[tuple[int, int, int, int], str]:
+        """One step, with Kafka's records or what was thrown as text."""
+        self._write(b"D" + struct.pack(">i7q", 1, *step))
+        state, epochs, incarnations, answer, length = struct.unpack(">4qi", self._read(36))
+        return (state, epochs, incarnations, answer), self._read(length).decode()
+
+    def commands(self, commands: Sequence[Command]) -> None:
+        """The commands that `expand` tries."""
+        self.width = len(commands)
+        rows = b"".join(struct.pack(">2q", *command.words(True)[:2]) for command in commands)
+        self._write(b"C" + struct.pack(">i", len(commands)) + rows)
+
+    def expand(self, states: Words) -> NDArray[Any]:
+        """Every command in every state: (state, answer) by state and command."""
+        self._write(b"X" + struct.pack(">i", len(states)) + states.astype(STEP).tobytes())
+        size = len(states) * self.width * SUCCESSOR.itemsize
+        return np.frombuffer(self._read(size), SUCCESSOR).reshape(len(states), self.width)
+
+    # -- the pipe ------------------------------------------------------------------------------------------------
+
+    def _write(self, content: bytes) -> None:
+        try:
+            self.stdin.write(content)
+            self.stdin.flush()
+        except OSError:
+            raise self._lost() from None
+
+    def _read(self, size: int) -> bytes:
+        """So many bytes; `JvmLost` if the pipe ends or stays silent."""
+        parts: list[bytes] = []
+        while size > 0:
+            ready, _, _ = select.select([self.stdout], [], [], self.silence)
+            if not ready:
+                raise JvmLost(f"the JVM of Kafka {self.release.version} gave no answer for {self.silence:g} s")
+            part = os.read(self.stdout, min(size, 1 << 20))
+            if not part:
+                raise self._lost()
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _lost(self) -> JvmLost:
+        """Why the JVM is gone: the signal, or the first line that it left."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=5)
+        code = self.process.returncode
+        self.errors.seek(0)
+        said = [line for line in self.errors.read(20_000).decode(errors="replace").splitlines() if line.strip()]
+        how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
+        why = f": {said[0]}" if said else ""
+        return JvmLost(f"the JVM of Kafka {self.release.version} {how}{why}")

@@ -1,0 +1,142 @@
+"""Every step of Kafka's own controller beside a model's rules of its release: which steps do they not explain?
+
+The rules are a function of the model's module, `controller_step`, and the class of what it takes, `Held`.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.model_view import release_value
+from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.replay import Difference, TraceCommand
+from reassure.checkers.kafka.controller.words import (
+    Command,
+    ControllerState,
+    answer_of,
+    packed,
+    packed_epochs,
+    unpacked,
+)
+
+EPOCH = 1000
+"""Of every state before a step: an exploration knows only by how much epochs rise."""
+LEADER_RISE, PARTITION_RISE, MOST = 24, 28, 7
+"""Where an answer has the rises of the epochs, and the largest rise that it tells."""
+REPORT = 256
+"""States after which progress is reported."""
+
+
+@dataclass
+class Unexplained:
+    """Steps of one kind of command that the rules take otherwise. first: the one that is reached soonest."""
+
+    count: int
+    path: list[Command]
+    """A shortest way to the first."""
+    first: Difference
+
+
+@dataclass
+class Explanation:
+    """What came of comparing the steps of an exploration with the rules. unexplained: by kind of command."""
+
+    steps: int = 0
+    unexplained: dict[str, Unexplained] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Steps that are not explained."""
+        return sum(found.count for found in self.unexplained.values())
+
+
+class Rules:
+    """A model's rules for a release; `Failure` if the model has none."""
+
+    def __init__(self, model: str, release: Release, min_isr: int) -> None:
+        module = sys.modules[load(model).module]
+        if not hasattr(module, "controller_step"):
+            raise Failure(Exit.USAGE, f"{model} has no rules for every step of Kafka's controller")
+        self._step, self._held = module.controller_step, module.Held
+        self.release, self.min_isr = release_value(model, release), min_isr
+
+    def step(self, before: ControllerState, command: Command) -> tuple[ControllerState, str, bool]:
+        """The state after a command that applies, the error, and whether the controller resigns."""
+        held = self._held(
+            before.partition, before.unfenced, before.shutting_down, before.unclean, self.min_isr, self.release
+        )
+        outcome = self._step(held, command.kind.name.lower(), command.broker, command.brokers)
+        after = outcome.held
+        state = ControllerState(
+            after.partition,
+            after.unfenced,
+            before.incarnations,
+            after.unclean,
+            after.shutting_down,
+            after.partition.last_known_is_nobody,
+        )
+        return state, outcome.error, outcome.resigns
+
+
+def explain(found: Exploration, rules: Rules, progress: Progress) -> Explanation:
+    """Compares every step that was executed: the state after it, the rises of the epochs, the answer."""
+    explanation = Explanation()
+    for number in range(len(found.targets)):
+        before = _unpacked(int(found.states[number]), 0, found.scope.brokers)
+        applies, targets, answers = found.applies[number], found.targets[number], found.answers[number]
+        for k, command in enumerate(found.commands):
+            if not applies[k]:
+                continue
+            explanation.steps += 1
+            answer, real = int(answers[k]), int(found.states[targets[k]])
+            after, error, resigns = rules.step(before, command)
+            told = answer_of(answer)
+            rises = _rises(after)
+            if packed(after)[0] == real and rises == answer >> LEADER_RISE & 255 and told.error == error:
+                if told.thrown == resigns:
+                    continue
+            step = TraceCommand(number, str(command), command, before, after, error, resigns=resigns)
+            theirs = _unpacked(real, answer >> LEADER_RISE & 255, found.scope.brokers)
+            _note(explanation, found, Difference(step, theirs, told, ""))
+        if number % REPORT == 0:
+            progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} differ")
+    return explanation
+
+
+def with_records(explanation: Explanation, found: Exploration, driver: Driver) -> None:
+    """Executes the first step of each kind again, for Kafka's own words."""
+    driver.begin(found.scope.brokers, found.scope.min_isr)
+    for unexplained in explanation.unexplained.values():
+        d = unexplained.first
+        _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
+        unexplained.first = Difference(d.step, d.state, d.answer, records)
+
+
+def _note(explanation: Explanation, found: Exploration, difference: Difference) -> None:
+    kind = difference.step.command.kind.name.lower()
+    if kind in explanation.unexplained:
+        explanation.unexplained[kind].count += 1
+    else:
+        explanation.unexplained[kind] = Unexplained(1, found.path(difference.step.number)[1], difference)
+
+
+def _unpacked(word: int, rises: int, brokers: int) -> ControllerState:
+    """A state, its epochs as far as they are known."""
+    leader, partition = EPOCH + (rises & 15), EPOCH + (rises >> 4)
+    state = unpacked(word, packed_epochs(leader, partition), 0, brokers)
+    if not state.keeps_nobody:
+        return state
+    made: dict[str, Any] = {**vars(state.partition), "last_known_is_nobody": True}
+    return ControllerState(**{**vars(state), "partition": type(state.partition)(**made)})
+
+
+def _rises(after: ControllerState) -> int:
+    leader, partition = after.partition.leader_epoch - EPOCH, after.partition.partition_epoch - EPOCH
+    return min(leader, MOST) | min(partition, MOST) << PARTITION_RISE - LEADER_RISE

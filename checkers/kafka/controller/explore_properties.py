@@ -1,0 +1,215 @@
+"""The shared properties of a partition, and those of the controller, over every state and step that was explored.
+
+CPython evaluates each property once for each combination that it can tell apart: brokers that are only alive or not are
+left out for the shared ones, which do not read them. The first hit in the order of the search is the shortest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.kafka.controller.controller_properties import ANSWER_PROPERTIES, CAN_END, STATE_PROPERTIES
+from reassure.checkers.kafka.controller.driver import Words
+from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, unpacked
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched, members, reassigning, target_of
+from reassure.spec.kafka.partition_properties import GOALS, PROMISES, leads_where_it_was_asked_to
+from reassure.spec.language.vocabulary import Property
+
+PARTITION = (1 << FENCED) - 1 | 1 << UNCLEAN
+"""The bits that the shared properties read."""
+EPOCH = 1000
+"""Of every state before a step: only by how much epochs rise is known."""
+RISES_AT = 24
+
+
+@dataclass
+class Hit:
+    """A property that is violated, or a cover that is reached.
+
+    state: the number of the state, or of the one before the step; command: None if it is the state. path: of a property
+    over histories, everything that happens.
+    """
+
+    name: str
+    state: int
+    command: int | None = None
+    count: int = 1
+    """How many states or steps (told apart as the property does) do the same."""
+
+
+@dataclass
+class Findings:
+    """What exploration found. checked: names of all properties, in order, with those that are covers."""
+
+    violated: dict[str, Hit] = field(default_factory=dict)
+    reached: dict[str, Hit] = field(default_factory=dict)
+    properties: list[str] = field(default_factory=list)
+    covers: list[str] = field(default_factory=list)
+    not_applicable: list[str] = field(default_factory=list)
+
+    def note(self, hit: Hit, cover: bool = False) -> None:
+        """Keeps the first; counts the others."""
+        hits = self.reached if cover else self.violated
+        if hit.name in hits:
+            hits[hit.name].count += 1
+        else:
+            hits[hit.name] = hit
+
+
+def evaluate(found: Exploration) -> Findings:
+    """Every property but those over logs."""
+    findings = Findings()
+    shared = [p for p in (*PROMISES, *GOALS) if p.kind != "leads_to"]
+    applicable = [p for p in shared if p.when is None or p.when(found.scope)]
+    findings.not_applicable = [p.name for p in shared if p not in applicable]
+    own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES] + [CAN_END]
+    findings.properties = [p.name for p in applicable if p.kind != "cover"] + own
+    findings.covers = [p.name for p in applicable if p.kind == "cover"]
+    _over_states(found, [p for p in applicable if not p.over_steps], findings)
+    _over_steps(found, [p for p in applicable if p.over_steps], findings)
+    _over_answers(found, findings)
+    _that_can_end(found, findings)
+    return findings
+
+
+def _over_states(found: Exploration, properties: list[Property], findings: Findings) -> None:
+    _, first = np.unique(found.states & PARTITION, return_index=True)
+    for number in np.sort(first).tolist():
+        watched = _before(int(found.states[number]) & PARTITION, found.scope.brokers, found.scope.min_isr)
+        for p in properties:
+            if p.function(watched) == (p.kind == "cover"):
+                findings.note(Hit(p.name, number), p.kind == "cover")
+    for number, word in enumerate(found.states.tolist()):
+        state = unpacked(word, 0, 0, found.scope.brokers)
+        for own in STATE_PROPERTIES:
+            if not own.holds(state):
+                findings.note(Hit(own.name, number))
+
+
+def _over_steps(found: Exploration, properties: list[Property], findings: Findings) -> None:
+    by_tag = {tag: [p for p in properties if not p.tags or tag in p.tags] for tag in (*TAGS, "")}
+    for before, command, after, rises, refused in _distinct_steps(found):
+        brokers, min_isr = found.scope.brokers, found.scope.min_isr
+        b = _before(int(found.states[before]) & PARTITION, brokers, min_isr)
+        tag, wanted = asked(found.commands[command], b)
+        a = Watched(
+            _partition(int(found.states[after]) & PARTITION, rises, brokers),
+            min_isr,
+            b.unclean,
+            requests=1 if found.commands[command].kind in REQUESTS else 0,
+            wanted=b.wanted if refused else wanted,
+        )
+        for p in by_tag[tag]:
+            if p.function(b, a) == (p.kind == "cover"):
+                findings.note(Hit(p.name, before, command), p.kind == "cover")
+        if not leads_where_it_was_asked_to.function(a):
+            findings.note(Hit(leads_where_it_was_asked_to.name, before, command))
+
+
+TAGS = ("start", "retarget", "cancel", "complete")
+REQUESTS = (Kind.REASSIGN, Kind.CANCEL)
+
+
+def asked(command: Command, before: Watched) -> tuple[str, Brokers]:
+    """Which kind of step a command is to the shared properties ("" for none), and what is wanted after it.
+
+    A request for the brokers that are replicas, or the target, already, asks for another order at most. Before a step,
+    what is wanted is where the partition is led to: that a step leads it elsewhere is seen at that step.
+    """
+    p = before.partition
+    if command.kind is Kind.CANCEL:
+        return ("cancel" if reassigning(p) else ""), members(p) - p.adding
+    if command.kind is Kind.PROPOSE:
+        return "complete", before.wanted
+    if command.kind is not Kind.REASSIGN:
+        return "", before.wanted
+    target = frozenset(Broker(b) for b in command.brokers)
+    if reassigning(p):
+        return ("retarget" if target != target_of(p) else ""), target
+    return ("start" if target != members(p) else ""), target
+
+
+def _distinct_steps(found: Exploration) -> Iterator[tuple[int, int, int, int, bool]]:
+    """State before, command, state after, rises of the epochs, whether it was refused.
+
+    Each combination of what is read once, the first.
+    """
+    expanded, width = found.targets.shape
+    if not expanded:
+        return
+    _, partition = np.unique(found.states & PARTITION, return_inverse=True)
+    kinds = _kinds(found)
+    flat = np.flatnonzero(found.applies.reshape(-1) & (found.targets.reshape(-1) >= 0))
+    before, command = flat // width, flat % width
+    after = found.targets.reshape(-1)[flat]
+    answers = found.answers.reshape(-1)[flat].astype(np.int64)
+    rises, refused = answers >> RISES_AT & 255, (answers & 0x1FFFF) != 0
+    keys = ((partition[before] * (1 << 20) + partition[after]) * 256 + rises) * 512 + refused * 256 + kinds[command]
+    _, first = np.unique(keys, return_index=True)
+    for k in np.sort(first).tolist():
+        yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k])
+
+
+def _kinds(found: Exploration) -> Words:
+    """Numbers that are the same for commands which the shared properties do not tell apart."""
+    names: dict[Any, int] = {}
+    made = []
+    for c in found.commands:
+        tagged = c.kind if c.kind in (Kind.REASSIGN, Kind.CANCEL, Kind.PROPOSE) else None
+        target = frozenset(c.brokers) if c.kind is Kind.REASSIGN else NOBODY
+        made.append(names.setdefault((tagged, target), len(names)))
+    return np.array(made)
+
+
+def _over_answers(found: Exploration, findings: Findings) -> None:
+    flat = np.where(found.applies, found.answers & 0x1FFFF, -1).reshape(-1)
+    words, first, counts = np.unique(flat, return_index=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    for k in order.tolist():
+        if words[k] < 0:
+            continue
+        for own in ANSWER_PROPERTIES:
+            if not own.holds(answer_of(int(words[k]))):
+                before, command = divmod(int(first[k]), len(found.commands))
+                findings.note(Hit(own.name, before, command, int(counts[k])))
+
+
+def _that_can_end(found: Exploration, findings: Findings) -> None:
+    """Reassignments that no event but an administrator's request ends, although the partition is led.
+
+    Decided only if everything was explored: else an end may lie beyond.
+    """
+    if not found.complete:
+        findings.properties.remove(CAN_END)
+        return
+    moving = (found.states >> 30 & 0xFFF) != 0
+    led = (found.states >> 42 & 7) != 0
+    ends = ~moving
+    others = [i for i, c in enumerate(found.commands) if c.kind not in (Kind.REASSIGN, Kind.CANCEL)]
+    targets = found.targets[:, others]
+    while True:
+        more = ends | np.any(np.where(targets >= 0, ends[targets], False), axis=1)
+        if np.array_equal(more, ends):
+            break
+        ends = more
+    trapped = np.flatnonzero(moving & led & ~ends)
+    if len(trapped):
+        findings.violated[CAN_END] = Hit(CAN_END, int(trapped[0]), None, len(trapped))
+
+
+@cache
+def _partition(word: int, rises: int, brokers: int) -> Partition:
+    leader, partition = EPOCH + (rises & 15), EPOCH + (rises >> 4)
+    return unpacked(word, leader << 32 | partition, 0, brokers).partition
+
+
+@cache
+def _before(word: int, brokers: int, min_isr: int) -> Watched:
+    p = _partition(word, 0, brokers)
+    return Watched(p, min_isr, bool(word >> UNCLEAN & 1), requests=0, wanted=target_of(p))

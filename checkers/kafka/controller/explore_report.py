@@ -1,0 +1,127 @@
+"""What `kafka explore` prints and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from reassure.checkers.kafka.controller.controller_itf import Run
+from reassure.checkers.kafka.controller.explained import Explanation
+from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
+from reassure.checkers.kafka.controller.report import say, side_by_side
+from reassure.checkers.kafka.controller.words import braces, described
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A counterexample as it is shown: why it matters, the run, and Kafka's own words for each step."""
+
+    doc: str
+    run: Run
+    said: list[str]
+
+
+def report_exploration(found: Exploration, findings: Findings, runs: dict[str, Shown], console: Console) -> None:
+    """Figures, then each property with how it is violated, then the covers."""
+    scope = found.scope
+    about = f"{scope.brokers} brokers, MinISR {scope.min_isr}"
+    say(console, f"Kafka {found.version}, {about}: {len(found.states):,} states, {found.steps:,} steps", "bold")
+    say(console, f"  {len(found.levels)} levels in {found.seconds:.1f} s; {found.stopped.text}", "dim")
+    for name in findings.properties:
+        hit = findings.violated.get(name)
+        if hit is not None:
+            say(console, f"  {name}: violated", "red")
+        else:
+            say(console, f"  {name}: {'holds' if found.complete else 'not violated so far'}")
+    unreached = [name for name in findings.covers if name not in findings.reached]
+    reached = len(findings.covers) - len(unreached)
+    say(console, f"  {reached} of {len(findings.covers)} covers are reached")
+    for name in unreached:
+        say(console, f"    not reached: {name}", "yellow")
+    for name, shown in runs.items():
+        say(console, "")
+        say(console, f"{name} is violated: {shown.doc}", "red")
+        _report_run(shown.run, shown.said, console)
+
+
+def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
+    """In how many steps the model's rules differ from the class; for each kind of command the first such step."""
+    steps = f"{explanation.count:,} of {explanation.steps:,} steps"
+    text = f"  {model}'s rules for Kafka {version} differ from the class in {steps}"
+    say(console, text, "red" if explanation.count else "")
+    for kind, unexplained in explanation.unexplained.items():
+        say(console, "")
+        say(
+            console,
+            f"the rules differ in {unexplained.count:,} step{'s' * (unexplained.count != 1)} of {kind}; the first:",
+            "red",
+        )
+        for number, command in enumerate([*unexplained.path, unexplained.first.step.command], 1):
+            say(console, f"  {number:3} {command}")
+        side_by_side(unexplained.first, version, "the rules", console)
+
+
+def explanation_record(explanation: Explanation) -> dict[str, Any]:
+    """The same as data."""
+    kinds = {kind: found.count for kind, found in explanation.unexplained.items()}
+    return {"compared_steps": explanation.steps, "unexplained_steps": explanation.count, "unexplained": kinds}
+
+
+def _report_run(run: Run, said: list[str], console: Console) -> None:
+    """A run step by step: the call, what Kafka answers, what changes."""
+    before: dict[str, str] = {}
+    for i, state in enumerate(run.states):
+        name, command, follower = run.steps[i]
+        call = str(command) if command is not None else f"{name}({follower or ''})"
+        answer = f" -> {run.answers[i]}" if run.answers[i] not in ("", "NONE") else ""
+        now = {key: text for key, text in described(state).items() if key not in ("leader epoch", "partition epoch")}
+        if run.complete[0]:
+            now["hold everything committed"] = braces(run.complete[i])
+        changes = ", ".join(f"{key} {text}" for key, text in now.items() if before.get(key) != text)
+        if i == 0:
+            unclean = "allowed" if state.unclean else "not allowed"
+            changes = (
+                ", ".join(f"{key} {now[key]}" for key in ("replicas", "ISR", "leader"))
+                + f"; unclean election {unclean}"
+            )
+        say(console, f"  {i:2} {call}{answer}")
+        if changes:
+            say(console, f"       {changes}", "dim")
+        if "resigns" in run.answers[i]:
+            for line in said[i].splitlines()[:3]:
+                say(console, f"       {line}", "dim")
+        before = now
+
+
+def exploration_record(found: Exploration, findings: Findings) -> dict[str, Any]:
+    """The same as data."""
+    return {
+        "release": found.version,
+        "brokers": found.scope.brokers,
+        "min_isr": found.scope.min_isr,
+        "states": len(found.states),
+        "steps": found.steps,
+        "levels": found.levels,
+        "complete": found.complete,
+        "stopped_because": found.stopped.text,
+        "seconds": round(found.seconds, 2),
+        "properties": [
+            {"name": name, "status": _status(name, found, findings), "hits": _hits(findings.violated.get(name))}
+            for name in findings.properties
+        ],
+        "covers": [{"name": name, "reached": name in findings.reached} for name in findings.covers],
+        "not_applicable": findings.not_applicable,
+    }
+
+
+def _status(name: str, found: Exploration, findings: Findings) -> str:
+    if name in findings.violated:
+        return "violated"
+    return "holds" if found.complete else "unknown"
+
+
+def _hits(hit: Hit | None) -> int:
+    return hit.count if hit is not None else 0

@@ -1,0 +1,82 @@
+"""`reassure kafka findings`: Kafka's own classes execute the runs of the page of findings; which did is noted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rich.console import Console
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.console.files import must_be_writable
+from reassure.checkers.evidence import findings, ledger, verdicts
+from reassure.checkers.evidence.findings import Case
+from reassure.checkers.kafka.controller.class_path import fetch
+from reassure.checkers.kafka.controller.confirm import confirm
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.model_view import ModelView
+from reassure.checkers.kafka.controller.releases import RELEASES, Release
+from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
+from reassure.checkers.kafka.controller.report import report_difference, say
+from reassure.spec import claims
+
+PART, WHOLE = "`ReplicationControlManager`", "the whole `QuorumController`"
+
+
+def run_findings(args: argparse.Namespace, console: Console) -> Exit:
+    """Executes each run on its release; exit code 18 where Kafka does something else, 15 where the ledger lacks it."""
+    must_be_writable(args.out, "--out")
+    found = findings.cases(verdicts.entries(claims.read(), ledger.read()))
+    codes = [Exit.OK]
+    notes: dict[str, list[str]] = {}
+    for case in found:
+        name = f"claim {case.headline.claim}, Kafka {case.release}"
+        if case.answer.stale:
+            say(console, f"{name}: {case.answer.stale}", "yellow")
+            codes.append(Exit.EXPECTATION)
+        if not case.violated or not case.path.is_file():
+            continue
+        try:
+            by, code = _executed(case, name, console)
+        except Failure as failure:
+            raise Failure(failure.code, f"{name}: {failure}") from None
+        codes.append(code)
+        notes.setdefault(findings.run_digest(case), []).extend(by)
+        say(
+            console,
+            f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {case.steps} steps",
+            "green" if by else "red",
+        )
+    write_atomically(args.out, json.dumps({"runs": notes}, indent=1, sort_keys=True) + "\n")
+    return worst(codes)
+
+
+def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]:
+    """Which classes take every step of a run as it is: the part of the controller, and the whole one where it can."""
+    wanted = _class_of(case.release)
+    trace, bound = verdicts.trace_of(case.answer, case.headline.property)
+    commands = controller_trace(trace, ModelView(bound))
+    with Driver(fetch(wanted)) as driver:
+        difference = replayed(commands, driver)
+    if difference is not None:
+        report_difference(difference, name, wanted.version, console)
+        return [], Exit.TRACE
+    by = [PART]
+    if wanted.tested and _whole_controller_does_it(commands, wanted, console):
+        by.append(WHOLE)
+    return by, Exit.OK
+
+
+def _whole_controller_does_it(commands: ControllerTrace, wanted: Release, console: Console) -> bool:
+    """Not every run can be repeated there: which one cannot is told."""
+    try:
+        return not any(step.differs for step in confirm(commands, fetch(wanted, tests=True)))
+    except Failure as failure:
+        say(console, f"not on the whole controller of Kafka {wanted.version}: {failure}", "dim")
+        return False
+
+
+def _class_of(release: str) -> Release:
+    """The classes that stand for a release of the models: 4.3.0 for 4.3."""
+    return next(r for r in RELEASES if r.version.startswith(f"{release}."))

@@ -1,0 +1,82 @@
+"""Kafka's own test class with a generated method in it: compiled against a release's test jars, and run by JUnit."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, tool
+
+TEST = "org/apache/kafka/controller/ReplicationControlManagerTest.java"
+CLASS = "org.apache.kafka.controller.ReplicationControlManagerTest"
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a test method. message: of the failure, "" if it passed."""
+
+    passed: bool
+    message: str
+
+
+def with_methods(source: str, methods: Sequence[str]) -> str:
+    """The text of Kafka's test class with more methods, before its end."""
+    end = source.rstrip().rfind("}")
+    return source[:end] + "\n" + "\n".join(methods) + "}\n"
+
+
+def kafkas_test(class_path: ClassPath) -> str:
+    """The text of `ReplicationControlManagerTest` of a release; `Failure` if its test sources are not there."""
+    for jar in class_path.jars:
+        if jar.name == f"kafka-metadata-{class_path.release.version}-test-sources.jar":
+            with zipfile.ZipFile(jar) as sources:
+                return sources.read(TEST).decode()
+    raise Failure(Exit.SYSTEM, f"the sources of the tests of Kafka {class_path.release.version} are not there")
+
+
+def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[Ran]:
+    """Compiles Kafka's test class with the methods in it, and runs each."""
+    names = [_name(method) for method in methods]
+    with tempfile.TemporaryDirectory() as made:
+        classes = Path(made) / "classes"
+        source = with_methods(kafkas_test(class_path), methods)
+        compiled(tool("javac"), list(class_path.jars), {Path(TEST).name: source}, classes)
+        path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
+        launcher = [tool("java"), *QUICK, "-cp", path, "org.junit.platform.console.ConsoleLauncher", "execute"]
+        options = ["--disable-banner", "--disable-ansi-colors", "--details=tree", "--details-theme=ascii"]
+        chosen = [
+            f"--select-method=org.apache.kafka.controller.ReplicationControlManagerTest#{name}()" for name in names
+        ]
+        try:
+            ran = subprocess.run(
+                [*launcher, *options, *chosen],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            raise Failure(Exit.SYSTEM, f"Kafka's tests did not finish within {SECONDS} s") from None
+    return [_outcome(name, ran.stdout + ran.stderr) for name in names]
+
+
+def _name(method: str) -> str:
+    found = re.search(r"void (\w+)\(", method)
+    assert found is not None
+    return found[1]
+
+
+def _outcome(name: str, said: str) -> Ran:
+    found = re.search(rf"-- {name}\(\) \[(OK|X)\] ?(.*)", said)
+    if found is None:
+        lines = [line for line in said.splitlines() if line.strip()]
+        raise Failure(Exit.SYSTEM, f"JUnit did not run {name}: {(lines or ['it said nothing'])[0]}")
+    return Ran(found[1] == "OK", found[2].strip())

@@ -1,0 +1,231 @@
+"""Every step that a model lets the controller take, each kind once: before, command, after.
+
+The states are searched by the native engine. Steps that differ in ghosts only (logs, counters) are one kind to Kafka's
+controller; of each kind the step on the first level, from the smallest state in canonical order, stands for all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
+from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
+from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.engines.native.probe import in_order
+from reassure.checkers.engines.native.results import Start
+from reassure.checkers.engines.native.search import RaisedAt, Search
+from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.kafka.controller.controller_part import ControllerPart, PartDecoder
+from reassure.checkers.kafka.controller.distinct_rows import DistinctRows
+from reassure.checkers.kafka.controller.model_view import COMMANDS, ModelView
+from reassure.checkers.kafka.controller.words import Command
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, TraceStep, replay
+
+CHUNK = 1 << 13
+"""States expanded at once."""
+ACTION = 0xFFFF
+"""The bits of a successor row's step word that number its action."""
+
+
+@dataclass(frozen=True)
+class ModelStep:
+    """A step of a model that the controller takes. level: of the state before, the initial states being level 1."""
+
+    before: ControllerPart
+    action: str
+    params: dict[str, Any]
+    after: ControllerPart
+    command: Command
+    level: int
+    states: Rows = field(compare=False)
+    """The whole states before and after, packed: two rows."""
+
+
+class StepSource(Protocol):
+    """Where `conform` has its steps from."""
+
+    states: int
+
+    @property
+    def transitions(self) -> dict[str, int]:
+        """By action: its steps in the whole state space, each counted."""
+
+    @property
+    def clipped(self) -> int:
+        """Steps that leave a bound of the model: they are not taken."""
+
+    def steps(self, progress: Progress) -> Iterator[ModelStep]:
+        """Each kind of step once, the shortest way to it first."""
+
+    def after(self, step: ModelStep) -> Any:
+        """The model's whole state after a step."""
+
+    def trace(self, step: ModelStep) -> Trace:
+        """A shortest run that ends with the step."""
+
+
+class StepKinds:
+    """The controller's steps of a compiled model: listed from packed states, told apart, decoded."""
+
+    def __init__(self, bound: BoundModel, lowered: LoweredModel, view: ModelView) -> None:
+        self.bound, self.lowered, self.view = bound, lowered, view
+        self.layout = state_layout(bound)
+        # Steps alone are compared: a kernel without claims is compiled in two thirds of the time.
+        self.kernel = compiled(lowered.only(lambda name: False), self.layout, parameters=True)
+        self.parts = PartDecoder(lowered, self.layout, view)
+        names = [a.name for a in lowered.actions]
+        self._of_controller = np.array([name in COMMANDS for name in names])
+        self.transitions = {name: 0 for name in names if name in COMMANDS}
+        """By action: how many steps were listed."""
+        self.clipped = 0
+        self._calls: dict[bytes, tuple[str, dict[str, Any]]] = {}
+        self._commands: dict[bytes, Command] = {}
+
+    def listed(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
+        """The controller's steps from these states, in order: rows of states, successor rows, keys of their kinds.
+
+        `Failure` if the model raises in one, or has a step of the controller that Kafka has no command for.
+        """
+        shape, words = self.kernel.shape, self.kernel.words
+        successors = np.empty((len(rows) * max(1, shape.max_successors), shape.row_words), np.int64)
+        counts, tally = np.zeros(len(rows), np.int64), np.zeros(shape.tally_words, np.int64)
+        arguments = EdgeArguments(self.kernel.code, rows, len(rows), successors, counts, tally, 0)
+        native(edges)(words, arguments)
+        if tally[ERROR]:
+            raise raises_in_a_step(self.bound)
+        self.clipped += int(tally[CLIPS_TOTAL])
+        successors = successors[: arguments.end]
+        actions = successors[:, words] & ACTION
+        for number, count in enumerate(np.bincount(actions, minlength=len(self.lowered.actions)).tolist()):
+            if self._of_controller[number]:
+                self.transitions[self.lowered.actions[number].name] += count
+        before, after = self.parts.masked(np.repeat(rows, counts, axis=0)), self.parts.masked(successors)
+        chosen = np.flatnonzero(self._of_controller[actions] | (before != after).any(axis=1))
+        tails = successors[chosen, words + shape.step_words :]
+        keys = np.hstack([actions[chosen, None], before[chosen], tails, after[chosen]])
+        sources = np.repeat(np.arange(len(rows)), counts)[chosen]
+        return rows[sources], successors[chosen], keys
+
+    def step(self, state: Rows, successor: Rows, level: int) -> ModelStep:
+        """The step from a state to a successor row."""
+        words = self.kernel.words
+        before, after = self.parts.part(state), self.parts.part(successor[:words])
+        tail = successor[words:].copy()
+        tail[0] &= ACTION
+        key = tail.tobytes()
+        if key not in self._commands:
+            command = self.view.command(before.model, *self.call(tail), after.model)
+            assert command is not None, "a step that leaves the controller's part alone is not listed"
+            self._calls[key], self._commands[key] = self.call(tail), command
+        action, params = self._calls[key]
+        states = np.stack([state, successor[:words]])
+        return ModelStep(before, action, params, after, self._commands[key], level, states)
+
+    def call(self, step: Rows) -> tuple[str, dict[str, Any]]:
+        """Action and parameters of the words behind a successor's state."""
+        number = int(step[0]) & ACTION
+        stored = iter(_values(self.kernel.model.parameters[number], step[self.kernel.shape.step_words :]))
+        params: dict[str, Any] = {}
+        for p in self.lowered.actions[number].parameters:
+            if isinstance(p.drawn, tuple):  # a member of a message set: its record as one number
+                params[p.name] = unpack_record(next(stored), p.type)  # type: ignore[arg-type]
+            else:
+                params[p.name] = rebuild(p.type, stored)
+        return self.lowered.actions[number].name, params
+
+    def state(self, row: Rows) -> Any:
+        """A whole state of the model."""
+        return self.layout.decode(row.view(np.uint64))
+
+    def known(self) -> DistinctRows:
+        """An empty set of keys."""
+        return DistinctRows(1 + 2 * len(self.parts.columns) + (self.kernel.shape.parameter_words or 0))
+
+
+class NativeSteps:
+    """Steps from the native search. depth: levels to search, all if None. workers: threads."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        view: ModelView,
+        depth: int | None = None,
+        workers: int = os.cpu_count() or 1,
+    ) -> None:
+        self.bound, self.depth, self.states = bound, depth, 0
+        self.kinds = StepKinds(bound, lowered, view)
+        self.search = Search(self.kinds.kernel, workers)
+
+    @property
+    def transitions(self) -> dict[str, int]:
+        """See `StepSource`."""
+        return self.kinds.transitions
+
+    @property
+    def clipped(self) -> int:
+        """See `StepSource`."""
+        return self.kinds.clipped
+
+    def steps(self, progress: Progress) -> Iterator[ModelStep]:
+        """Searches breadth first; see `StepSource`."""
+        known = self.kinds.known()
+        for level, rows in self.parcels(progress):
+            states, successors, keys = self.kinds.listed(rows)
+            for k in known.add(keys).tolist():
+                yield self.kinds.step(states[k], successors[k], level)
+
+    def parcels(self, progress: Progress) -> Iterator[tuple[int, Rows]]:
+        """Searches breadth first: the states of each level, in canonical order, some at a time."""
+        search = self.search
+        search.warm_up()
+        search.seed(Start.of(self.bound, self.kinds.layout).rows)
+        try:
+            for level in search.levels():
+                if self.depth is not None and level > self.depth:
+                    search.leave_off()
+                    break
+                rows = in_order(np.concatenate(search.level_rows[level - 1]))
+                for low in range(0, len(rows), CHUNK):
+                    yield level, rows[low : low + CHUNK]
+                    progress.proof(f"{search.known:,} states of the model at level {level}")
+        except RaisedAt:
+            raise raises_in_a_step(self.bound) from None
+        self.states = sum(len(part) for parts in [*search.level_rows, search.beyond] for part in parts)
+
+    def after(self, step: ModelStep) -> Any:
+        """See `StepSource`."""
+        return self.kinds.state(step.states[1])
+
+    def trace(self, step: ModelStep) -> Trace:
+        """A shortest run that ends with the step, replayed in plain Python."""
+        before, after = (self.kinds.state(row) for row in step.states)
+        trace = Paths.of(self.bound, self.kinds.kernel, self.search).to_state(step.level, before)
+        actors = {a.name: a.who for a in self.bound.model.actions}
+        trace.states.append(after)
+        trace.steps.append(TraceStep(step.action, step.params, actors[step.action]))
+        replay(trace, self.bound)
+        return trace
+
+
+def raises_in_a_step(bound: BoundModel) -> Failure:
+    """What to raise where the model itself raises."""
+    return Failure(Exit.MODEL, f"{bound.model.name} raises in a step: `reassure check` says where")
+
+
+def _values(fields: tuple[Field, ...], words: Rows) -> Iterator[int]:
+    """The numbers stored in fields, in order."""
+    for f in fields:
+        yield int(words[f.word]) % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1)

@@ -1,0 +1,177 @@
+"""A model's states and steps as those of Kafka's controller.
+
+A model can be driven if its state has `partition`, `unclean`, `unfenced` and `broker_epochs` (and perhaps
+`shutting_down`, `min_isr`), its configuration `brokers` and `min_isr` (and perhaps `replicas_of_partition_zero`), and
+if its actions have the names of `COMMANDS`. All else in its state is a ghost here: logs, requests in flight, counters.
+A module that defines `controller_answer(before, config, action, params, after)` also says which error code it expects.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, few_enough
+from reassure.spec.kafka.partition import NOBODY, Broker
+from reassure.spec.language.values import Map
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
+
+ELECTIONS = ("elect_from_elr", "elect_unclean")
+"""Actions that Kafka takes within the unfencing of a broker; a model may take them on their own, later."""
+EVENTS = ("fence", "unfence", "shut_down_uncleanly", "restart_cleanly", "shut_down_in_control")
+"""Actions that always change a broker's state: one that changes nothing is a step at which the controller resigns."""
+_FIELDS = ("partition", "unclean", "unfenced", "broker_epochs")
+
+
+def _incarnations(epochs: Map[Broker, int]) -> tuple[int, ...]:
+    """Of brokers 1, 2, ..."""
+    return tuple(epochs[b] for b in sorted(epochs.keys()))
+
+
+def _target(params: Mapping[str, Any]) -> Command:
+    target = params["target"]
+    return Command(Kind.REASSIGN, 0, tuple(target) if isinstance(target, tuple) else tuple(sorted(target)))
+
+
+def _alter_partition(params: Mapping[str, Any]) -> Command:
+    r = params["request"]
+    request = Request(r.leader_epoch, r.partition_epoch, _incarnations(r.broker_epochs))
+    return Command(Kind.ALTER_PARTITION, int(r.source), tuple(int(b) for b in sorted(r.isr)), request)
+
+
+def _of_broker(kind: Kind) -> Callable[[Mapping[str, Any]], Command]:
+    return lambda params: Command(kind, int(params["broker"]))
+
+
+def _plain(kind: Kind) -> Callable[[Mapping[str, Any]], Command]:
+    return lambda params: Command(kind)
+
+
+COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
+    "start": _target,
+    "retarget": _target,
+    "cancel": _plain(Kind.CANCEL),
+    "alter_partition": _alter_partition,
+    "fence": _of_broker(Kind.FENCE),
+    "unfence": _of_broker(Kind.UNFENCE),
+    "shut_down_uncleanly": _of_broker(Kind.RESTART_UNCLEANLY),
+    "restart_cleanly": _of_broker(Kind.RESTART_CLEANLY),
+    "shut_down_in_control": _of_broker(Kind.CONTROLLED_SHUTDOWN),
+    "elect_from_elr": _plain(Kind.ELECT_LEADERLESS),
+    "elect_unclean": _plain(Kind.MAYBE_ELECT_UNCLEAN),
+    "elect_preferred": _plain(Kind.BALANCE),
+    "balance": _plain(Kind.BALANCE),
+    "change_min_isr": lambda params: Command(Kind.CHANGE_MIN_ISR, int(params["value"])),
+    "change_unclean": lambda params: Command(Kind.CHANGE_UNCLEAN, int(params["allowed"])),
+}
+"""What an action of a model asks Kafka's controller to do."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a model expects of a command. error: None where it does not say. resigns: the controller throws."""
+
+    state: ControllerState
+    error: str | None
+    resigns: bool = False
+
+
+class ModelView:
+    """A model under one configuration, as a model of Kafka's controller; `Failure` if it is none."""
+
+    def __init__(self, bound: BoundModel) -> None:
+        self.bound = bound
+        names = {name for name, _ in bound.type.fields}
+        missing = [name for name in _FIELDS if name not in names]
+        missing += [name for name in ("brokers", "min_isr") if not hasattr(bound.config, name)]
+        if missing:
+            what = f"it has no {missing[0]}"
+            raise Failure(Exit.USAGE, f"{bound.model.name} is no model of Kafka's controller: {what}")
+        self.brokers: int = bound.config.brokers
+        self.min_isr: int = bound.config.min_isr
+        self.replicas_of_partition_zero: int = getattr(bound.config, "replicas_of_partition_zero", 0)
+        few_enough(self.brokers, bound.model.name)
+        self._answer = getattr(sys.modules.get(bound.model.module), "controller_answer", None)
+
+    def state(self, state: Any) -> ControllerState:
+        """What the controller holds in a state of the model."""
+        return ControllerState(
+            partition=state.partition,
+            unfenced=state.unfenced,
+            incarnations=_incarnations(state.broker_epochs),
+            unclean=state.unclean,
+            shutting_down=getattr(state, "shutting_down", NOBODY),
+            keeps_nobody=getattr(state.partition, "last_known_is_nobody", False),
+            min_isr=getattr(state, "min_isr", 0),
+        )
+
+    def command(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Command | None:
+        """The command of a step; None if it is not the controller's, `Failure` if Kafka has no such command."""
+        if action in COMMANDS:
+            return COMMANDS[action](params)
+        if self.state(before) == self.state(after):
+            return None
+        model = self.bound.model.name
+        raise Failure(Exit.USAGE, f"{model}'s action {action} is no command of Kafka's controller")
+
+    def expected(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Expected:
+        """What the model says comes of a step."""
+        return Expected(self.state(after), *self.answer(before, action, params, after))
+
+    def answer(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> tuple[str | None, bool]:
+        """Error and resignation, as in `Expected`."""
+        if action in EVENTS and before == after:
+            return "UNKNOWN_SERVER_ERROR", True
+        if self._answer is None:
+            return None, False
+        return self._answer(before, self.bound.config, action, params, after), False
+
+    def elected(self, state: Any) -> list[ControllerState]:
+        """What comes of the elections that the model has enabled in a state."""
+        found = []
+        for step in self.bound.steps(state):
+            if step.action.name in ELECTIONS and not isinstance(step.after, Clipped):
+                found.append(self.state(step.after))
+        return found
+
+
+def call_text(action: str, params: Mapping[str, Any]) -> str:
+    """A step of a model in a line: the action with what it is called with."""
+    shown = [_parameter(value) for value in params.values()]
+    return f"{action}({', '.join(shown)})"
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(str(int(b)) for b in sorted(value)) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(str(int(b)) for b in value) + "]"
+    if hasattr(value, "isr"):
+        members = ", ".join(str(int(b)) for b in sorted(value.isr))
+        return f"from {int(value.source)}, ISR {{{members}}}, epochs {value.leader_epoch} and {value.partition_epoch}"
+    return str(int(value)) if isinstance(value, int) else str(value)
+
+
+def release_setting(model: str, pairs: list[str], wanted: Release) -> list[str]:
+    """The settings with the rules of a release, if the model has `release` to set and it is not set already."""
+    hint = hints_of(load(model).config).get("release")
+    if hint is None or any(pair.partition("=")[0] == "release" for pair in pairs):
+        return pairs
+    return [*pairs, f"release={release_value(model, wanted).value}"]
+
+
+def release_value(model: str, wanted: Release) -> Enum:
+    """A model's name for a release, 4.3 standing for 4.3.0 and every 4.3.x; `Failure` if it has none."""
+    hint = hints_of(load(model).config).get("release")
+    known = list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
+    fitting = [member for member in known if f"{wanted.version}.".startswith(f"{member.value}.")]
+    if not fitting:
+        has = ", ".join(str(member.value) for member in known)
+        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {wanted.version}; it has {has or 'none'}")
+    return max(fitting, key=lambda member: len(str(member.value)))

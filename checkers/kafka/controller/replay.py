@@ -1,0 +1,125 @@
+"""A trace executed by Kafka's own controller, step by step, nothing set in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.model_view import ELECTIONS, ModelView, call_text
+from reassure.checkers.kafka.controller.words import (
+    Answer,
+    Command,
+    ControllerState,
+    answer_of,
+    described,
+    packed,
+    unpacked,
+)
+from reassure.spec.semantics.trace import Trace
+
+
+@dataclass(frozen=True)
+class TraceCommand:
+    """A step of a trace that Kafka's controller takes. number: of the trace's step. error: None where it does not say.
+
+    alternative: what else is right: the model's next step is an election that Kafka makes within this one.
+    """
+
+    number: int
+    text: str
+    command: Command
+    before: ControllerState
+    after: ControllerState
+    error: str | None = None
+    alternative: ControllerState | None = None
+    may_have_happened: bool = False
+    """The step is such an election, and may have been made already."""
+    resigns: bool = False
+    """The controller throws, and gives up its leadership."""
+
+
+@dataclass(frozen=True)
+class ControllerTrace:
+    """What happens at the controller in a trace: where it starts, and the commands with what comes of them."""
+
+    brokers: int
+    min_isr: int
+    start: ControllerState
+    commands: tuple[TraceCommand, ...]
+    replicas_of_partition_zero: int = 0
+    steps: int = 0
+    """Steps of the whole trace."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first step at which Kafka does something else. records: Kafka's own words, or what was thrown."""
+
+    step: TraceCommand
+    state: ControllerState
+    answer: Answer
+    records: str
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What differs: field, the trace's value, Kafka's."""
+        found = []
+        expected = self.step.error and str(Answer(self.step.error, self.step.resigns, 0, True))
+        usual = self.answer.error == "NONE" if expected is None else expected == str(self.answer)
+        if not usual or self.answer.thrown != self.step.resigns:
+            found.append(("answer", expected or "", str(self.answer)))
+        ours, theirs = described(self.step.after), described(self.state)
+        return found + [(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]]
+
+
+def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
+    """The commands of a model's trace."""
+    commands: list[TraceCommand] = []
+    for i in range(1, len(trace.states)):
+        before, step, after = trace.states[i - 1], trace.steps[i], trace.states[i]
+        command = view.command(before, step.action, step.params, after)
+        if command is None:
+            continue
+        expected = view.expected(before, step.action, step.params, after)
+        following = next((j for j in range(i + 1, len(trace.states)) if _acts(view, trace, j)), None)
+        alternative = None
+        if step.action == "unfence" and following is not None and trace.steps[following].action in ELECTIONS:
+            alternative = view.state(trace.states[following])
+        made = bool(commands) and commands[-1].alternative is not None and step.action in ELECTIONS
+        text = call_text(step.action, step.params)
+        start = view.state(before)
+        commands.append(
+            TraceCommand(i, text, command, start, expected.state, expected.error, alternative, made, expected.resigns)
+        )
+    return ControllerTrace(
+        view.brokers,
+        view.min_isr,
+        view.state(trace.states[0]),
+        tuple(commands),
+        view.replicas_of_partition_zero,
+        len(trace) - 1,
+    )
+
+
+def _acts(view: ModelView, trace: Trace, j: int) -> bool:
+    step = trace.steps[j]
+    return view.command(trace.states[j - 1], step.action, step.params, trace.states[j]) is not None
+
+
+def replayed(trace: ControllerTrace, driver: Driver) -> Difference | None:
+    """Executes the commands in turn from the trace's start; the first difference, None if there is none."""
+    driver.begin(trace.brokers, trace.min_isr, trace.replicas_of_partition_zero)
+    words: tuple[int, int, int] = packed(trace.start)
+    first = True
+    for step in trace.commands:
+        if step.may_have_happened and words == packed(step.after):
+            continue
+        row: Sequence[int] = [*words, *step.command.words(set_state=first)]
+        (state, epochs, incarnations, answered), records = driver.describe(row)
+        first, words = False, (state, epochs, incarnations)
+        answer = answer_of(answered)
+        right = {packed(step.after)} | ({packed(step.alternative)} if step.alternative is not None else set())
+        told = step.error is None or (step.error == answer.error and step.resigns == answer.thrown)
+        if words not in right or not told:
+            return Difference(step, unpacked(*words, trace.brokers), answer, records)
+    return None

@@ -1,0 +1,97 @@
+"""What the `kafka` commands print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from reassure.checkers.kafka.controller.conform import Conformance
+from reassure.checkers.kafka.controller.model_steps import StepSource
+from reassure.checkers.kafka.controller.model_view import call_text
+from reassure.checkers.kafka.controller.replay import ControllerTrace, Difference
+
+COLUMN = 26
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """A line as it is."""
+    console.print(text, style=style, markup=False, soft_wrap=True)
+
+
+def report_difference(found: Difference, name: str, version: str, console: Console) -> None:
+    """The first step that Kafka takes otherwise, side by side, then in Kafka's own words."""
+    say(console, f"Kafka {version} refuses {name} at step {found.step.number}: {found.step.text}", "red")
+    side_by_side(found, version, "the trace", console)
+
+
+def side_by_side(found: Difference, version: str, ours: str, console: Console) -> None:
+    """What differs, field by field, then Kafka's own words."""
+    say(console, f"  {'':20} {ours:{COLUMN}} Kafka {version}", "dim")
+    for field, one, other in found.rows():
+        say(console, f"  {field:20} {one:{COLUMN}} {other}")
+    own = found.records.rstrip().splitlines() or ["no records"]
+    say(console, "  in Kafka's words:", "dim")
+    for line in own:
+        say(console, f"    {line}")
+
+
+def report_accepted(trace: ControllerTrace, name: str, version: str, console: Console) -> None:
+    """That a trace is a run of Kafka's controller."""
+    count = len(trace.commands)
+    say(console, f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {trace.steps} steps", "green")
+
+
+def report_conformance(found: Conformance, source: StepSource, name: str, console: Console) -> None:
+    """The table by action, then each disagreement with a shortest way to it."""
+    say(console, f"{name} beside Kafka {found.version}: {source.states:,} states of the model", "bold")
+    say(console, f"  {'action':24} {'transitions':>12} {'kinds':>10} {'agree':>10} {'disagree':>10}", "dim")
+    for action, count in found.actions.items():
+        numbers = (source.transitions.get(action, 0), count.steps, count.agree, count.steps - count.agree)
+        say(console, f"  {action:24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
+    numbers = (sum(source.transitions.values()), found.steps, found.agree, found.steps - found.agree)
+    say(console, f"  {'in all':24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
+    if source.clipped:
+        say(console, f"  {source.clipped:,} steps leave a bound of the model and were not taken", "yellow")
+    for group in found.disagreements:
+        say(console, "")
+        say(console, f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", "red")
+        for number, step in enumerate(source.trace(group.first).steps):
+            say(console, f"  {number:3} {call_text(step.action, step.params)}")
+        side_by_side(group.difference, found.version, "the model", console)
+    agree = found.steps == found.agree
+    say(console, f"no disagreement with Kafka {found.version}" if agree else f"disagrees with Kafka {found.version}")
+
+
+def report_conformance_header(model: str, console: Console) -> None:
+    """The head of a table of configurations and releases."""
+    say(console, f"{model} beside Kafka", "bold")
+    say(
+        console,
+        f"  {'release':8} {'states':>10} {'transitions':>12} {'kinds':>10} {'disagree':>10}  configuration",
+        "dim",
+    )
+
+
+def report_conformance_row(found: Conformance, source: StepSource, setting: str, console: Console) -> None:
+    """A row of that table."""
+    disagree = found.steps - found.agree
+    numbers = f"{source.states:10,} {sum(source.transitions.values()):12,} {found.steps:10,} {disagree:10,}"
+    say(console, f"  {found.version:8} {numbers}  {setting or 'the default'}", "red" if disagree else "")
+
+
+def conformance_record(found: Conformance, source: StepSource) -> dict[str, Any]:
+    """The same as data."""
+    return {
+        "release": found.version,
+        "states": source.states,
+        "clipped": source.clipped,
+        "actions": {
+            action: {"transitions": source.transitions.get(action, 0), "kinds": n.steps, "agree": n.agree}
+            for action, n in found.actions.items()
+        },
+        "disagreements": [
+            {"cause": g.cause, "kinds": g.count, "differs": g.difference.rows(), "kafka": g.difference.records}
+            for g in found.disagreements
+        ],
+    }

@@ -1,0 +1,60 @@
+"""A run of Kafka's controller as a Java program: one file that needs `kafka-metadata` and nothing of Kafka's tests.
+
+The steps and assertions are those of the test method; `java/Reproduction.java` has the helpers that they call.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
+from reassure.checkers.kafka.controller.junit import body, class_name
+from reassure.checkers.kafka.controller.kafka_tests import Ran
+from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.replay import ControllerTrace
+
+TEMPLATE = "Reproduction.java"
+STEPS = "        // STEPS"
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Program:
+    """A Java program of one file."""
+
+    name: str
+    """Of its class."""
+    text: str
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.java"
+
+
+def reproduction(trace: ControllerTrace, release: Release, name: str, promise: str = "") -> Program:
+    """The program of a run, for a release. name, promise: as of `junit_method`, which raises as this does."""
+    class_of_it = class_name(name)
+    text = java_source(TEMPLATE).replace(STEPS, body(trace, release, promise))
+    return Program(class_of_it, re.sub(r"\bReproduction\b", class_of_it, text))
+
+
+def run_program(program: Program, class_path: ClassPath) -> Ran:
+    """Compiles the program against a release, and runs it; `Failure` if it does not end."""
+    with tempfile.TemporaryDirectory() as made:
+        classes = Path(made) / "classes"
+        compiled(tool("javac"), list(class_path.jars), {program.file: program.text}, classes)
+        path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
+        command = [tool("java"), *QUICK, "-cp", path, f"org.apache.kafka.controller.{program.name}"]
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Failure(Exit.SYSTEM, f"{program.name} did not finish within {SECONDS} s") from None
+    lines = [line for line in ran.stderr.splitlines() if line.startswith("Exception in")]
+    said = lines[0].partition(" java.lang.")[2] if lines else ran.stderr.strip()
+    return Ran(ran.returncode == 0, "" if ran.returncode == 0 else said)

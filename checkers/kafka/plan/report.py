@@ -1,0 +1,199 @@
+"""What `reassure plan` prints, and its record."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.result import ENGINE_VERSION, SCHEMA
+from reassure.checkers.kafka.plan.evaluate import UNLIMITED, Judged, Limits, Promise, Stage
+from reassure.checkers.kafka.plan.kafka_json import name
+
+EXAMPLES = 3
+"""Breaks told of each promise; the record has all."""
+
+COVERED = (
+    "every replica set that each partition passes through",
+    "the failure of each single broker and of each single rack at each of them; only replicas certainly in sync count",
+    "the limits of batches, and how much each broker receives and sends in each batch",
+)
+NOT_COVERED = (
+    "replicas that are out of sync, or leaders that are not preferred, before the move",
+    "targets below MinISR: KRaft's document says that they never complete (K2), Kafka's code completes them",
+    "two failures at once, or what a protocol does after one (`reassure check` does that)",
+    "effects of partitions on each other, except limits and load; produce traffic, in the time that is printed",
+)
+
+
+def listed(brokers: tuple[int, ...] | frozenset[int]) -> str:
+    return ", ".join(str(b) for b in (sorted(brokers) if isinstance(brokers, frozenset) else brokers))
+
+
+def lasting(seconds: float) -> str:
+    """A time to read."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def limits_said(limits: Limits) -> str:
+    """The limits in words, as options."""
+    given = [(k, v) for k, v in vars(limits).items() if v < UNLIMITED]
+    return " ".join(f"--{k} {v}" for k, v in given)
+
+
+def report_plan(
+    judged: Judged, protocol: str, limits: Limits, copying: tuple[int, int] | None, show: int, console: Console
+) -> None:
+    """Prints everything found. copying: bytes of a partition and of a broker's throttle, if given."""
+
+    def say(text: str = "", style: str = "") -> None:
+        console.print(Text(text, style=style), soft_wrap=True)
+
+    count = len(judged.paths)
+    options = f" {limits_said(limits)}" if limits_said(limits) else ""
+    many = len(judged.batches)
+    say(f"{count:,} of {count + judged.unmoved:,} partitions move, by {protocol}{options}", "bold")
+    for partition, path in list(judged.paths.items())[:show]:
+        say(f"\n{name(partition)}")
+        for i, stage in enumerate(path):
+            say(f"  {_title(i, len(path)):9} {listed(stage.replicas)}{_about(stage, i)}")
+    if show and count > show:
+        say(f"\n... and {count - show:,} more partitions (--show {count})", "dim")
+    say("\npromises", "bold")
+    width = max(len(p) for p in judged.promises)
+    for promise in judged.promises.values():
+        row = Text(f"  {promise.name:{width}}  ")
+        style = {"holds": "green", "violated": "red"}.get(promise.status, "yellow")
+        row.append(_verdict(promise, count), style=style)
+        console.print(row, soft_wrap=True)
+        for b in promise.breaks[:EXAMPLES]:
+            failure = f", {b.failure}" if b.failure else ""
+            where = _title(b.stage, len(judged.paths[b.partition]))
+            say(f"      {name(b.partition)}, {where}{failure}: {b.text}", "dim")
+        if len(promise.breaks) > EXAMPLES:
+            say(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", "dim")
+    if not judged.racked:
+        say("  the promises about racks are not checked: some of the brokers have no rack", "yellow")
+    batches = f"{many:,} batch{'es' * (many != 1)}"
+    say(f"\n{judged.moved:,} replicas are copied in {batches}")
+    say(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
+    if judged.fewest_racks is not None:
+        say(f"replicas certainly in sync are in at least {judged.fewest_racks} racks")
+    if copying:
+        size, throttle = copying
+        time = lasting(judged.seconds(size, throttle))
+        say(f"copying takes at least {time}: {size:,} bytes a partition, {throttle:,} bytes/s a broker and direction")
+    for what, texts in (("covered", COVERED), ("not covered", NOT_COVERED)):
+        say(f"\n{what}", "dim")
+        for text in texts:
+            say(f"  {text}", "dim")
+    code = judged.exit()
+    say(f"\n{VERDICTS[code]} (exit code {code.value})", "bold green" if code.value == 0 else "bold red")
+
+
+def _title(stage: int, count: int) -> str:
+    return "before" if stage == 0 else "target" if stage == count - 1 else f"stage {stage}"
+
+
+def _about(stage: Stage, number: int) -> str:
+    parts = [f"leader {stage.leader}"]
+    if number and stage.adding:
+        parts.append(f"adding {listed(stage.adding)}")
+        parts.append(f"certainly in sync {listed(stage.certain)}")
+    return "   (" + "; ".join(parts) + ")"
+
+
+def _verdict(promise: Promise, count: int) -> str:
+    if not promise.checked:
+        return "not checked"
+    text = "holds"
+    if promise.breaks:
+        partitions = len({b.partition for b in promise.breaks})
+        text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
+    if promise.before:
+        already = f"{promise.before:,} did not keep it before the move either"
+        text = f"nothing to lose: {already}" if promise.before == count else f"{text} ({already})"
+    return text
+
+
+def plan_record(
+    judged: Judged,
+    protocol: str,
+    limits: Limits,
+    copying: tuple[int, int] | None,
+    inputs: dict[str, Path],
+    repro: str,
+) -> dict[str, Any]:
+    """The run record, with everything about the plan in `plan`."""
+    code = judged.exit()
+    return {
+        "schema": SCHEMA,
+        "verdict": VERDICTS[code],
+        "exit_code": code.value,
+        "complete": True,
+        "stopped_because": "every partition was judged",
+        "model": f"plan:{protocol}",
+        "model_sha256": None,
+        "config": {k: v for k, v in vars(limits).items() if v < UNLIMITED},
+        "engine": "plan",
+        "engine_version": ENGINE_VERSION,
+        "properties": [
+            {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None}
+            for p in judged.promises.values()
+        ],
+        "covers": [],
+        "not_applicable": [],
+        "actions": {},
+        "stats": {},
+        "repro": repro,
+        "plan": {
+            "inputs": {
+                k: {"file": str(p), "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for k, p in inputs.items()
+            },
+            "partitions": len(judged.paths),
+            "unmoved": judged.unmoved,
+            "replicas_copied": judged.moved,
+            "batches": [[[*p, stage] for p, stage in batch] for batch in judged.batches],
+            "busiest": judged.busiest,
+            "seconds": judged.seconds(*copying) if copying else None,
+            "fewest_racks": judged.fewest_racks,
+            "paths": [
+                {
+                    "topic": topic,
+                    "partition": number,
+                    "stages": [
+                        {
+                            "replicas": list(s.replicas),
+                            "certain": sorted(s.certain),
+                            "leader": s.leader,
+                            "adding": list(s.adding),
+                        }
+                        for s in path
+                    ],
+                }
+                for (topic, number), path in judged.paths.items()
+            ],
+            "breaks": [
+                {
+                    "promise": p.name,
+                    "topic": b.partition[0],
+                    "partition": b.partition[1],
+                    "stage": b.stage,
+                    "failure": b.failure or None,
+                    "text": b.text,
+                }
+                for p in judged.promises.values()
+                for b in p.breaks
+            ],
+            "kept_by_fewer_before": {p.name: p.before for p in judged.promises.values() if p.before},
+            "covered": list(COVERED),
+            "not_covered": list(NOT_COVERED),
+        },
+    }

@@ -1,0 +1,110 @@
+"""Which fairness is needed: known answers, each lasso replayed, and every answer the same as a model's without it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.analyses.fairness.analysis import Weakening, replaced
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.cli.main import main
+from reassure.spec.semantics.liveness import Assumption
+from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
+
+ACTIONS = {
+    "turn": Steps(((0, 1), (1, 0)), "weak"),
+    "leave": Steps(((1, 2),), "strong"),
+    "hop": Steps(((2, 3), (2, 4)), "weak", each=True),
+    "stay": Steps(((2, 2),), "strong"),
+    "back": Steps(((4, 2),), "weak"),
+}
+"""0 <-> 1 -> 2 -> 3, which is the goal; from 2 also to 4 and back."""
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["fairness", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def rows(record: Path) -> list[tuple[str, str, str]]:
+    data: dict[str, Any] = json.loads(record.read_text())
+    made = []
+    for w in data["fairness"][0]["weakenings"]:
+        a, i = w["assumption"], w["instead"]
+        instead = None if i is None else Assumption(i["action"], i["strength"], tuple(i["each"]))
+        words = Weakening(Assumption(a["action"], a["strength"], tuple(a["each"])), instead).words
+        made.append((a["action"], words, w["verdict"]))
+    return made
+
+
+def test_known_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    actions = {**ACTIONS, "hop": Steps(((2, 3), (2, 4)), "strong", each=True)}
+    path = graph_file(tmp_path, actions, leads_to_text([0], [3]))
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, path, f"--json={record}", f"--trace-dir={tmp_path}")
+    assert code == 0
+    assert rows(record) == [
+        ("turn", "dropped", "needed"),
+        ("leave", "dropped", "needed"),
+        ("leave", "weak instead of strong", "needed"),
+        ("hop", "dropped", "needed"),
+        ("hop", "weak instead of strong", "needed"),
+        ("hop", "for some to instead of each", "needed"),
+        ("stay", "dropped", "not needed"),
+        ("stay", "weak instead of strong", "not needed"),
+        ("back", "dropped", "needed"),
+    ]
+    assert "sufficient together: weak fairness of turn, strong fairness of leave" in out
+    assert "stay" not in out[out.index("sufficient together") :]
+    assert "needed: from here on the run stays in this state" in out  # without `turn`, in the first state
+    traces = sorted(tmp_path.glob("*.itf.json"))
+    assert len(traces) == 7
+    for trace in traces:
+        assert main(["replay", str(trace)]) == 0
+        assert "arrives is violated by this run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_what_is_said_is_what_a_model_without_it_does(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reference engine is asked about the model that declares the weaker fairness."""
+    actions = {**ACTIONS, "hop": Steps(((2, 3), (2, 4)), "strong", each=True)}
+    record = tmp_path / "r.json"
+    said(capsys, graph_file(tmp_path, actions, leads_to_text([0], [3])), f"--json={record}")
+    instead = {
+        "dropped": lambda s: Steps(s.steps),
+        "weak instead of strong": lambda s: Steps(s.steps, "weak", s.each),
+        "for some to instead of each": lambda s: Steps(s.steps, s.fair),
+    }
+    for action, words, verdict in rows(record):
+        if action == name:
+            weaker = {**actions, name: instead[words](actions[name])}
+            path = graph_file(tmp_path, weaker, leads_to_text([0], [3]))
+            found, _ = run(CheckRequest(path, [], "reference", SearchOptions()), Progress(quiet=True))
+            assert (found.properties[0].status == "violated") == (verdict == "needed"), words
+
+
+def test_nothing_to_drop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, graph_file(tmp_path, ACTIONS, leads_to_text([0], [3])))
+    assert (code, "arrives  violated with every assumption as declared" in out) == (13, True)
+    code, out, _ = said(capsys, graph_file(tmp_path, ACTIONS, leads_to_text([6], [3])))
+    assert (code, "arrives  vacuous" in out) == (16, True)
+    code, _, err = said(capsys, "core")
+    assert (code, "core has no property about whole runs" in err) == (6, True)
+    code, _, err = said(capsys, "core_liveness", "--property=isr_never_empty")
+    assert (code, "no property of core_liveness matches isr_never_empty" in err) == (6, True)
+    code, out, _ = said(capsys, "core_liveness", "--set=brokers=5", "--budget=1ms")
+    assert (code, "a_leader_comes_back  undecided" in out) == (5, True)
+
+
+def test_replaced() -> None:
+    a, b = Assumption("a", "weak"), Assumption("b", "strong", ("x",))
+    assert replaced({"a": a, "b": b}, "a", None) == {"b": b}
+    assert replaced({"a": a, "b": b}, "b", a) == {"a": a, "b": a}

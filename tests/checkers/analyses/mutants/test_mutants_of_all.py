@@ -1,0 +1,127 @@
+"""`reassure mutants --all` and `--record`: the plan is followed, what is stale is judged, reasons are asked for."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from reassure.checkers.analyses.mutants import mutants_of_all
+from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
+from reassure.checkers.analyses.mutants.mutants_of_all import MutantsOfAll
+from reassure.checkers.analyses.mutants.record import MutantPaths, read_records, shipped
+from reassure.checkers.base.digest import digest
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import BY_USER
+from tests.helpers.command import said
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> MutantPaths:
+    """A plan for one model, or for all."""
+    plan = tmp_path / "mutants.toml"
+    plan.write_text("max = 12\nseed = 2\n")
+    return MutantPaths(plan, tmp_path / "mutants.json")
+
+
+def judged(paths: MutantPaths, model: str | None, write: bool) -> tuple[Exit, str]:
+    out = io.StringIO()
+    console = Console(file=out, width=200, highlight=False)
+    code = MutantsOfAll(1, None, None, Progress(quiet=True), console, paths).run(model, write)
+    return code, out.getvalue()
+
+
+def test_the_record_of_one_model(paths: MutantPaths) -> None:
+    code, out = judged(paths, "two_phase_commit", True)
+    assert code is Exit.OK
+    assert out.startswith("two_phase_commit: 12 mutants, a sample of 37: ")
+    record = read_records(paths.record)["two_phase_commit"]
+    assert (record.sha256, record.set, record.seed) == (digest(load("two_phase_commit")), [], 2)
+    assert (record.mutants, record.judged, sum(record.counts.values())) == (37, 12, 12)
+    assert [*record.kills] == ["consistent", "deadlock", "everybody_commits", "everybody_aborts"]
+    assert (record.violated, record.unexercised) == ([], [])
+    assert len(record.survivors) == record.counts["survived"]
+    again = judged(paths, "two_phase_commit", True)
+    assert again == (Exit.OK, "nothing is stale\n")
+
+
+def test_an_unexercised_property_without_a_reason_is_told(paths: MutantPaths) -> None:
+    """In `die_hard` some jug can always be filled or emptied, and the other property is violated by the model."""
+    code, out = judged(paths, "die_hard", True)
+    assert code is Exit.EXPECTATION
+    assert out.startswith("die_hard: 38 mutants: ")
+    assert "  unexercised: deadlock: no reason is stated in mutants.toml\n" in out
+    record = read_records(paths.record)["die_hard"]
+    assert (record.unexercised, record.violated) == (["deadlock"], ["goal_not_reached"])
+
+
+def test_without_record_nothing_is_written(paths: MutantPaths) -> None:
+    paths.plan.write_text('max = 3\n[[reason]]\nproperties = ["deadlock"]\nwhy = "a jug can always be filled"\n')
+    code, out = judged(paths, "die_hard", False)
+    assert code is Exit.OK
+    assert "die_hard: 3 mutants, a sample of 38: " in out
+    assert "  unexercised: deadlock: a jug can always be filled\n" in out
+    assert not paths.record.exists()
+
+
+def test_after_the_sample_others_are_judged_until_each_property_has_killed_one(paths: MutantPaths) -> None:
+    paths.plan.write_text("max = 1\nseed = 2\n")
+    judged(paths, "two_phase_commit", True)
+    record = read_records(paths.record)["two_phase_commit"]
+    assert 1 < record.judged < 37
+    assert record.unexercised == []
+    paths.plan.write_text(f"max = 1\nfurther = {record.judged - 2}\nseed = 2\n")
+    paths.record.unlink()
+    assert judged(paths, "two_phase_commit", True)[0] is Exit.EXPECTATION
+    fewer = read_records(paths.record)["two_phase_commit"]
+    assert (fewer.judged, len(fewer.unexercised)) == (record.judged - 1, 1)
+    paths.plan.write_text('max = 1\nseed = 2\n[[reason]]\nproperties = ["consistent", "deadlock"]\nwhy = "a test"\n')
+    paths.record.unlink()
+    code, out = judged(paths, "two_phase_commit", True)
+    record = read_records(paths.record)["two_phase_commit"]
+    assert record.judged == 1
+    assert (code, record.unexercised != []) == (Exit.OK, True)
+    assert f"  unexercised: {record.unexercised[0]}: a test\n" in out
+
+
+def test_what_is_ended_early_is_not_recorded(paths: MutantPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def ended(request: MutantRequest, *given: object) -> MutantReport:
+        asked.append(request.model)
+        return MutantReport(request.model, [], [], [], [1, 2], early=BY_USER)
+
+    monkeypatch.setattr(mutants_of_all, "judge_mutants", ended)
+    code, out = judged(paths, None, True)
+    assert code is Exit.INCONCLUSIVE
+    assert asked == shipped()[:1]
+    assert out.startswith(f"{asked[0]}: 0 of 2 mutants: none was judged (")
+    assert "  this is incomplete: stopped because interrupted\n" in out
+    assert not paths.record.exists()
+
+
+def test_a_model_that_is_not_of_the_project_has_no_record(paths: MutantPaths) -> None:
+    with pytest.raises(Failure, match=r"fence_all\.py is none of them") as failed:
+        judged(paths, "fence_all.py", True)
+    assert failed.value.code is Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--all", "--max=3"], "--max does not go with --all or --record"),
+        (["core", "--record", "--set=brokers=4"], "--set does not go with --all or --record"),
+        (["--all", "--seed=0"], "--seed does not go with --all or --record"),
+        (["core", "--all"], "name a model or give --all"),
+        (["--record"], "name a model or give --all"),
+        ([], "a model is missing"),
+    ],
+)
+def test_options_that_do_not_go_together(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "mutants", *words)
+    assert (code, out) == (64, "")
+    assert why in err and err.count("\n") == 1

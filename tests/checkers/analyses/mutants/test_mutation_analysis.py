@@ -1,0 +1,194 @@
+"""What becomes of each mutant of a small model, and that plain Python finds the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
+from reassure.checkers.analyses.mutants.mutant_search import Limits, MutantSearch, same_behaviour
+from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult, PropertyStatus
+from reassure.checkers.engines.native.results import Start
+from reassure.checkers.engines.reference import search as reference
+from tests.helpers.command import model_file
+from tests.helpers.mutated_model import LIVE_TOKENS, TOKENS
+
+EXPECTED = {
+    ("begin", "left == NONE", ""): ("survived", {}, "+4 states, +9 steps"),
+    ("begin", "left == NONE", "left != NONE"): ("survived", {}, "+4 states, +8 steps"),
+    ("begin", "0", "1"): ("killed", {"deadlock": 1, "has_a_token": None}, ""),
+    ("begin", "0", "-1"): ("refused", {}, "it has no initial state"),
+    ("is_small", "s.value < 1", "s.value <= 1"): ("killed", {"value_is_small": 3}, ""),
+    ("is_small", "1", "2"): ("killed", {"value_is_small": 3}, ""),
+    ("is_small", "1", "0"): ("killed", {"deadlock": 1, "has_a_token": None}, ""),
+    ("up", "up", ""): ("killed", {"deadlock": 1, "has_a_token": None}, ""),
+    ("up", "is_small(s)", ""): ("killed", {"value_is_small": 3}, ""),
+    ("up", "token not in s.left", ""): ("equivalent", {}, "the same states and steps"),
+    ("up", "is_small(s) and token not in s.left", "is_small(s) or token not in s.left"): (
+        "killed", {"value_is_small": 3}, ""),
+    ("up", "token not in s.left", "token in s.left"): ("killed", {"deadlock": 1, "has_a_token": None}, ""),
+    ("up", "value=s.value + 1", ""): ("survived", {}, "+1 states, +3 steps"),
+    ("up", "left=s.left | {token}", ""): ("killed", {"deadlock": 2, "has_a_token": None}, ""),
+    ("up", "s.value + 1", "s.value - 1"): ("killed", {"has_a_token": None}, ""),
+    ("up", "1", "2"): ("killed", {"value_is_small": 2}, ""),
+    ("up", "1", "0"): ("survived", {}, "+1 states, +3 steps"),
+    ("up", "s.left | {token}", "s.left & {token}"): ("killed", {"deadlock": 2, "has_a_token": None}, ""),
+    ("take", "take", ""): ("killed", {"deadlock": 2}, ""),
+    ("take", "s.left != NONE", ""): (
+        "raised", {}, "take() raised ValueError: min() arg is an empty sequence (mine.py:34)"),
+    ("take", "s.left != NONE", "s.left == NONE"): (
+        "raised", {}, "take() raised ValueError: min() arg is an empty sequence (mine.py:34)"),
+    ("take", "min(s.left)", "max(s.left)"): ("equivalent", {}, "the same states and steps"),
+    ("take", "value=0", ""): ("killed", {"deadlock": 3}, ""),
+    ("take", "left=s.left - {first}", ""): ("survived", {}, "+4 states, +6 steps"),
+    ("take", "0", "1"): ("killed", {"deadlock": 3}, ""),
+    ("take", "0", "-1"): ("clipped", {}, "it leaves the bound of value"),
+    ("take", "s.left - {first}", "s.left"): ("survived", {}, "+4 states, +6 steps"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+    bound, lowered, _ = prepare(model_file(tmp_path_factory.mktemp("mutants"), TOKENS), [])
+    return Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+
+
+def key(mutant: Mutant) -> tuple[str, str, str]:
+    return mutant.where, mutant.before, mutant.after
+
+
+def test_what_becomes_of_every_mutant(judge: Judge) -> None:
+    found = {key(m): judge.judge(m) for m in mutants_of(judge.bound)}
+    assert {k: (str(j.fate), j.killers, j.note) for k, j in found.items()} == EXPECTED
+
+
+def look(states: int) -> None:
+    """Lets a search go on."""
+
+
+def searched(judge: Judge, every: int) -> Iterator[tuple[Mutant, MutantSearch, Start]]:
+    for mutant in mutants_of(judge.bound)[::every]:
+        bound = mutant.of(judge.bound)
+        start = Start.of(bound, judge.layout)
+        if start.rows:
+            lowered = judge._lowered(mutant)
+            whole_runs = [p.name for p in bound.properties if p.temporal]
+            yield mutant, MutantSearch(bound, lowered, judge.layout, SearchOptions(), Limits(), look, whole_runs), start
+
+
+@pytest.fixture(params=["tokens", "live", "two_phase_commit"])
+def other(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Judge, int, int]:
+    """A model, which of its mutants are compared, and how many these are."""
+    texts = {"tokens": TOKENS, "live": LIVE_TOKENS}
+    name = model_file(tmp_path, texts[request.param]) if request.param in texts else request.param
+    bound, lowered, _ = prepare(name, [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    return judge, *{"tokens": (1, 26), "live": (1, 26), "two_phase_commit": (3, 13)}[request.param]
+
+
+def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, int]) -> None:
+    """Counts, shortest traces, covers, and what raises."""
+    judge, every, expected = other
+    compared = 0
+    for mutant, search, start in searched(judge, every):
+        native = search.run(start)
+        if native.complete:
+            search.decide_whole_runs(native)
+        result = CheckResult("", "", {}, "reference")
+        plain = reference.check(search.bound, SearchOptions(), result, Progress(quiet=True))
+        fallen = [p for p in plain.properties if p.status is PropertyStatus.VIOLATED]
+        assert native.violated == {p.name: None if p.temporal else p.depth for p in fallen}, mutant
+        assert [native.raised] == [p.note for p in plain.properties if p.status is PropertyStatus.RAISED] or [""], (
+            mutant
+        )
+        assert native.reached == {c.name for c in plain.covers if c.reached}, mutant
+        s = plain.stats
+        assert (native.distinct, native.generated, native.clipped) == (s.distinct, s.generated, s.clipped_at), mutant
+        compared += 1
+    assert compared == expected
+
+
+def test_a_mutant_that_is_given_up_is_undecided(judge: Judge) -> None:
+    mutant = next(m for m in mutants_of(judge.bound) if key(m) == ("take", "s.left - {first}", "s.left"))
+    most, judge.most = judge.most, 4
+    judge.known.clear()
+    try:
+        assert judge.judge(mutant) == Judged(Fate.UNDECIDED, {}, "it has more than 4 states")
+    finally:
+        judge.most = most
+
+
+def test_other_steps_between_the_same_states_are_another_behaviour(tmp_path: Path) -> None:
+    """Where the bag holds both tokens, `max` for `min` takes the other one."""
+    bound, lowered, _ = prepare(model_file(tmp_path, TOKENS.replace("< 1", "< 3").replace("== 1", "< 9")), [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    mutant = next(m for m in mutants_of(bound) if m.after == "max(s.left)")
+    assert judge.judge(mutant) == Judged(Fate.SURVIVED, {}, "the same number of states and steps, but different ones")
+    assert same_behaviour(judge.search.states, judge.search.kernel, judge.search.kernel)
+
+
+def test_what_the_model_itself_violates_kills_nothing(tmp_path: Path) -> None:
+    text = TOKENS.replace("len(s.left) < 3", "len(s.left) < 1")
+    bound, lowered, _ = prepare(model_file(tmp_path, text), [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    assert judge.base.violated == {"is_no_set_of_three": 2}
+    assert all("is_no_set_of_three" not in judge.judge(m).killers for m in mutants_of(bound))
+
+
+def test_properties_of_whole_runs_kill(tmp_path: Path) -> None:
+    bound, lowered, _ = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    judge = Judge(bound, lowered, SearchOptions(["the_bag_empties"]), Limits(), lambda states: None)
+    assert judge.base.violated == {}
+    found = {key(m): judge.judge(m) for m in mutants_of(bound)}
+    assert all(j.killers == {"the_bag_empties": None} for j in found.values() if j.fate is Fate.KILLED)
+    assert [k for k, j in found.items() if j.fate is Fate.KILLED and k[0] == "take"] == [
+        ("take", "take", ""),
+        ("take", "left=s.left - {first}", ""),
+        ("take", "s.left - {first}", "s.left"),
+    ]
+
+
+def test_a_refused_mutant_says_why() -> None:
+    bound, lowered, _ = prepare("core", [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    mutant = next(m for m in mutants_of(bound) if (m.where, m.before, m.after) == ("three_in_sync", "2", "3"))
+    why = "types do not fit: Broker(3) is not one of the 3 Broker ids"
+    assert judge.judge(mutant) == Judged(Fate.REFUSED, {}, why)
+
+
+STAYING = """@action(who="anybody")
+def stay(s: Bag) -> Bag:
+    return replace(s, value=s.value + 0)
+
+@step_property(tags=["moves"], watches=["value"])
+def something_moves(before: Bag, after: Bag) -> bool:
+    return before != after
+
+MODEL ="""
+
+
+def test_a_mutant_that_changes_what_is_watched_is_refused(tmp_path: Path) -> None:
+    """As the model of its text is when it is loaded."""
+    text = TOKENS.replace('who="anybody"', 'who="anybody", tags=["moves"]').replace("MODEL =", STAYING)
+    bound, lowered, _ = prepare(model_file(tmp_path, text.replace("import Id", "import step_property, Id")), [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
+    judged = {key(m): judge.judge(m) for m in mutants_of(bound) if m.where == "stay"}
+    assert judged["stay", "s.value + 0", "s.value - 0"].fate is Fate.EQUIVALENT
+    refused = judged["stay", "0", "1"]
+    assert (refused.fate, "stay can change value, which something_moves" in refused.note) == (Fate.REFUSED, True)
+
+
+def test_properties_of_whole_runs_are_decided_where_nothing_else_kills(tmp_path: Path) -> None:
+    bound, lowered, _ = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
+    by_key = {key(m): m for m in mutants_of(bound)}
+    removed = by_key["take", "take", ""]
+    assert judge.judge(removed).killers == {"deadlock": 2}
+    assert judge.violated_runs(removed, ["the_bag_empties"]) == {"the_bag_empties"}
+    assert judge.judge(by_key["take", "left=s.left - {first}", ""]).killers == {"the_bag_empties": None}

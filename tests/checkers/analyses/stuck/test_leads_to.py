@@ -1,0 +1,263 @@
+"""States from which a goal is out of reach: known graphs, what is not known is not called trapped, the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure import leads_to
+from reassure.checkers.analyses.stuck.analysis import Stuck, explored, stuck
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.cli.main import main
+from reassure.models.kraft import kraft
+from reassure.models.kraft.state import Cluster, Config, Unclean
+from reassure.spec.kafka.partition import reassigning, target_of
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import replay
+from tests.helpers.model_text import PRELUDE, model, module
+
+WALK = """
+@action(who="a")
+def walk(s: State) -> State:
+    require(s.number < 2)
+    return replace(s, number=s.number + 1)
+
+@action(who="a")
+def turn(s: State) -> State:
+    require(s.number == 1)
+    return replace(s, number=-1)
+
+@action(who="a")
+def circle(s: State) -> State:
+    require(s.number < 0)
+    return replace(s, number=-3 - s.number)
+
+def at_two(s: State) -> bool:
+    return s.number == 2
+
+@leads_to(at_two)
+def arrives(s: State) -> bool:
+    return s.number != 0
+
+@leads_to(at_two)
+def asked_of_nobody(s: State) -> bool:
+    return s.number == 5
+
+"""
+"""0 -> 1 -> 2 is the goal; 1 -> -1 <-> -2 is a way without return, but for a step from -1 back to 0."""
+
+NO_RETURN = WALK.replace("require(s.number < 2)", "require(s.number < 2 and s.number >= 0)")
+
+
+def analysed(text: str, folder: Path, limit: int = 1000) -> dict[str, Stuck]:
+    bound = BoundModel(model(text, folder))
+    return {p.name: stuck(bound, p, limit) for p in bound.properties}
+
+
+def test_trapped(tmp_path: Path) -> None:
+    found = analysed(NO_RETURN, tmp_path)["arrives"]
+    assert (found.states, found.claimed, found.can_end, found.trapped, found.undecided) == (5, 4, 2, 2, 0)
+    assert found.exit is Exit.LIVENESS
+    assert found.trace is not None
+    assert [s.number for s in found.trace.states] == [0, 1, -1]
+    assert [s.action for s in found.trace.steps] == ["start", "walk", "turn"]
+
+
+def test_with_a_way_back_nobody_is_trapped(tmp_path: Path) -> None:
+    """And yet the run that circles for ever never arrives: the analysis says no more than that nobody is trapped."""
+    found = analysed(WALK, tmp_path)["arrives"]
+    assert (found.states, found.claimed, found.can_end, found.trapped) == (5, 4, 4, 0)
+    assert (found.exit, found.trace, found.status) == (Exit.INCONCLUSIVE, None, "unknown")
+
+
+def test_what_is_never_asked_for_is_no_success(tmp_path: Path) -> None:
+    found = analysed(WALK, tmp_path)["asked_of_nobody"]
+    assert (found.claimed, found.can_end, found.trapped, found.exit) == (0, 0, 0, Exit.VACUOUS)
+
+
+@pytest.mark.parametrize(
+    ("limit", "states", "counts"),
+    [(1, 2, (1, 0, 0, 1)), (2, 4, (3, 2, 0, 1)), (3, 4, (3, 2, 0, 1)), (4, 5, (4, 2, 0, 2)), (5, 5, (4, 2, 2, 0))],
+)
+def test_a_limit_makes_nothing_trapped(
+    limit: int, states: int, counts: tuple[int, int, int, int], tmp_path: Path
+) -> None:
+    found = analysed(NO_RETURN, tmp_path, limit)["arrives"]
+    assert found.states == states
+    assert (found.claimed, found.can_end, found.trapped, found.undecided) == counts
+    assert found.complete == (limit == 5)
+    assert found.exit is (Exit.LIVENESS if limit == 5 else Exit.INCONCLUSIVE)
+
+
+def test_a_step_out_of_a_bound_might_lead_anywhere(tmp_path: Path) -> None:
+    text = NO_RETURN.replace("number=-3 - s.number", "number=s.number - 1")
+    found = analysed(text, tmp_path)["arrives"]
+    assert (found.claimed, found.can_end, found.trapped, found.undecided) == (4, 2, 0, 2)
+    assert (found.clipped, found.complete, found.exit) == (1, True, Exit.INCONCLUSIVE)
+
+
+FAIR_WALK = WALK.replace('@action(who="a")\ndef walk', '@action(who="a", fair="weak")\ndef walk')
+FAIR_CIRCLE = WALK.replace('@action(who="a")\ndef circle', '@action(who="a", fair="strong")\ndef circle')
+
+
+@pytest.mark.parametrize(
+    ("text", "trapped", "length"), [(WALK, 3, 2), (FAIR_WALK, 0, None), (FAIR_CIRCLE, 3, 2), (NO_RETURN, 3, 2)]
+)
+def test_what_is_not_fair_need_not_happen(text: str, trapped: int, length: int | None, tmp_path: Path) -> None:
+    """Of 1, 2, -1 and -2 all but the goal are trapped if nobody need walk."""
+    bound = BoundModel(model(text, tmp_path))
+    claim = next(p for p in bound.properties if p.name == "arrives")
+    found = stuck(bound, claim, fair_only=True)
+    assert (found.claimed, found.trapped, found.undecided) == (4, trapped, 0)
+    assert (None if found.trace is None else len(found.trace)) == length
+
+
+def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
+    text = NO_RETURN.replace("number=-3 - s.number", "number=s.number - 1")
+    text = text.replace('@action(who="a")\ndef walk', '@action(who="a", fair="weak")\ndef walk')
+    bound = BoundModel(model(text, tmp_path))
+    claim = next(p for p in bound.properties if p.name == "arrives")
+    assert [stuck(bound, claim, fair_only=f).trapped for f in (False, True)] == [0, 2]
+    bound = BoundModel(
+        model(text.replace('@action(who="a")\ndef circle', '@action(who="a", fair="weak")\ndef circle'), tmp_path)
+    )
+    claim = next(p for p in bound.properties if p.name == "arrives")
+    assert stuck(bound, claim, fair_only=True).trapped == 0
+
+
+def test_only_leads_to(tmp_path: Path) -> None:
+    made = module(WALK + "@invariant\ndef fine(s: State) -> bool:\n    return True\n", tmp_path)
+    bound = BoundModel(kraft.MODEL)
+    with pytest.raises(ValueError, match="no leads_to"):
+        stuck(bound, made.fine)
+
+
+# -- K11 -----------------------------------------------------------------------------------------------------
+
+
+def over(s: Cluster) -> bool:
+    return not reassigning(s.partition)
+
+
+@leads_to(over)
+def reassignment_is_over(s: Cluster) -> bool:
+    return reassigning(s.partition)
+
+
+def test_a_target_below_min_isr_is_all_that_traps_without_disturbances() -> None:
+    config = Config(unclean=Unclean.OFF, admin_requests=1, disturbances=0)
+    bound = BoundModel(kraft.MODEL.adding(reassignment_is_over), config)
+    graph = explored(bound)
+    found = stuck(bound, reassignment_is_over, graph=graph)
+    assert (found.states, found.claimed, found.can_end, found.trapped) == (124, 105, 62, 43)
+    assert found.trace is not None
+    replay(found.trace, bound)
+    assert len(found.trace) == 2
+    assert len(target_of(found.trace.states[-1].partition)) < config.min_isr
+    small = [s for s in graph.states if reassigning(s.partition) and len(target_of(s.partition)) < config.min_isr]
+    assert len(small) == 43
+    others = {p.name: stuck(bound, p, graph=graph).trapped for p in kraft.MODEL.properties if p.kind == "leads_to"}
+    assert others == {"reassignment_ends_or_can_be_cancelled": 0, "reassignment_ends": 0}
+
+
+# -- the command -----------------------------------------------------------------------------------------------
+
+POSSIBILITY = (
+    "\n`stuck` asks whether the goal can be reached (possibility); `reassure check` decides whether every fair run "
+    "reaches it (liveness)\n"
+)
+LOSS = ["kraft", "--set", "unclean=off", "--set", "admin_requests=1"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["stuck", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, traces = tmp_path / "r.json", tmp_path / "traces"
+    code, out, _ = said(capsys, *LOSS, "--json", str(record), "--trace-dir", str(traces))
+    assert code == 13
+    assert "violated: from 96 of them the goal is unreachable" in out
+    assert "shut_down_uncleanly" in out
+    assert "from here on the goal is unreachable" in out
+    assert POSSIBILITY in out
+    data: dict[str, Any] = json.loads(record.read_text())
+    assert (data["verdict"], data["exit_code"], data["complete"]) == ("liveness-violation", 13, True)
+    assert data["stats"]["distinct"] == 2_775
+    assert data["stats"]["generated"] == 5_869
+    assert [(p["name"], p["claimed"], p["can_end"], p["trapped"], p["depth"]) for p in data["properties"]] == [
+        ("reassignment_ends_or_can_be_cancelled", 2_210, 2_114, 96, 3),
+        ("reassignment_ends", 2_210, 2_150, 60, 3),
+    ]
+    files = sorted(traces.iterdir())
+    assert [p.name for p in files] == [
+        "kraft--reassignment_ends.itf.json",
+        "kraft--reassignment_ends_or_can_be_cancelled.itf.json",
+    ]
+    assert main(["replay", str(files[0])]) == 0
+    assert "accepts the trace: 2 steps" in capsys.readouterr().out
+
+
+def test_nobody_is_trapped(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, *LOSS, "--set", "shutdowns=0", "--property", "reassignment_ends", "--quiet")
+    assert code == 5
+    assert "inconclusive (exit code 5)" in out
+    assert "\n  from each of them the goal can be reached\n" in out
+    assert POSSIBILITY in out
+    assert "or_can_be_cancelled" not in out
+
+
+def test_fair_actions_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An administrator may raise the rate; he need not."""
+    record = tmp_path / "r.json"
+    rate = ["throttle", "--set", "leader_rate=1", "--set", "moves=0", "--set", "lapses=0", "--json", str(record)]
+    code, out, _ = said(capsys, *rate, "--fair-only")
+    assert code == 13
+    assert "violated: from 536 of them the goal is unreachable by fair actions alone" in out
+    assert "from here on the goal is unreachable by fair actions alone" in out
+    assert json.loads(record.read_text())["repro"].endswith("--fair-only")
+    code, out, _ = said(capsys, *rate)
+    assert "violated: from 520 of them the goal is unreachable on every path" in out
+
+
+def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, *LOSS, "--set", "shutdowns=0", "--limit", "100", "--json", str(record))
+    assert code == 5
+    assert "undecided" in out
+    assert "stopped because 100 states were expanded" in out
+    data = json.loads(record.read_text())
+    assert (data["complete"], data["exit_code"], data["verdict"]) == (False, 5, "inconclusive")
+    assert "--limit=100" in data["repro"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["core"], 6, "declares no leads_to"),
+        ([*LOSS, "--property", "isr_is_unfenced"], 6, "no leads_to property of kraft matches isr_is_unfenced"),
+        (["kraft", "--limit", "0"], 64, "at least 1"),
+        (["kraft", "--set", "brokers=many"], 151, "a whole number"),
+        (["krafft"], 64, "did you mean"),
+        (["kraft", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
+    ],
+)
+def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    got, _, err = said(capsys, *words)
+    assert got == code
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_model_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "raising.py"
+    made = NO_RETURN.replace("return s.number == 2", "return s.order[0] == s.order[0]")
+    path.write_text(PRELUDE + made + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
+    got, _, err = said(capsys, str(path))
+    assert got == 150
+    assert "IndexError" in err

@@ -1,0 +1,62 @@
+"""Long lines: a terminal breaks them between words; a pipe and a command that is copied stay whole."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.text import Text
+
+from reassure.checkers.cli.main import main
+from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.terminal import Console, broken
+
+
+@pytest.mark.parametrize(
+    ("line", "pieces"),
+    [
+        ("", [""]),
+        ("0123456789 12345678", ["0123456789 12345678"]),
+        ("a line that is too long", ["a line that is too", "    long"]),
+        ("  two: one, three, four, five, six", ["  two: one, three,", "      four, five,", "      six"]),
+        ("a_word_that_is_longer_than_the_line b", ["a_word_that_is_longer_than_the_line", "    b"]),
+        ("a b_word_that_is_longer_than_the_line", ["a", "    b_word_that_is_longer_than_the_line"]),
+        ("again: reassure check a_model --set=a=b", ["again: reassure check a_model --set=a=b"]),
+        ("  n  one two three four", ["  n  one two three", "     four"]),
+        ("  a_name  int  one two three", ["  a_name  int  one", "      two three"]),
+        ("one\nand a line that is too long", ["one", "and a line that is", "    too long"]),
+    ],
+)
+def test_a_line_is_broken_between_words(line: str, pieces: list[str]) -> None:
+    assert broken(Text(line), 20).plain.split("\n") == pieces
+
+
+def test_colours_survive() -> None:
+    text = Text("violated: ", style="red")
+    text.append("one, two, three, four", style="dim")
+    lines = broken(text, 20).split("\n")
+    assert [line.plain for line in lines] == ["violated: one, two,", "    three, four"]
+    assert "dim" in {str(span.style) for span in lines[1].spans}
+
+
+def printed(monkeypatch: pytest.MonkeyPatch, terminal: bool, columns: bool) -> str:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", "20")
+    out = io.StringIO()
+    Console(lambda: None, file=out, force_terminal=terminal, no_color=True, width=20).print("a line that is too long")
+    return out.getvalue()
+
+
+def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with FORCE_COLOR, as in the log of a CI job, whose width is not known."""
+    assert printed(monkeypatch, terminal=False, columns=True) == "a line that is too long\n"
+    assert printed(monkeypatch, terminal=True, columns=False) == "a line that is too long\n"
+    assert printed(monkeypatch, terminal=True, columns=True) == "a line that is too\n    long\n"
+
+
+def test_the_list_of_commands_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > len(COMMANDS)
+    assert [line for line in lines if len(line) > 80] == []

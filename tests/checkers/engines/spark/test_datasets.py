@@ -1,0 +1,183 @@
+"""The state space as data: states, edges, queries, sweeps."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.options import SparkOptions
+from tests.helpers.command import said
+from tests.helpers.spark_runs import MASTER, checked, needs_spark
+
+pytestmark = needs_spark
+
+
+def value_of(value: Any) -> Any:
+    """A Python value of a model as Arrow gives it back."""
+    from reassure.spec.language.values import Map
+
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: value_of(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, Map):
+        return [(value_of(k), value_of(v)) for k, v in value.pairs()]
+    if isinstance(value, frozenset):
+        if any(hasattr(v, "__dataclass_fields__") for v in value):
+            return sorted((value_of(v) for v in value), key=str)
+        return sorted(value_of(v) for v in value)
+    if isinstance(value, tuple):
+        return [value_of(v) for v in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    return value.value if hasattr(value, "value") else int(value)
+
+
+@pytest.mark.parametrize(
+    ("model", "pairs", "options"),
+    [
+        ("core", [], {"small": 1, "partitions": 3}),
+        ("core", [], {"small": 30, "fingerprints": True}),
+        ("kraft", ["unclean=off"], {"depth": 5}),
+    ],
+)
+def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any], tmp_path: Path, context: Any) -> None:
+    """Every state with its level, its origin by the canonical trace, and every step, as plain Python has them."""
+    import pyarrow.dataset
+
+    from reassure.checkers.encoding.state_layout import state_layout
+    from reassure.checkers.engines.spark.datasets import ids
+
+    place = tmp_path / "run"
+    end = options.pop("depth", 100)
+    verdict = checked(model, pairs, SparkOptions(MASTER, out=str(place), **options), depth=end)
+    made = load(model)
+    bound, _ = bind(made, settings(made, pairs))
+    layout = state_layout(bound)
+
+    def id_of(state: Any) -> str:
+        return str(ids(np.array([layout.encode(state)], np.uint64).view(np.int64))[0])
+
+    def params_of(step: Any) -> dict[str, Any]:
+        return {step.action.name: {name: value_of(v) for name, v in step.params.items()}} if step.params else {}
+
+    level = [state for _, _, state in bound.initial_states()]
+    known, edges, depth = {id_of(s): (1, s) for s in level}, [], 1
+    origins: dict[str, Any] = {id_of(s): (None, None, {}) for s in level}
+    while level and depth <= end:
+        depth, after = depth + 1, []
+        for state in sorted(level, key=layout.encode):  # so the first to reach a state is its smallest parent
+            for step in bound.steps(state):
+                edges.append((id_of(state), step.action.name, params_of(step), id_of(step.after), depth - 1))
+                if id_of(step.after) not in known:
+                    known[id_of(step.after)] = (depth, step.after)
+                    origins[id_of(step.after)] = (id_of(state), step.action.name, params_of(step))
+                    after.append(step.after)
+        level = after
+
+    def given(row: dict[str, Any]) -> dict[str, Any]:
+        return {name: params for name, params in (row["params"] or {}).items() if params is not None}
+
+    states = pyarrow.dataset.dataset(place / "states").to_table().to_pylist()
+    assert len(states) == len(known) == verdict.stats.distinct
+    for row in states:
+        depth, state = known[row["id"]]
+        want = {**value_of(state), "id": row["id"], "level": depth}
+        assert (row.pop("parent"), row.pop("action"), given({"params": row.pop("params")})) == origins[row["id"]]
+        for key in row:
+            got = row[key]
+            if key == "requests":
+                got = sorted(got, key=str)
+            assert got == want[key], key
+    table = pyarrow.dataset.dataset(place / "edges").to_table()
+    found = [(e["source"], e["action"], given(e), e["target"], e["level"]) for e in table.to_pylist()]
+    assert sorted(found, key=str) == sorted(edges, key=str)
+    levels = pyarrow.dataset.dataset(place / "levels").to_table().to_pylist()
+    assert [row["visited"] for row in levels][-1] == len(known)
+    told = (Path(__file__).parents[4] / "docs/reference/state-space.md").read_text(encoding="utf-8")
+    for name in ("edges", "levels", "properties"):
+        columns = pyarrow.dataset.dataset(place / name).schema.names
+        assert [column for column in columns if f"`{column}`" not in told] == []
+    properties = pyarrow.dataset.dataset(place / "properties").to_table().to_pylist()
+    assert {p["name"]: p["status"] for p in properties if p["kind"] != "cover"} == {
+        p.name: p.status for p in verdict.properties
+    }
+
+
+class TestQuery:
+    def ask(self, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+        return said(capsys, "query", *words)
+
+    def test_the_questions_of_the_documentation(self, tmp_path: Path, context: Any) -> None:
+        """They are legal SQL, and each has an answer: here of the first levels."""
+        from reassure.checkers.engines.spark.sql import query
+
+        page = (Path(__file__).parents[4] / "docs/how-to/query-a-state-space.md").read_text(encoding="utf-8")
+        asked = re.findall(r'reassure query /tmp/kraft "([^"]+)"', page)
+        checked("kraft", ["unclean=off"], SparkOptions(MASTER, out=str(tmp_path / "kraft")), depth=6)
+        found = [query(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20)[1] for sql in asked]
+        assert len(found) == 4
+        assert found[0] == [(241,)]
+        assert dict(found[1])["hear"] == 59
+        assert found[2] == [(6,)]
+        assert [row[0] for row in found[3]] == list(range(1, len(found[3]) + 1))
+        assert (found[3][0][1], found[3][-1][4]) == (None, None)
+
+    def test_sql(self, kept: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
+        sql = "select action, count(*) n from edges group by action order by n desc limit 2"
+        code, out, _ = self.ask(capsys, str(kept), sql, "--format=csv")
+        assert (code, out.splitlines()) == (0, ["action,n", "fence,2928", "unfence,2076"])
+        code, out, _ = self.ask(
+            capsys, str(kept), "select level, isr, leader from states where level = 1", "--format=json"
+        )
+        assert [json.loads(line) for line in out.splitlines()] == [{"level": 1, "isr": [0, 1, 2], "leader": 0}]
+        code, out, err = self.ask(capsys, str(kept), "select states from levels order by level", "--limit=2")
+        assert (code, out.split()) == (0, ["states", "1", "9"])
+        assert "only the first 2 rows" in err
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["KEPT", "select nosuch from states"], "name `nosuch` cannot be resolved"),
+            (["KEPT", "this is no SQL"], "Syntax error"),
+            (["nowhere", "select 1"], "nowhere has no run"),
+            (["KEPT", "select 1", "--limit=-1"], "--limit -1"),
+        ],
+    )
+    def test_wrong(
+        self, words: list[str], message: str, kept: Path, capsys: pytest.CaptureFixture[str], context: Any
+    ) -> None:
+        code, out, err = self.ask(capsys, *(w.replace("KEPT", str(kept)) for w in words))
+        assert (code, out, len(err.splitlines())) == (64, "", 1)
+        assert message in err
+
+
+class TestSweep:
+    def test_grid(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
+        """As by processes here, but for the times."""
+        told = []
+        for engine in ("spark", "native"):
+            record = tmp_path / f"{engine}.json"
+            words = ["two_phase_commit", "--set=managers=2,3", f"--engine={engine}", f"--json={record}", "--quiet"]
+            code, out, _ = said(capsys, "sweep", *words, *(["-j", "1"] if engine == "native" else []))
+            assert code == 0
+            assert [line.split()[:2] for line in out.splitlines()[2:4]] == [["2", "pass"], ["3", "pass"]]
+            found = json.loads(record.read_text())["configurations"]
+            told.append([(c["point"], c["stats"]["distinct"], c["properties"]) for c in found])
+        assert told[0] == told[1]
+        assert [point for point, _, _ in told[0]] == [{"managers": "2"}, {"managers": "3"}]
+
+    def test_traces_of_a_model_by_path(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], context: Any) -> None:
+        """Shipped as text; the traces replay on the file here."""
+        path = tmp_path / "jugs.py"
+        shutil.copy(Path(__file__).parents[4] / "models" / "examples" / "die_hard.py", path)
+        code, out, _ = said(capsys, "sweep", str(path), "--engine=spark", f"--trace-dir={tmp_path}", "--quiet")
+        assert (code, "goal_not_reached (7)" in out) == (12, True)
+        (trace,) = tmp_path.glob("*.itf.json")
+        code, out, _ = said(capsys, "replay", str(trace))
+        assert (code, "goal_not_reached is violated at its end" in out) == (0, True)

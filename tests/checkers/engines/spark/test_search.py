@@ -1,0 +1,227 @@
+"""A search by Spark answers as the native engine does, level by level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import bind, load, names, settings
+from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import budget_ended
+from reassure.checkers.console.report import report
+from reassure.checkers.engines.native.search import Clock
+from reassure.checkers.engines.spark import owner_table
+from reassure.checkers.engines.spark.distributed_search import Run
+from tests.helpers.command import said
+from tests.helpers.configurations import mutants, small
+from tests.helpers.runs import everything
+from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
+
+pytestmark = needs_spark
+
+
+@pytest.mark.parametrize(
+    ("model", "pairs"),
+    [
+        ("die_hard", []),
+        ("two_phase_commit", ["managers=4"]),
+        ("core", []),
+        ("core_liveness", []),
+        ("kraft", small("kraft")),
+    ],
+)
+def test_as_native(model: str, pairs: list[str], context: Any) -> None:
+    """Counts, depths, covers, actions, and the traces themselves, runs that repeat for ever among them."""
+    found, native = checked(model, pairs, far()), checked(model, pairs)
+    assert everything(found) == everything(native)
+    assert [(p.name, p.note) for p in found.properties] == [(p.name, p.note) for p in native.properties]
+    assert found.record({}).get("fairness") == native.record({}).get("fairness")
+
+
+@pytest.mark.parametrize("model", sorted(names().keys() - set(mutants())))
+def test_every_model(model: str, context: Any) -> None:
+    """The first levels, all of them by Spark; kernels that `conformance/test_engines.py` has compiled too."""
+    found = checked(model, small(model), far(), depth=4)
+    assert everything(found) == everything(checked(model, small(model), depth=4))
+    assert found.stats.generated > 5
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_partitions_change_nothing(partitions: int, context: Any) -> None:
+    verdict = checked("die_hard", [], far(partitions=partitions))
+    assert everything(verdict) == everything(checked("die_hard", []))
+    assert verdict.search.cluster["partitions"] == partitions
+
+
+def sent_levels(result: CheckResult) -> list[int]:
+    """The levels that jobs of Spark found."""
+    return [level["level"] for level in result.search.cluster["levels"] if level["shuffled_bytes"]]
+
+
+@pytest.mark.parametrize("options", [{}, {"fingerprints": True}, {"out": "run"}])
+def test_small_levels_are_searched_in_the_driver(
+    options: dict[str, Any], context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those at the start, and those at the end with the tables of the owners."""
+    monkeypatch.chdir(tmp_path)
+    wanted = everything(checked("core", ["brokers=4"]))
+    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000, **options))
+    assert everything(verdict) == wanted
+    assert (sent_levels(verdict), len(verdict.search.cluster["levels"])) == ([9, 10, 11, 12], 16)
+    assert owner_table._maps == {}, "memory of the tables"
+    if not options:
+        return
+    for level in (14, 15, 16):
+        Path(f"run/commits/{level:04}.json").unlink(missing_ok=True)
+    if "out" in options:
+        resumed = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000, resume=True, **options))
+        assert (everything(resumed), sent_levels(resumed)) == (wanted, [9, 10, 11, 12])
+        rows = [pq.read_metadata(path).num_rows for path in Path("run/edges").glob("*.parquet")]
+        assert sum(rows) == resumed.stats.generated - 1
+
+
+def test_a_small_level_at_the_end_looks_at_the_budget(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit, committed = Run.commit, set()
+
+    def noted(self: Run, level: int, *given: Any, **more: Any) -> None:
+        committed.add(level)
+        commit(self, level, *given, **more)
+
+    def look(clock: Clock) -> None:
+        if 14 in committed:
+            raise budget_ended(9)
+
+    monkeypatch.setattr(Run, "commit", noted)
+    monkeypatch.setattr(Clock, "look", look)
+    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000), budget=9)
+    assert (verdict.stopped_because, verdict.exit()) == ("the budget of 9 s ended", Exit.INCONCLUSIVE)
+    assert (max(committed), sent_levels(verdict)) == (14, [9, 10, 11, 12])
+
+
+def test_no_memory_for_a_small_level_at_the_end(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> Any:
+        raise MemoryError("no more memory for the states visited")
+
+    monkeypatch.setattr(owner_table.OwnerTable, "take_in", full)
+    with pytest.raises(Failure, match=r"^no more memory for the states visited$") as failure:
+        checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000))
+    assert failure.value.code is Exit.SYSTEM
+
+
+def test_shuffle_follows_the_frontier(context: Any) -> None:
+    """What was visited is not sent again: by Spark's own count of bytes."""
+    levels = checked("core", ["brokers=4"], far()).search.cluster["levels"]
+    sent = [level for level in levels if level["shuffled_bytes"]]
+    assert len(sent) > 8
+    for level in sent:
+        # Eight bytes a state, compressed; each step at most once; some hundred bytes of counts from each task.
+        assert level["shuffled_bytes"] <= 8 * level["generated"] + 8_000
+    assert sent[-1]["shuffled_bytes"] < 8_000 < max(level["shuffled_bytes"] for level in sent)
+    assert sent[-1]["visited"] == 68_064
+
+
+@pytest.mark.parametrize("options", [{"depth": 5}, {"fail_fast": True}, {"depth": 1}])
+def test_stopped_early(options: dict[str, Any], context: Any) -> None:
+    assert everything(checked("die_hard", [], far(), **options)) == everything(checked("die_hard", [], **options))
+
+
+def test_budget(context: Any) -> None:
+    verdict = checked("core", ["brokers=4"], far(), budget=0.3)
+    assert verdict.stopped_because == "the budget of 0.3 s ended"
+    assert verdict.exit() is Exit.INCONCLUSIVE
+
+
+def test_memory_limit(context: Any) -> None:
+    """The owners' tables count: two of 65,536 slots are a mebibyte."""
+    assert checked("core", ["brokers=4"], far(partitions=2), memory=2**20).complete
+    verdict = checked("core", ["brokers=4"], far(partitions=2), memory=2**20 - 1)
+    assert verdict.stopped_because == "the memory limit of 1 MiB was passed"
+    assert (verdict.exit(), verdict.stats.memory) == (Exit.INCONCLUSIVE, 2**20)
+
+
+def test_a_graph_larger_than_the_drivers_memory_is_not_checked(
+    context: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two owners' tables of a mebibyte that fit; the searches of the driver itself keep to the same limit."""
+    pairs, asked = ["brokers=4"], ["a_leader_comes_back"]
+    sent = checked("core_liveness", pairs, far(partitions=2), properties=asked, memory=2**20)
+    kept = checked("core_liveness", pairs, SparkOptions(MASTER), properties=asked, memory=2**22)
+    for verdict, limit in ((sent, 1), (kept, 4)):
+        (finding,) = verdict.properties
+        assert (finding.status, verdict.exit(), verdict.complete) == ("not_checked", Exit.INCONCLUSIVE, True)
+        assert finding.note == f"its graph needs more than the driver's {limit} MiB: give more with --memory"
+    enough = checked("core_liveness", pairs, far(partitions=2), properties=asked, memory=2**30)
+    assert (enough.properties[0].status, enough.exit()) == ("holds", Exit.OK)
+
+
+def test_budget_in_the_driver(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found before it ended has its trace, and is counted."""
+
+    def look(clock: Clock, looks: list[int] = []) -> None:  # noqa: B006 (one list for all looks)
+        looks.append(1)
+        if len(looks) > 12:
+            raise budget_ended(9)
+
+    monkeypatch.setattr(Clock, "look", look)
+    verdict = checked("kraft_kafka", small("kraft_kafka"), SparkOptions(MASTER, small=10**9), budget=9)
+    assert verdict.stopped_because == "the budget of 9 s ended"
+    fallen = [p for p in verdict.properties if p.status == "violated"]
+    assert fallen and all(p.trace is not None for p in fallen)
+    assert verdict.stats.distinct > 500
+
+
+# -- fingerprints ----------------------------------------------------------------------------------------------------
+
+
+def test_fingerprints(context: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same answers, with the probability of a wrong one."""
+    verdict = checked("core", [], far(fingerprints=True))
+    assert everything(verdict) == everything(checked("core", []))
+    assert verdict.search.cluster["fingerprints"] == {"bits": 120, "collision_bound": 1_668 * 1_667 / 2**121}
+    assert verdict.stats.bytes_per_state == 16
+    model = load("core")
+    report(verdict, bind(model, settings(model, []))[0], Console())
+    out = capsys.readouterr().out
+    assert "fingerprints of 120 bits" in out and "a probability of at most 1.0e-30" in out
+    # Where all was searched in the driver, nothing was kept but whole states.
+    code, out, _ = said(capsys, "check", "core", "--engine=spark", "--fingerprints")
+    assert (code, "fingerprints of" in out, "8 bytes a state" in out) == (0, False, True)
+    assert "--fingerprints" in out.splitlines()[-1]
+
+
+def test_fingerprints_are_what_is_compared(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a key that gives all states one fingerprint, each owner takes in the first that arrive and no more."""
+    monkeypatch.setattr("reassure.checkers.engines.spark.engine.new_key", lambda words: ((0,) * (2 * words + 1),) * 4)
+    stats = checked("core", [], far(fingerprints=True)).stats
+    assert 1 < stats.distinct < 100 and stats.depth < 13, "of 1,668 states in 13 levels"
+
+
+def test_fingerprint() -> None:
+    """Four lanes: the upper half of a sum of products with 32 bits each; 120 bits of them."""
+    from reassure.checkers.engines.native.kernels.fingerprints import fingerprints, new_key
+
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-(2**63), 2**63 - 1, (50, 4))
+    rows[:, 0] &= 2**56 - 1
+    key = new_key(3)
+    got = fingerprints(rows, key).view(np.uint64).tolist()
+    for row, found in zip(rows.view(np.uint64).tolist(), got, strict=True):
+        halves = [half for word in row[:3] for half in (word % 2**32, word >> 32)]
+        lanes = [(first + sum(k * h for k, h in zip(rest, halves, strict=True))) % 2**64 >> 32 for first, *rest in key]
+        assert found == [lanes[0] << 24 | lanes[1] >> 8, lanes[2] << 32 | lanes[3]]
+
+
+@pytest.mark.parametrize("committed", [1, 9])
+def test_resume_with_fingerprints(committed: int, tmp_path: Path, context: Any) -> None:
+    """The tables are made anew with the key of the run."""
+    place = str(tmp_path / "run")
+    checked("core", [], far(out=place, data=False, fingerprints=True), depth=committed)
+    verdict = checked("core", [], far(out=place, data=False, fingerprints=True, resume=True))
+    assert everything(verdict) == everything(checked("core", []))

@@ -1,0 +1,147 @@
+"""Which checks of a gate run: by name, by what has changed, and while there is time."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.gate import last_records, run_gate
+from reassure.checkers.gate.gate_file import read
+from tests.helpers.command import said
+
+GATE = """
+[[check]]
+model = "die_hard"
+name = "riddle"
+engine = "reference"
+expect = "safety-violation"
+
+[[check]]
+model = "mine.py"
+engine = "reference"
+expect = "pass"
+pin = { generated = 97 }
+"""
+MODEL = "from reassure.models.examples import die_hard\nMODEL = die_hard.MODEL.without('goal_not_reached')\n"
+CHANGED = (
+    "from reassure.models.examples import die_hard\nMODEL = die_hard.MODEL.without('goal_not_reached', 'fill_big')\n"
+)
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A gate of two checks, with records of its own."""
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "mine.py").write_text(MODEL)
+    (tmp_path / "g.toml").write_text(GATE)
+    return str(tmp_path / "g.toml")
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line[:4] in ("ok  ", "FAIL")]
+
+
+def test_only(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "gate", gate, "--only", "rid*", "-j", "1")
+    assert (code, out.splitlines()) == (
+        0,
+        ["ok   riddle: safety-violation, 16 distinct, 97 generated", "1 check, 0 failed (exit code 0)"],
+    )
+    assert len(lines(said(capsys, "gate", gate, "--only", "mine.py", "riddle", "-j", "1")[1])) == 2
+
+
+def test_a_name_that_no_check_has(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It must not hide behind the others."""
+    code, _, err = said(capsys, "gate", gate, "--only", "riddle", "ridle")
+    assert (code, err.strip().splitlines()) == (
+        6,
+        [f"reassure: no check of {gate} matches ridle; it has riddle, mine.py"],
+    )
+
+
+def test_changed(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(gate)
+    assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
+    code, out, _ = said(capsys, "gate", gate, "--changed", "-j", "1", f"--json={path.with_name('r.json')}")
+    assert (code, out.count("(unchanged since ")) == (0, 2)
+    assert out.endswith("2 checks, 0 failed, 2 unchanged and answered from the last record (exit code 0)\n")
+    record = json.loads(path.with_name("r.json").read_text())["checks"][1]
+    assert (record["stats"]["distinct"], record["gate"]["unchanged_since"][-3:]) == (16, "UTC")
+    assert "unchanged" not in said(capsys, "gate", gate, "-j", "1")[1]  # without --changed everything runs
+
+
+def test_what_has_changed_runs(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(gate)
+    said(capsys, "gate", gate, "-j", "1")
+    mine = path.with_name("mine.py")
+    mine.write_text('"""Words are no change."""\n' + MODEL)
+    assert said(capsys, "gate", gate, "--changed", "-j", "1")[1].count("unchanged since") == 2
+    mine.write_text(CHANGED)
+    os.utime(mine, (1, 1))
+    code, out, _ = said(capsys, "gate", gate, "--changed", "-j", "1")
+    assert (code, out.count("unchanged since")) == (17, 1), out
+    assert "generated 81, pinned 97" in out
+
+
+def test_a_record_that_is_not_as_expected_is_no_answer(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file may expect something else of the same run."""
+    said(capsys, "gate", gate, "-j", "1")
+    path = Path(gate)
+    path.write_text(path.read_text().replace("generated = 97", "generated = 98"))
+    code, out, _ = said(capsys, "gate", gate, "--changed", "-j", "1")
+    assert (code, lines(out)[1]) == (17, "FAIL mine.py: pass, 16 distinct, 97 generated")
+    for _ in range(2):  # and a failure is never answered from a record
+        assert "unchanged" not in lines(said(capsys, "gate", gate, "--changed", "-j", "1")[1])[1]
+
+
+def test_a_damaged_record_is_no_answer(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "gate", gate, "-j", "1")
+    for path in last_records.folder().glob("*.json"):
+        path.write_text('{"record": 1')
+    assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
+
+
+def test_another_version_of_the_program_is_another_question(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = read(Path(gate)).checks[1]
+    before = last_records.LastRecords().key(check)
+    monkeypatch.setattr(last_records, "_program", lambda: "another")
+    assert before is not None and last_records.LastRecords().key(check) != before
+
+
+def test_the_answer_of_a_comparison_depends_on_both_models(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(gate)
+    path.write_text('[[check]]\nkind = "diff"\nmodel = "die_hard"\nvariant = "mine.py"\nexpect = "pass"\n')
+    (check,) = read(path).checks
+    before = last_records.LastRecords().key(check)
+    path.with_name("mine.py").write_text(CHANGED)
+    assert before is not None and last_records.LastRecords().key(check) != before
+
+
+@pytest.mark.parametrize("where", ["file", "command line"])
+def test_a_spent_budget_is_no_pass(
+    where: str, gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_gate, "time", SimpleNamespace(time=lambda: 0.0))  # the gate began long ago
+    path, junit = Path(gate), Path(gate).with_suffix(".xml")
+    words = ["gate", gate, "-j", "1", f"--junit={junit}"]
+    if where == "file":
+        path.write_text('budget = "60s"\n' + path.read_text())
+    else:
+        words.append("--budget=60s")
+    code, out, _ = said(capsys, *words)
+    assert code == Exit.INCONCLUSIVE.value, out
+    assert out.endswith("2 not run (exit code 5)\n")
+    assert "not run: the budget of the gate is spent" in out
+    suites = ElementTree.fromstring(junit.read_text())
+    assert (suites.get("tests"), suites.get("skipped"), suites.get("failures")) == ("2", "2", "0")
+
+
+def test_a_budget_that_is_long_enough_changes_nothing(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "gate", gate, "-j", "1", "--budget=10m")
+    assert (code, out.splitlines()[-1]) == (0, "2 checks, 0 failed (exit code 0)")

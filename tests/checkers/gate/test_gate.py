@@ -1,0 +1,261 @@
+"""The gate: what it accepts, what it refuses, and that many processes say what one says."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from reassure.checkers.gate import run_gate
+from tests.helpers.command import heeds_signals, model_file, said
+from tests.helpers.raising_model import ACTION, written
+
+ROOT = Path(__file__).parents[3]
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+engine = "reference"
+expect = "{expect}"
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expect", "more", "code"),
+    [
+        ("safety-violation", "", 0),
+        ("safety-violation", "violated = { goal_not_reached = 7 }\npin = { distinct = 16 }", 0),
+        ("pass", "", 15),
+        ("safety-violation", 'violated = ["other"]', 15),
+        ("safety-violation", "violated = { goal_not_reached = 6 }", 17),
+        ("safety-violation", "pin = { distinct = 17 }", 17),
+        ("perhaps", "", 64),
+        ("pass", "colour = 1", 64),
+        ("pass", "pin = { speed = 1 }", 64),
+        ("pass", "set = { goal = 9 }", 151),
+        ("config-error", "set = { goal = 9 }", 0),
+        ("safety-violation", 'budget = "60s"', 0),
+        ("safety-violation", 'budget = "soon"', 64),
+        ("safety-violation", "budget = true", 64),
+        ("safety-violation", "depth = 0", 64),
+        ("safety-violation", 'property = "goal_not_reached"', 64),
+        ("safety-violation", 'property = ["goal_not_reached", "gaol"]', 6),
+        ("safety-violation", 'accept_clipping = "no"', 64),
+        ("safety-violation", "violated = [1]", 64),
+        ("safety-violation", 'violated = { goal_not_reached = "7" }', 64),
+        ("safety-violation", "name = 3", 64),
+        ("safety-violation", 'unreached = ["far"]', 15),
+    ],
+)
+def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, record, junit = tmp_path / "g.toml", tmp_path / "g.json", tmp_path / "g.xml"
+    path.write_text(GATE.format(expect=expect, more=more))
+    got, out, err = said(capsys, "gate", str(path), "--json", str(record), "--junit", str(junit))
+    assert got == code, out + err
+    assert record.is_file()
+    assert json.loads(record.read_text())["exit_code"] == code
+    if code != 64:
+        assert junit.read_text().count("<testsuite ") == 1
+        assert ("<failure" in junit.read_text()) == (code in (15, 17))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("", 6), ("x = 1", 64), ("[[check", 64), ("[[check]]\nexpect = 'pass'", 64)]
+)
+def test_bad_gates(text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.toml"
+    path.write_text(text)
+    got, _, err = said(capsys, "gate", str(path))
+    assert got == code
+    assert len(err.splitlines()) == 1
+
+
+def test_an_expected_violation_hides_no_vacuous_cover(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    cut = text.index("MODEL =")
+    idle = "@cover\ndef full(s: Jugs) -> bool:\n    return s.big == 5 and s.small == 3 and s.big == 0\n\n\n"
+    model = model_file(
+        tmp_path, "from reassure import cover\n" + text[:cut].replace("from __future__", "# ") + idle + text[cut:]
+    )
+    path = tmp_path / "g.toml"
+    check = f"[[check]]\nmodel = '{model}'\nengine = 'reference'\nexpect = 'safety-violation'\n"
+    path.write_text(check)
+    code, out, _ = said(capsys, "gate", str(path))
+    assert (code, "cover full is never reached" in out) == (16, True), out
+    path.write_text(check + "unreached = ['full']\n")
+    assert said(capsys, "gate", str(path))[0] == 0
+
+
+def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
+    path, record = tmp_path / "g.toml", tmp_path / "g.json"
+    slow = "[[check]]\nmodel = 'core'\nset = { brokers = 5 }\nengine = 'reference'\nexpect = 'pass'\n"
+    path.write_text(slow * 2)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reassure", "gate", str(path), "--jobs=2", f"--json={record}"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_signals,
+    )  # fmt: skip
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and len(children.read_text().split()) < 3:  # two checks, and Python's tracker
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, "1 not run" in out, "Traceback" in err) == (5, True, False), out + err
+    data = json.loads(record.read_text())
+    assert (data["exit_code"], data["complete"], len(data["checks"])) == (5, False, 1)
+
+
+SEVERAL = """
+[[check]]
+model = "die_hard"
+expect = "safety-violation"
+violated = { goal_not_reached = 7 }
+
+[[check]]
+model = "two_phase_commit"
+name = "a wrong pin"
+expect = "pass"
+pin = { distinct = 289 }
+
+[[check]]
+model = "die_hard"
+name = "a wrong expectation"
+expect = "pass"
+
+[[check]]
+model = "core"
+expect = "pass"
+"""
+
+
+def test_processes_say_what_one_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of the file, whichever ends first."""
+    path = tmp_path / "g.toml"
+    path.write_text(SEVERAL)
+    one = said(capsys, "gate", str(path), "-j", "1")
+    several = said(capsys, "gate", str(path), "-j", "3")
+    assert several[:2] == one[:2]
+    assert one[0] == 15
+    assert [line[:4] for line in one[1].splitlines() if line[:4] in ("ok  ", "FAIL")] == [
+        "ok  ",
+        "FAIL",
+        "FAIL",
+        "ok  ",
+    ]
+    assert one[1].endswith("4 checks, 2 failed (exit code 15)\n")
+
+
+def test_a_failure_says_what_happened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    path, junit = tmp_path / "g.toml", tmp_path / "g.xml"
+    path.write_text(SEVERAL)
+    _, out, _ = said(capsys, "gate", str(path), "--trace-dir", str(tmp_path / "traces"), "--junit", str(junit))
+    lines = out.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("FAIL a wrong expectation: safety-violation"))
+    trace = tmp_path / "traces" / "die_hard--goal_not_reached.itf.json"
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    line = text[: text.index("@invariant")].count("\n") + 1
+    die_hard = f"models/examples/die_hard.py:{line}"
+    assert lines[at + 1 : at + 4] == [
+        "     expected pass, got safety-violation",
+        f"     violated: goal_not_reached, trace of 7 states ({die_hard})",
+        "     | die_hard: goal_not_reached is violated after 6 steps",
+    ]
+    story = [line for line in lines[at:] if line.startswith("     | ")]
+    assert story[-1] == "     |     c.goal = 4"
+    assert lines[at + 3 + len(story) :] == [
+        f"     trace: {trace}",
+        "     again: reassure check die_hard",
+        "ok   core: pass, 1,668 distinct, 7,699 generated",
+        "4 checks, 2 failed (exit code 15)",
+    ]
+    assert said(capsys, "replay", str(trace))[0] == 0
+
+
+def test_models_lie_beside_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ci" / "protocols").mkdir(parents=True)
+    model = "from reassure.models.examples import die_hard\nMODEL = die_hard.MODEL.without('goal_not_reached')\n"
+    (tmp_path / "ci" / "protocols" / "calm.py").write_text(model)
+    path = tmp_path / "ci" / "gate.toml"
+    path.write_text("[[check]]\nmodel = 'protocols/calm.py'\nengine = 'reference'\nexpect = 'pass'\n")
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "gate", "ci/gate.toml")[0] == 0
+    monkeypatch.chdir(tmp_path / "ci")
+    assert said(capsys, "gate")[0] == 0
+
+
+def test_a_depth_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What holds to a depth is not said to hold; and a cover beyond it is not said to be reached."""
+    path = tmp_path / "g.toml"
+    check = "[[check]]\nmodel = 'core'\nengine = 'reference'\ndepth = {depth}\nexpect = '{expect}'\n"
+    path.write_text(check.format(depth=9, expect="pass"))
+    code, _, err = said(capsys, "gate", str(path))
+    assert (code, 'expect = "pass-to-depth"' in err) == (64, True), err
+    path.write_text(check.format(depth=9, expect="pass-to-depth"))
+    assert said(capsys, "gate", str(path))[0] == 0
+    path.write_text(check.format(depth=1, expect="pass-to-depth"))
+    code, out, _ = said(capsys, "gate", str(path))
+    assert (code, "expected pass-to-depth, got inconclusive" in out) == (5, True), out
+    path.write_text(check.format(depth=1, expect="inconclusive"))
+    assert said(capsys, "gate", str(path))[0] == 0
+    assert said(capsys, "check", "core", "--depth=1", "--engine=reference")[0] == 5
+    code, out, _ = said(capsys, "check", "core", "--depth=9", "--engine=reference")
+    assert (code, "pass-to-depth (exit code 0)" in out) == (0, True), out
+
+
+def test_a_model_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told with its exit code and its story, beside what is violated; it may be what is expected."""
+    written(tmp_path, ACTION)
+    gate = tmp_path / "g.toml"
+    gate.write_text('[[check]]\nmodel = "raising.py"\nproperty = ["never", "one_is_alive"]\nexpect = "pass"\n')
+    code, out, _ = said(capsys, "gate", str(gate), "--jobs=1", f"--trace-dir={tmp_path / 'traces'}")
+    assert code == 150
+    assert "the model raises: commit(k=Node(0)) raised ValueError: min() arg is an empty sequence" in out
+    assert "violated: one_is_alive, trace of 4 states" in out
+    assert (tmp_path / "traces" / "raising--raises.itf.json").is_file()
+    gate.write_text(gate.read_text().replace('expect = "pass"', 'expect = "model-error"\nviolated = ["one_is_alive"]'))
+    code, out, _ = said(capsys, "gate", str(gate), "--jobs=1")
+    assert (code, "never is not decided" in out) == (5, True)
+
+
+def test_a_gate_that_cannot_begin_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, junit = tmp_path / "g.toml", tmp_path / "j.xml"
+    path.write_text("[[check]]\nmodle = 'core'\n")
+    assert said(capsys, "gate", str(path), f"--junit={junit}")[0] == 64
+    (suite,) = ElementTree.fromstring(junit.read_text())
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    (error,) = suite.iter("error")
+    assert (error.get("type"), "unknown modle; did you mean model?" in str(error.text)) == ("usage", True)
+
+
+def test_a_killed_process_is_no_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has an answer by then is reported, with every file that was asked for."""
+
+    def killed(run: Any, arguments: list[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
+        yield run(*arguments[0])
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(run_gate, "in_processes", killed)
+    path, junit = tmp_path / "g.toml", tmp_path / "j.xml"
+    check = "[[check]]\nmodel = 'core'\nname = '{}'\nengine = 'reference'\nexpect = 'pass'\n"
+    path.write_text("".join(check.format(name) for name in "abc"))
+    code, out, _ = said(capsys, "gate", str(path), f"--junit={junit}")
+    assert (code, out.splitlines()[-1]) == (153, "3 checks, 1 failed, 1 not run (exit code 153)")
+    results = [[r.tag for c in s.iter("testcase") for r in c] for s in ElementTree.fromstring(junit.read_text())]
+    assert results == [[], ["error"], ["skipped"]]

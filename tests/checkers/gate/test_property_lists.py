@@ -1,0 +1,36 @@
+"""The gate of the project pins the property list of each search, so that none is dropped unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reassure.checkers.base.prepare import open_results, plain
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.gate.gate_file import PROPERTIES, Check, read
+from reassure.checkers.gate.judge import property_digest
+
+GATE = read(Path(__file__).parents[3] / "gate.toml").checks
+
+
+def asked(check: Check) -> str:
+    """The digest of the property list of a check as its model is now."""
+    request = check.request()
+    bound, sha = plain(request.model, request.set)
+    result = CheckResult(bound.model.name, sha, {}, "native")
+    open_results(bound, request.options, result)
+    result.not_applicable = [p.name for p in bound.not_applicable]
+    return property_digest(result.record({}))
+
+
+def test_every_search_of_the_gate_pins_its_properties() -> None:
+    """Where this fails, `reassure gate --update` writes what there is now; the diff says where."""
+    searches = {check.name: check for check in GATE if check.kind == "check"}
+    assert len(searches) > 80
+    assert {n: c.pin.get(PROPERTIES) for n, c in searches.items()} == {n: asked(c) for n, c in searches.items()}
+
+
+def test_a_dropped_cover_has_another_digest() -> None:
+    core = next(check for check in GATE if check.name == "core")
+    given = {**core.given, "property": ["leader_in_isr", "isr_*", "deadlock", "reassignment_pending"]}
+    fewer = Check("core", "check", given, core.expect, {})
+    assert asked(fewer) != asked(core)

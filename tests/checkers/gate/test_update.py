@@ -1,0 +1,107 @@
+"""`--update`: pins change where they stand, and nothing else does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.gate.update import updated
+from tests.helpers.command import said
+
+GATE = """# what we promise
+[[check]]           # the riddle
+engine = "reference"
+model = "die_hard"
+name = "pin = { distinct = 3 }"
+pin = { generated = 98, distinct = 1_7 } # counts
+expect = "safety-violation"   # as it should be
+violated = { goal_not_reached = 6 }
+
+[[check]]
+model = "core"
+engine = "reference"
+expect = "pass"
+[check.pin]
+# levels
+depth = 12
+"""
+NEW = """# what we promise
+[[check]]           # the riddle
+engine = "reference"
+model = "die_hard"
+name = "pin = { distinct = 3 }"
+pin = { generated = 97, distinct = 16, properties = "64e442f7349e" } # counts
+expect = "safety-violation"   # as it should be
+violated = { goal_not_reached = 7 }
+
+[[check]]
+model = "core"
+engine = "reference"
+expect = "pass"
+[check.pin]
+# levels
+depth = 13
+properties = "db758e19c85c"
+"""
+
+
+def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.toml"
+    path.write_text(GATE)
+    code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
+    assert path.read_text() == NEW
+    assert code == 0, out
+    shown = [line for line in out.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert shown == [
+        "-pin = { generated = 98, distinct = 1_7 } # counts",
+        '+pin = { generated = 97, distinct = 16, properties = "64e442f7349e" } # counts',
+        "-violated = { goal_not_reached = 6 }",
+        "+violated = { goal_not_reached = 7 }",
+        "-depth = 12",
+        "+depth = 13",
+        '+properties = "db758e19c85c"',
+    ]
+    code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
+    assert (code, path.read_text()) == (0, NEW)
+    assert "the file has every pin and length of a trace that this run gives" in out
+
+
+def test_a_dropped_invariant_is_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It changes no count: only the digest of the property list tells."""
+    (tmp_path / "mine.py").write_text(
+        "from reassure.models.examples import core\nMODEL = core.MODEL.without('isr_within_replicas')\n"
+    )
+    path = tmp_path / "g.toml"
+    entry = '[[check]]\nmodel = "{}"\nengine = "reference"\nexpect = "pass"\npin = {{ properties = "db758e19c85c" }}\n'
+    path.write_text(entry.format("core"))
+    assert said(capsys, "gate", str(path), "-j", "1")[0] == 0
+    path.write_text(entry.format("mine.py"))
+    code, out, _ = said(capsys, "gate", str(path), "-j", "1")
+    assert (code, "the properties are not those that were pinned" in out) == (17, True), out
+
+
+def test_what_is_expected_is_never_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.toml"
+    text = '[[check]]\nmodel = "die_hard"\nengine = "reference"\nexpect = "pass"\npin = { distinct = 1 }\n'
+    path.write_text(text)
+    code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
+    assert (code, path.read_text()) == (15, text), out
+    text = text.replace('"pass"', '"safety-violation"').replace("pin = { distinct = 1 }", 'violated = ["other"]')
+    path.write_text(text)
+    code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
+    assert (code, path.read_text()) == (15, text), out
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("check = [{ model = 'core', expect = 'pass', pin = { depth = 1 } }]\n", "line [[check]]"),
+        ('[[check]]\nmodel = "core"\npin.depth = 1\n', "no table pin"),
+        ('[[check]]\nname = """\npin = { depth = 1 }\n"""\n[check.pin]\ndepth = 1\n', "cannot rewrite"),
+    ],
+)
+def test_a_spelling_that_cannot_be_rewritten_is_refused(text: str, why: str) -> None:
+    with pytest.raises(Failure, match=why.replace("[", r"\[")):
+        updated(text, {0: {"pin": {"depth": 2}}})

@@ -1,0 +1,154 @@
+"""`reassure audit` from the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, together
+from reassure.checkers.kafka.audit.log_files import LogFile
+from reassure.checkers.kafka.audit.share import Share
+from tests.helpers.command import said
+from tests.helpers.metadata_log_text import LOGS, cluster, dump_line, record
+
+SEGMENT = LOGS / "4.1.0.log"
+
+
+def test_a_clean_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    cut = tmp_path / "cut.log"
+    cut.write_bytes((LOGS / "3.9.0.log").read_bytes()[:5000])
+    code, out, err = said(capsys, "audit", str(cut), "--release=3.9")
+    assert code == 0
+    assert "partitions created: 1, changes: 16, of them different: 16" in out
+    assert out.endswith("no findings\n")
+    assert err == f"note: {cut} ends within a batch at byte 4921: 79 bytes were not read\n"
+
+
+def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answer = tmp_path / "a.json"
+    code, out, err = said(capsys, "audit", str(SEGMENT), "--release=4.3", f"--json={answer}")
+    assert (code, err) == (12, "")
+    assert "94 records, offsets 0 to 93; at the end brokers: 4, topics: 1, partitions: 1" in out
+    data = json.loads(answer.read_text())
+    assert (data["verdict"], data["exit_code"], data["records"], data["changes"]) == ("safety-violation", 12, 94, 46)
+    assert data["not_made_by_release"] == {"3.9": 0, "4.0": 0, "4.1": 0, "4.2": 3, "4.3": 5, "4.4": 5}
+    rules = [f for f in data["findings"] if f["kind"] == "rule"]
+    assert [f["offset"] for f in rules] == [36, 37, 62, 68, 90]
+    assert rules[2] == {
+        "offset": 62,
+        "timestamp": 1_700_000_062_000,
+        "topic": "watched",
+        "partition": 0,
+        "kind": "rule",
+        "name": "4.3 does not make this change; 3.9, 4.0, 4.1, 4.2 would",
+        "change": "replicas [1, 2, 3, 4] -> [1], adding {3} -> {}, removing {4} -> {}, leader epoch 12 -> 13",
+    }
+
+
+def test_a_narrow_terminal_has_two_lines_for_a_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No name is cut off, as the cells of a table would be."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    _, out, _ = said(capsys, "audit", str(SEGMENT), "--release=4.3")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
+    at = lines.index("    72  2023-11-14 22:14:32  watched-0  promise: moving_replicas_are_replicas")
+    assert lines[at + 1] == "        replicas [1, 4, 2, 3] -> [1, 2, 3, 4], removing {3} -> {2, 3, 4}"
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_dump_says_the_same_as_the_segment(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "audit", str(SEGMENT))
+    assert said(capsys, "audit", str(SEGMENT.with_suffix(".txt"))) == (code, out, "")
+
+
+def test_a_folder_with_segments_and_a_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A snapshot of the same records: what it covers is not played again."""
+    shutil.copy(SEGMENT, tmp_path / f"{0:020}.log")
+    whole = said(capsys, "audit", str(tmp_path))
+    assert whole == said(capsys, "audit", str(SEGMENT))
+    (tmp_path / f"{0:020}.log").rename(tmp_path / f"{5:020}.log")
+    code, _, err = said(capsys, "audit", str(tmp_path))
+    assert code == 64 and "begins at offset 5, and has no snapshot to begin with" in err
+    shutil.copy(SEGMENT, tmp_path / f"{94:020}-{1:010}.checkpoint")
+    code, out, _ = said(capsys, "audit", str(tmp_path))
+    assert (code, out) == whole[:2]
+
+
+def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "noise").write_bytes(b"\xff\xfe\xfd")
+    (tmp_path / "empty").write_text("Dumping nothing\n")
+    (tmp_path / "later").write_text(
+        '| offset: 7 CreateTime: 5 payload: {"type":"FENCE_BROKER_RECORD","version":0,"data":{"id":7,"epoch":1}}\n'
+    )
+    for words, code, why in (
+        ((str(tmp_path / "none"),), 64, "No such file"),
+        ((str(tmp_path),), 64, "has no segment"),
+        ((str(tmp_path / "noise"),), 64, "is neither a segment nor what kafka-dump-log"),
+        ((str(tmp_path / "empty"),), 6, "no metadata record"),
+        ((str(tmp_path / "later"),), 64, "broker 7 is not registered; does the log begin earlier?"),
+        ((str(SEGMENT), "--release=3.1"), 64, "it is one of 3.9, 4.0"),
+    ):
+        found, _, err = said(capsys, "audit", *words)
+        assert found == code
+        assert why in err and len(err.splitlines()) == 1
+
+
+def many_partitions(folder: Path) -> str:
+    """A dump of 40 partitions, each of which begins to have a stranger in its ISR, and one whose leader is none."""
+    found = cluster(1, 2, 3)
+    replicas = {"replicas": [2, 3], "isr": [2, 3], "addingReplicas": [], "removingReplicas": [], "leader": 2}
+    for number in range(1, 41):
+        offset = len(found)
+        about = {"partitionId": number, "topicId": "T"}
+        found.append(record(offset, "Partition", leaderEpoch=0, partitionEpoch=0, **about, **replicas))
+        change = {"isr": [2, 3, 1]} if number != 7 else {"isr": [2], "eligibleLeaderReplicas": [3]}
+        found.append(record(offset + 1, "PartitionChange", **about, **change))
+    path = folder / "dump.txt"
+    path.write_text("\n".join(dump_line(r) for r in found))
+    return str(path)
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "4.4.0"])
+def test_shares_of_a_segment_are_the_whole(version: str) -> None:
+    """Records of other shares are not decoded, and each batch is checked by one share."""
+    task = AuditTask((LogFile(str(LOGS / f"{version}.log")),), None, 1)
+    whole = audit_share(task, Share())
+    assert together(audit_share(task, Share(i, 3)) for i in range(3)) == whole
+
+
+def test_processes_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = many_partitions(tmp_path)
+    code, out, _ = said(capsys, "audit", path, "--jobs=1", f"--json={tmp_path / '1'}")
+    assert code == 12
+    assert "partitions created: 41, changes: 40, of them different: 2" in out
+    assert "78 findings" in out and "and 38 more (--json FILE has all)" in out
+    assert said(capsys, "audit", path, "--jobs=2", f"--json={tmp_path / '2'}") == (code, out, "")
+    assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text()
+
+
+def test_a_log_that_is_refused_in_another_process(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.log"
+    data = SEGMENT.read_bytes()
+    at = data.index(b"watched")
+    damaged.write_bytes(data[:at] + b"W" + data[at + 1 :])
+    for jobs in (1, 3):
+        code, _, err = said(capsys, "audit", str(damaged), f"--jobs={jobs}")
+        assert code == 64
+        assert "the sum of the batch is wrong; the file is damaged" in err and len(err.splitlines()) == 1
+
+
+def test_the_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    path = Path(many_partitions(tmp_path))
+    path.write_text(path.read_text().replace('"name": "t"', '"name": "<b>"'))
+    assert said(capsys, "audit", str(path), f"--html={page}")[0] == 12
+    text = page.read_text()
+    assert text.count("<tr>") == 1 + 6 + 1 + 3 + 1 + 20 + 1 + 79  # heads and rows of four tables
+    assert "&lt;b&gt;-1" in text and "<b>" not in text
+    assert "http" not in text.replace("http-equiv", "")

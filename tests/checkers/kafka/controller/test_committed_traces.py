@@ -1,0 +1,34 @@
+"""The project's counterexamples and covers of Kafka's rules are runs of Kafka: each on the release that it is of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, own_release, release
+from tests.helpers.kafka_jars import class_path
+
+FOLDER = Path(__file__).parents[4] / "counterexamples"
+TRACES = sorted(FOLDER.glob("kraft_kafka*.itf.json"))
+
+
+def test_every_committed_trace_is_a_run_of_its_release(capsys: pytest.CaptureFixture[str]) -> None:
+    versions = {own_release(json.loads(p.read_text())["#meta"]["config"]["release"]).version for p in TRACES}
+    assert len(TRACES) > 300 and versions >= {"3.9.0", "4.1.0", "4.2.0", "4.4.0"}
+    for version in versions:
+        class_path(version)
+    code = main(["kafka", "replay", *map(str, TRACES)])
+    said, errors = capsys.readouterr()
+    assert "is no trace of" not in errors, errors
+    assert [line for line in said.splitlines() if "refuses" in line] == []
+    assert code == Exit.OK.value and said.count(" runs ") == len(TRACES)
+
+
+def test_the_release_of_a_configuration() -> None:
+    assert own_release("4.1") == own_release("4.1.0") == RELEASES[2]
+    assert own_release(None) == LATEST
+    assert own_release("4.1.7") == release("4.1.7")

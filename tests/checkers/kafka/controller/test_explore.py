@@ -1,0 +1,186 @@
+"""Kafka's controller explored: every state of two brokers, the defects of each release, the same each time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explained import Rules, explain, with_records
+from reassure.checkers.kafka.controller.explore import Limits, Scope, explore
+from reassure.checkers.kafka.controller.explore_report import report_explanation
+from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.words import Command, Kind
+from tests.helpers.kafka_explored import explored, findings_of
+from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+
+STATES = {"3.9.0": 2136, "4.0.0": 2312, "4.1.0": 1832, "4.2.0": 1540, "4.3.0": 1588, "4.4.0": 1588}
+ENDLESS = ("4.3.0", "4.4.0")
+"""Releases where a reassignment that is rolled back by its original assignment never ends."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_state_of_two_brokers(version: str) -> None:
+    found = explored(version)
+    assert found.complete and len(found.states) == STATES[version]
+    assert len(np.unique(found.states)) == len(found.states) == sum(found.levels)
+    assert (found.targets[found.applies] >= 0).all()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_defects_of_each_release_are_found(version: str) -> None:
+    findings, shown = findings_of(version)
+    assert set(shown) == set(findings.violated)
+    assert ("a_led_reassignment_can_end" in shown) == (version in ENDLESS)
+    assert ("leader_is_in_sync" in shown) == (version in ("3.9.0", "4.0.0"))
+    for name in ("controller_goes_on", "requests_are_understood", "leaders_hold_what_was_committed"):
+        assert name in shown
+    assert {"replicas_are_distinct", "new_leader_has_a_new_epoch", "isr_and_elr_are_disjoint"}.isdisjoint(shown)
+
+
+@pytest.mark.parametrize("version", ENDLESS)
+def test_a_rollback_by_the_original_assignment_never_ends(version: str) -> None:
+    run = findings_of(version)[1]["a_led_reassignment_can_end"].run
+    p = run.states[-1].partition
+    assert len(run.states) == 4 and p.leader is not None
+    assert p.adding & p.removing  # what no rule of completion copes with
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_broker_that_comes_back_makes_the_controller_resign(version: str) -> None:
+    shown = findings_of(version)[1]["controller_goes_on"]
+    assert shown.run.answers[-1] == "UNKNOWN_SERVER_ERROR, the controller resigns"
+    assert "is not assigned to this partition" in shown.said[-1]
+    assert shown.run.steps[-1][0] in ("restart_uncleanly", "unfence", "elect_leaderless")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_committed_records_are_lost_without_any_unclean_election(version: str) -> None:
+    run = findings_of(version)[1]["leaders_hold_what_was_committed"].run
+    last = run.states[-1]
+    assert not any(state.unclean or state.partition.recovering for state in run.states)
+    assert last.partition.leader is not None and last.partition.leader not in run.complete[-1]
+    assert not any(c is not None and c.kind in (Kind.RESTART_UNCLEANLY, Kind.ELECT_UNCLEAN) for _, c, _ in run.steps)
+
+
+def test_the_number_of_jvms_does_not_matter() -> None:
+    one, two = explored("4.4.0"), explored("4.4.0", jvms=2)
+    assert np.array_equal(one.states, two.states) and np.array_equal(one.parents, two.parents)
+    assert np.array_equal(one.targets, two.targets) and np.array_equal(one.answers, two.answers)
+
+
+def test_paths_are_shortest() -> None:
+    found = explored("4.4.0")
+    for number in range(0, len(found.states), 97):
+        _, commands = found.path(number)
+        assert len(commands) == found.level_of(number) - 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> None:
+    """The same rules as `kraft_kafka`, in every state that the real class reaches, without a bound on anything."""
+    found = explored(version)
+    explanation = explain(found, Rules("kraft_kafka", release(version), 2), Progress(quiet=True))
+    assert (explanation.steps, explanation.unexplained) == (found.steps, {})
+
+
+def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first is the rollback that never ends: 4.2 completed it at once, 4.3 and 4.4 wait for what is not wanted."""
+    found = explored("4.4.0")
+    explanation = explain(found, Rules("kraft_kafka", release("4.2.0"), 2), Progress(quiet=True))
+    assert (explanation.count, explanation.steps) == (1208, 26400)
+    driver = shared_driver("4.4.0")
+    with_records(explanation, found, driver)
+    first = explanation.unexplained["reassign"]
+    assert [str(c) for c in [*first.path, first.first.step.command]] == [
+        "reassign([1])",
+        "reassign([2])",
+        "reassign([1])",
+    ]
+    assert first.first.rows() == [
+        ("replicas", "[1]", "[1, 2]"),
+        ("adding", "{}", "{2}"),
+        ("removing", "{}", "{2}"),
+        ("leader epoch", "1001", "1000"),
+    ]
+    report_explanation(explanation, "kraft_kafka", "4.2.0", Console(width=120))
+    said = capsys.readouterr().out
+    assert "the rules differ in 600 steps of reassign; the first:" in said and "PartitionChangeRecord(" in said
+
+
+def test_a_release_without_rules_is_refused() -> None:
+    with pytest.raises(Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, 4\.0"):
+        Rules("kraft_kafka", release("5.0.0"), 2)
+    with pytest.raises(Failure, match="die_hard has no rules for every step of Kafka's controller"):
+        Rules("die_hard", release("4.4.0"), 2)
+
+
+def test_commands_of_three_brokers() -> None:
+    commands = Scope(3).commands()
+    assert sum(c.kind is Kind.REASSIGN for c in commands) == 3 + 6 + 6
+    assert sum(c.kind is Kind.PROPOSE for c in commands) == 7
+    assert Command(Kind.CANCEL) in commands and len(commands) == len(set(commands)) == 40
+
+
+def test_what_is_cut_short_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class_path("4.4.0")
+    record = tmp_path / "record.json"
+    options = ["--release", "4.4.0", "--brokers", "2", "--quiet", "--json", str(record)]
+    assert main(["kafka", "explore", *options, "--depth", "2", "--unclean", "off"]) == Exit.SAFETY.value
+    said = capsys.readouterr().out
+    assert "holds" not in said and "not violated so far" in said and "depth 2 was reached" in said
+    (data,) = json.loads(record.read_text())["releases"]
+    assert not data["complete"] and {p["status"] for p in data["properties"]} == {"violated", "unknown"}
+    assert "a_led_reassignment_can_end" not in {p["name"] for p in data["properties"]}
+
+
+def test_the_command_writes_runs_that_kafka_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class_path("4.4.0")
+    options = ["--release", "4.4.0", "--brokers", "2", "--trace-dir", str(tmp_path)]
+    assert main(["kafka", "explore", *options]) == Exit.SAFETY.value == 12
+    said = capsys.readouterr().out
+    assert "1,588 states" in said and "IllegalArgumentException: Replica 2 is not assigned" in said
+    files = sorted(tmp_path.glob("kafka-4.4.0--*.itf.json"))
+    assert len(files) == said.count("trace: ") == said.count(" is violated: ")
+    resigns = tmp_path / "kafka-4.4.0--controller_goes_on.itf.json"
+    assert main(["kafka", "replay", str(resigns), "--release", "4.4.0"]) == Exit.OK.value
+    assert main(["kafka", "replay", str(resigns), "--release", "3.9.0"]) == Exit.TRACE.value
+    loss = tmp_path / "kafka-4.4.0--leaders_hold_what_was_committed.itf.json"
+    assert main(["kafka", "replay", str(loss), "--release", "4.3.0"]) == Exit.OK.value
+
+
+def test_a_file_that_only_says_so_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.itf.json"
+    path.write_text(json.dumps({"#meta": {"kafka": {"brokers": 2}}, "vars": [], "states": [{}]}))
+    assert main(["kafka", "replay", str(path)]) == Exit.TRACE.value
+    assert capsys.readouterr().err.startswith(f"reassure: {path} is no run of Kafka's controller: KeyError")
+
+
+def test_a_jvm_lost_on_the_way_ends_the_search_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, lost = class_path("4.4.0"), []
+    expand = Driver.expand
+
+    def killed(self: Driver, states: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        if len(states) > 50 and not lost:
+            lost.append(self)
+            os.kill(self.process.pid, signal.SIGKILL)
+        return expand(self, states)
+
+    monkeypatch.setattr(Driver, "expand", killed)
+    with pytest.raises(Exception, match=r"^the JVM of Kafka 4\.4\.0 was ended by signal 9$"):
+        explore(path, Scope(2), 2, Limits(), Progress(quiet=True))
+
+
+def test_wrong_options_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka", "explore", "--brokers", "2", "--replicas", "3"]) == Exit.USAGE.value
+    assert main(["kafka", "explore", "--brokers", "7"]) == Exit.USAGE.value
+    assert capsys.readouterr().err.count("\n") == 2

@@ -1,0 +1,194 @@
+"""Traces as test methods of Kafka's own test class: compiled, run, and failing on releases for the right reason."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.cli.main import main
+from reassure.checkers.console.files import read_trace
+from reassure.checkers.evidence.headlines import HEADLINES
+from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
+from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
+from reassure.checkers.kafka.controller.kafka_tests import Ran, run_methods, with_methods
+from reassure.checkers.kafka.controller.model_view import ModelView
+from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
+from reassure.spec.kafka.partition import Broker
+from tests.helpers.kafka_explored import findings_of
+from tests.helpers.kafka_jars import TESTED, class_path
+from tests.helpers.kafka_traces import JOIN, TWO, trace_of
+
+REASONS = {
+    "a_led_reassignment_can_end": "OngoingPartitionReassignment(partitionIndex=0",
+    "controller_goes_on": "is not assigned to this partition.",
+    "leaders_hold_what_was_committed": "has deleted its log, and leads without what was committed",
+    "elr_within_replicas": "an eligible leader is no replica",
+    "requests_are_understood": "expected: <0> but was: <-1>",
+}
+
+
+def runs_of(version: str, folder: Path) -> dict[str, ControllerTrace]:
+    """The same, written to a folder and read again."""
+    (_, shown), traces = findings_of(version), {}
+    for name in REASONS:
+        if name in shown:
+            file = folder / f"{name}.itf.json"
+            file.write_text(to_itf(shown[name].run, {"property": name}))
+            data = run_of_controller(file)
+            assert data is not None
+            traces[name] = from_itf(data, name)
+    return traces
+
+
+COUNTEREXAMPLES = Path(__file__).parents[4] / "counterexamples"
+MODELS_REASONS = {
+    "rolling_back_ends": "the reassignment goes on although every replica is in sync",
+    "nothing_lost_by_a_completion": "has deleted its log, and leads without what was committed",
+    "nothing_lost_by_a_cancellation": "has deleted its log, and leads without what was committed",
+    "broker_events_are_carried_out": "is not assigned to this partition.",
+    "retarget_replaces_the_target": "the reassignment leads elsewhere than it was asked to",
+}
+"""What Kafka's class says of a model's counterexamples."""
+
+
+def models_methods() -> dict[str, str]:
+    """Counterexamples of `kraft_kafka` with the rules of 4.3 as methods, by property."""
+    methods = {}
+    for name in MODELS_REASONS:
+        path = min(COUNTEREXAMPLES.glob(f"kraft_kafka--*release-4-3*--{name}.itf.json"))
+        trace, bound, _ = read_trace(path, None)
+        methods[name] = junit_method(controller_trace(trace, ModelView(bound)), release("4.3.0"), name, name)
+    return methods
+
+
+@cache
+def outcomes(version: str) -> dict[str, Ran]:
+    """What Kafka's test class says of all methods for a release, compiled and run together.
+
+    By property; the methods that have to pass begin with `steps of`, or are of a follower.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        traces = runs_of(version, Path(folder))
+    methods = {name: junit_method(trace, release(version), name, name) for name, trace in traces.items()}
+    # Without the promise the same steps are what the release does: each of their assertions holds.
+    for name in traces:
+        if name != "controller_goes_on":
+            methods[f"steps of {name}"] = junit_method(traces[name], release(version), f"steps of {name}")
+    methods["a follower joins"] = models_method(version)
+    if version == "4.3.0":
+        methods |= models_methods()
+    return dict(zip(methods, run_methods(class_path(version, tests=True), list(methods.values())), strict=True))
+
+
+@pytest.mark.parametrize("version", [pytest.param(v, marks=[pytest.mark.slow] if v == "4.1.0" else []) for v in TESTED])
+def test_kafkas_own_test_class_fails_for_the_right_reason(version: str) -> None:
+    class_path(version, tests=True)
+    ran = outcomes(version)
+    failing = [name for name in ran if name in REASONS]
+    assert set(failing) >= {"controller_goes_on", "leaders_hold_what_was_committed"}
+    for name in failing:
+        assert not ran[name].passed and REASONS[name] in ran[name].message, name
+    passing = [name for name in ran if name not in REASONS and name not in MODELS_REASONS]
+    assert len(passing) == len(failing)  # all but the one that throws, and a follower that joins
+    assert all(ran[name].passed for name in passing)
+
+
+def test_findings_of_the_models_fail_for_the_right_reason() -> None:
+    class_path("4.3.0", tests=True)
+    ran = outcomes("4.3.0")
+    for name, why in MODELS_REASONS.items():
+        assert not ran[name].passed and why in ran[name].message, name
+
+
+def test_every_finding_of_requests_and_brokers_has_an_assertion() -> None:
+    without = [headline.property for headline in HEADLINES if not fails_without_it(headline.property)]
+    assert without == [
+        "changed_min_isr_leaves_who_may_lead"
+    ]  # its run changes a configuration: `kafka findings` has it
+
+
+def test_a_property_without_an_assertion_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    path = min(COUNTEREXAMPLES.glob("kraft_kafka--*--completion_raises_leader_epoch.itf.json"))
+    assert main(["kafka", "test", str(path)]) == Exit.OK.value
+    said = (
+        "note: the steps are asserted; there is no assertion of completion_raises_leader_epoch, so that the test passes"
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_a_run_that_is_no_test_is_refused_and_nothing_else_said(capsys: pytest.CaptureFixture[str]) -> None:
+    path = min(COUNTEREXAMPLES.glob("kraft_kafka_operated--*--changed_min_isr_leaves_who_may_lead.itf.json"))
+    assert main(["kafka", "test", str(path)]) == Exit.USAGE.value
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "reassure: change_min_isr(1) has no counterpart in Kafka's test context"
+    assert not any("there is no assertion" in line for line in said)
+
+
+def test_producers_wait_for_no_more_than_there_are_replicas() -> None:
+    bound, _ = plain("kraft_kafka", ["brokers=4", "release=4.3"])
+    three = ("start", {"target": frozenset({TWO, Broker(3), Broker(4)})})
+    trace = controller_trace(trace_of(bound, [three, ("cancel", {})]), ModelView(bound))
+    method = junit_method(trace, release("4.3.0"), "x", "cancelling_keeps_min_isr")
+    assert "assertTrue(end.isr.length >= Math.min(2, end.replicas.length)," in method
+
+
+def models_method(version: str) -> str:
+    """A trace of `kraft_kafka` as a method."""
+    bound, _ = plain("kraft_kafka", [])
+    trace = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    return junit_method(controller_trace(trace, ModelView(bound)), release(version), "a follower joins")
+
+
+def test_the_epochs_of_a_models_requests_are_those_of_kafka() -> None:
+    assert "setPartitionEpoch(1)" in models_method("4.3.0")  # one more: the ISR is shrunk to begin with
+
+
+def test_names_of_methods() -> None:
+    assert method_name("leader_is_in_sync") == "testLeaderIsInSync"
+    assert method_name("steps of a-b") == "testStepsOfAB"
+
+
+def test_the_method_stands_before_the_end_of_the_class() -> None:
+    assert with_methods("class A {\n}\n", ["    void b() {\n    }\n"]) == "class A {\n\n    void b() {\n    }\n}\n"
+
+
+def test_the_command_prints_the_method(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class_path("4.3.0")
+    runs_of("4.3.0", tmp_path)
+    path = tmp_path / "a_led_reassignment_can_end.itf.json"
+    assert main(["kafka", "test", str(path)]) == Exit.OK.value
+    said = capsys.readouterr().out
+    assert said.startswith("    @Test\n    public void testALedReassignmentCanEnd() {\n") and said.endswith("    }\n")
+    assert all(len(line) <= 120 for line in said.splitlines())
+    written = tmp_path / "Method.java"
+    assert main(["kafka", "test", str(path), "--out", str(written)]) == Exit.OK.value
+    assert written.read_text() == said
+
+
+def test_a_start_that_the_test_context_does_not_make_is_refused(tmp_path: Path) -> None:
+    class_path("4.3.0")
+    trace = runs_of("4.3.0", tmp_path)["elr_within_replicas"]
+    inside = ControllerTrace(**{**vars(trace), "start": trace.commands[-1].after})
+    with pytest.raises(Failure, match="starts in a state that Kafka's test context does not make"):
+        junit_method(inside, release("4.3.0"), "x")
+
+
+@pytest.mark.parametrize("version", ["4.3.0"])
+def test_the_whole_controller_does_the_same(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It never ends a rolled back reassignment, and it resigns at a registration: its epoch rises."""
+    class_path(version, tests=True)
+    runs_of(version, tmp_path)
+    for name in ("a_led_reassignment_can_end", "controller_goes_on"):
+        path = tmp_path / f"{name}.itf.json"
+        assert main(["kafka", "confirm", str(path), "--release", version]) == Exit.OK.value
+        said = capsys.readouterr().out
+        assert f"the whole controller of Kafka {version} gives the results of the trace" in said
+        assert ("IllegalArgumentException" in said) == (name == "controller_goes_on")
+        last = [line for line in said.splitlines() if "(controller epoch" in line][-1]
+        assert last.endswith("(controller epoch 3)" if name == "controller_goes_on" else "(controller epoch 1)")

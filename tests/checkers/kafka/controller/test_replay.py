@@ -1,0 +1,124 @@
+"""Traces of `kraft_kafka` executed by Kafka's own controller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
+from reassure.checkers.kafka.controller.model_view import ModelView
+from reassure.checkers.kafka.controller.replay import controller_trace, replayed
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
+from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_traces import JOIN, ONE, TWO, trace_of
+
+STRANGER: list[tuple[str, dict[str, object]]] = [
+    *JOIN,
+    ("start", {"target": frozenset({ONE})}),
+    ("shut_down_uncleanly", {"broker": ONE}),
+    ("start", {"target": frozenset({TWO})}),
+]
+"""The ELR holds broker 2, which is no replica any more, when it becomes the target: Kafka throws."""
+DEFECTS = Path(__file__).parents[4] / "checkers" / "kafka" / "defects"
+
+
+@pytest.fixture(scope="module")
+def bound() -> BoundModel:
+    return plain("kraft_kafka", [])[0]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_follower_joins_as_in_kafka(bound: BoundModel, version: str) -> None:
+    trace = controller_trace(trace_of(bound, JOIN), ModelView(bound))
+    assert [step.text for step in trace.commands] == ["alter_partition(from 1, ISR {1, 2}, epochs 0 and 0)"]
+    driver = shared_driver(version)
+    assert replayed(trace, driver) is None
+
+
+def test_a_state_that_kafka_does_not_reach_is_shown_side_by_side(bound: BoundModel) -> None:
+    made = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    wrong = made.states[-1]
+    partition = type(wrong.partition)(**{**vars(wrong.partition), "elr": frozenset()})
+    made.states[-1] = type(wrong)(**{**vars(wrong), "partition": partition})
+    driver = shared_driver("4.4.0")
+    found = replayed(controller_trace(made, ModelView(bound)), driver)
+    assert found is not None and found.step.number == 4
+    assert found.rows() == [("ELR", "{}", "{2}")]
+    assert "eligibleLeaderReplicas=[2]" in found.records
+
+
+def test_error_codes_are_compared(bound: BoundModel) -> None:
+    """A request that comes after its leader was fenced."""
+    calls = [*JOIN[:2], ("fence", {"broker": ONE}), JOIN[2]]
+    trace = controller_trace(trace_of(bound, calls), ModelView(bound))
+    assert trace.commands[-1].error == "FENCED_LEADER_EPOCH"
+    driver = shared_driver("4.4.0")
+    assert replayed(trace, driver) is None
+    steps = (*trace.commands[:-1], type(trace.commands[-1])(**{**vars(trace.commands[-1]), "error": "NONE"}))
+    found = replayed(type(trace)(**{**vars(trace), "commands": steps}), driver)
+    assert found is not None and found.rows() == [("answer", "NONE", "FENCED_LEADER_EPOCH")]
+
+
+def test_the_command_exits_with_18_where_kafka_refuses(
+    bound: BoundModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class_path("3.9.0")
+    made = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    good, bad = tmp_path / "good.itf.json", tmp_path / "bad.itf.json"
+    made.meta = {"model": "kraft_kafka", "config": {}}
+    good.write_text(to_itf(made, bound))
+    assert main(["kafka", "replay", str(good), "--release", "3.9.0"]) == Exit.OK.value
+    assert "Kafka 3.9.0 runs" in capsys.readouterr().out
+    partition = made.states[-1].partition
+    changed = type(partition)(**{**vars(partition), "leader_epoch": 1})
+    made.states[-1] = type(made.states[-1])(**{**vars(made.states[-1]), "partition": changed})
+    bad.write_text(to_itf(made, bound))
+    assert main(["kafka", "replay", str(bad), "--release", "3.9.0", "3.9.0"]) == Exit.TRACE.value == 18
+    said = capsys.readouterr().out
+    assert "Kafka 3.9.0 refuses" in said and "at step 4: fence(2)" in said and "PartitionChangeRecord(" in said
+    assert said.count("refuses") == 1
+
+
+def test_a_model_of_something_else_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    die_hard, _ = plain("die_hard", [])
+    declared, params, state = next(iter(die_hard.initial_states()))
+    trace = Trace([state], [TraceStep(declared.name, params, "")], {"model": "die_hard"})
+    path = tmp_path / "die_hard.itf.json"
+    path.write_text(to_itf(trace, die_hard))
+    assert main(["kafka", "replay", str(path)]) == Exit.USAGE.value
+    assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
+
+
+def test_an_exception_of_kafka_refuses_the_trace() -> None:
+    """A run of 4.2 to 4.4, in whose last step the controller throws: as it is, and as if nothing were thrown."""
+    run = run_of_controller(DEFECTS / "controller-resigns.itf.json")
+    assert run is not None
+    trace = from_itf(run, "controller-resigns")
+    last = trace.commands[-1]
+    assert (last.text, last.error, last.resigns) == ("restart_uncleanly(1)", "UNKNOWN_SERVER_ERROR", True)
+    expected_otherwise = replace(last, error="NONE", resigns=False)
+    driver = shared_driver("4.4.0")
+    assert replayed(trace, driver) is None
+    found = replayed(replace(trace, commands=(*trace.commands[:-1], expected_otherwise)), driver)
+    assert found is not None and found.step.number == 6 and found.answer.thrown
+    assert found.rows() == [("answer", "NONE", "UNKNOWN_SERVER_ERROR, the controller resigns")]
+    assert found.records.startswith("java.lang.IllegalArgumentException: Replica 2 is not assigned to this partition.")
+
+
+def test_an_exception_of_a_request_is_an_answer_that_changes_nothing(bound: BoundModel) -> None:
+    """The model refuses a target that is elected before it is a replica, as Kafka does; a trace may not say it grew."""
+    trace = controller_trace(trace_of(bound, STRANGER), ModelView(bound))
+    last = trace.commands[-1]
+    assert last.after == last.before
+    grown = replace(last.after, partition=replace(last.after.partition, replicas=(TWO, ONE)))
+    driver = shared_driver("4.4.0")
+    assert replayed(trace, driver) is None
+    found = replayed(replace(trace, commands=(*trace.commands[:-1], replace(last, after=grown))), driver)
+    assert found is not None and found.step.number == 6 and found.answer.error == "UNKNOWN_SERVER_ERROR"
+    assert found.state == last.before and not found.answer.thrown

@@ -1,0 +1,92 @@
+"""States, commands and answers as words of the driver's protocol."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.kafka.controller.class_path import java_source
+from reassure.checkers.kafka.controller.words import (
+    MAX_BROKERS,
+    Answer,
+    Command,
+    ControllerState,
+    Kind,
+    answer_of,
+    few_enough,
+    packed,
+    unpacked,
+)
+from reassure.spec.kafka.partition import Broker, Partition
+
+BROKERS = [Broker(b) for b in range(1, MAX_BROKERS + 1)]
+sets = st.frozensets(st.sampled_from(BROKERS))
+somebody = st.none() | st.sampled_from(BROKERS)
+epochs = st.integers(0, 2**31 - 1)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> ControllerState:
+    known = draw(somebody)
+    partition = Partition(
+        replicas=tuple(draw(st.lists(st.sampled_from(BROKERS), unique=True))),
+        isr=draw(sets),
+        elr=draw(sets),
+        adding=draw(sets),
+        removing=draw(sets),
+        leader=draw(somebody),
+        leader_epoch=draw(epochs),
+        partition_epoch=draw(epochs),
+        recovering=draw(st.booleans()),
+        last_known_leader=known,
+    )
+    return ControllerState(
+        partition,
+        unfenced=draw(sets),
+        incarnations=tuple(draw(st.lists(st.integers(0, 127), min_size=MAX_BROKERS, max_size=MAX_BROKERS))),
+        unclean=draw(st.booleans()),
+        shutting_down=draw(sets),
+        keeps_nobody=known is None and draw(st.booleans()),
+    )
+
+
+@given(states())
+def test_a_state_survives_the_words(state: ControllerState) -> None:
+    words = packed(state)
+    assert all(0 <= word < 1 << 63 for word in words)
+    assert unpacked(*words, MAX_BROKERS) == state
+
+
+@given(states(), states())
+def test_different_states_have_different_words(one: ControllerState, other: ControllerState) -> None:
+    assert (packed(one) == packed(other)) == (one == other)
+
+
+def test_kinds_of_commands_are_the_drivers() -> None:
+    declared = dict(re.findall(r"static final int ([A-Z_]+) = (\d+);", java_source().split("class Command")[1]))
+    assert {kind.name: str(kind.value) for kind in Kind}.items() <= declared.items()
+
+
+def test_commands_as_text() -> None:
+    assert str(Command(Kind.REASSIGN, 0, (3, 1))) == "reassign([3, 1])"
+    assert str(Command(Kind.PROPOSE, 0, (3, 1))) == "propose({1, 3})"
+    assert str(Command(Kind.FENCE, 2)) == "fence(2)"
+    assert str(Command(Kind.BALANCE)) == "balance()"
+
+
+def test_answers() -> None:
+    assert answer_of(0) == Answer("NONE", False, 0, True)
+    assert answer_of(0xFFFF | 1 << 16) == Answer("UNKNOWN_SERVER_ERROR", True, 0, True)
+    assert answer_of(39 | 5 << 17) == Answer("INVALID_REPLICA_ASSIGNMENT", False, 5, True)
+    assert not answer_of(1 << 23).applies
+    assert answer_of(1234).error == "1234"
+
+
+def test_seven_brokers_are_too_many() -> None:
+    few_enough(6, "kraft_kafka")
+    with pytest.raises(Failure, match="kraft_kafka has 7 brokers"):
+        few_enough(7, "kraft_kafka")

@@ -1,0 +1,258 @@
+"""`reassure plan`: its report, Kafka's JSON, and bad input."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.plan.evaluate import (
+    Limits,
+    judge,
+    propose,
+)
+from reassure.checkers.kafka.plan.kafka_json import (
+    Assignment,
+    ClusterFile,
+    read_assignment,
+    read_cluster,
+    write_assignment,
+)
+from reassure.checkers.kafka.plan.report import lasting
+from tests.helpers.plan_inputs import SIX
+
+CLUSTER: dict[str, Any] = {
+    "brokers": [{"id": b, "rack": r} for b, r in SIX.racks.items()],
+    "topics": {"orders": {"min.insync.replicas": 2}},
+}
+
+
+def kafka(*partitions: tuple[str, int, list[int]]) -> dict[str, Any]:
+    made = [{"topic": t, "partition": p, "replicas": r} for t, p, r in partitions]
+    return {"version": 1, "partitions": made}
+
+
+CURRENT = kafka(("orders", 0, [1, 2, 3]), ("orders", 1, [2, 3, 1]), ("x", 0, [3]))
+PROPOSED = kafka(("orders", 0, [5, 4, 6]), ("orders", 1, [2, 3, 1]))
+
+
+def files(folder: Path, **changed: Any) -> list[str]:
+    """The options for the three files; a text is written as it is."""
+    words = []
+    for key, default in (("cluster", CLUSTER), ("current", CURRENT), ("proposed", PROPOSED)):
+        value = changed.get(key, default)
+        path = folder / f"{key}.json"
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        words += [f"--{key}", str(path)]
+    return words
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["plan", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_plan_that_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.json"
+    words = [*files(tmp_path), "--json", str(record), "--size", "10G", "--throttle", "50M"]
+    code, out, err = said(capsys, *words)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:5] == [
+        "1 of 3 partitions move, by kraft",
+        "",
+        "orders-0",
+        "  before    1, 2, 3   (leader 1)",
+        "  stage 1   5, 4, 6, 1, 2, 3   (leader 1; adding 5, 4, 6; certainly in sync 1, 2, 3)",
+    ]
+    assert "3 replicas are copied in 1 batch\na broker sends or receives at most 3 of them in a batch\n" in out
+    assert "copying takes at least 10.2 min: 10,737,418,240 bytes a partition, 52,428,800 bytes/s" in out
+    assert "not covered" in out and "two failures at once" in out
+    data = json.loads(record.read_text())
+    assert (data["exit_code"], data["verdict"], data["model"], data["complete"]) == (0, "pass", "plan:kraft", True)
+    assert {p["status"] for p in data["properties"]} == {"holds"}
+    assert data["plan"]["paths"][0]["stages"][1] == {
+        "replicas": [5, 4, 6, 1, 2, 3],
+        "certain": [1, 2, 3],
+        "leader": 1,
+        "adding": [5, 4, 6],
+    }
+    assert (data["plan"]["seconds"], data["plan"]["unmoved"]) == (614.4, 2)
+    again = data["repro"].split()[2:]
+    assert said(capsys, *again)[1] == out
+
+
+def test_a_plan_that_breaks_promises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.json"
+    words = files(tmp_path)
+    limits = ["--protocol", "batching", "--replicas", "1", "--partitions", "2", "--leaders", "1"]
+    code, out, _ = said(capsys, *words, *limits, "--json", str(record))
+    assert code == 12
+    assert "1 of 3 partitions move, by batching --replicas 1 --partitions 2 --leaders 1" in out
+    assert "      orders-0, stage 2, rack b fails: 3 certainly in sync (2, 3, 5), MinISR 2" in out
+    assert "safety-violation (exit code 12)" in out
+    data = json.loads(record.read_text())
+    assert [(b["promise"], b["stage"], b["failure"]) for b in data["plan"]["breaks"]] == [
+        ("producers_survive_a_rack", 2, "rack b fails"),
+        ("producers_survive_a_rack", 3, "rack b fails"),
+        ("stays_spread", 2, None),
+        ("stays_spread", 3, None),
+    ]
+    assert data["config"] == {"replicas": 1, "partitions": 2, "leaders": 1}
+    assert said(capsys, *data["repro"].split()[2:])[:2] == (code, out)
+
+
+def test_generated_json_is_what_can_be_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = files(tmp_path)
+    code, out, err = said(capsys, *words[:4], "--generate", "--replication-factor", "3")
+    assert (code, err) == (0, "3 partitions, 3 replicas to be copied\n")
+    assert json.loads(out) == kafka(("orders", 0, [1, 2, 3]), ("orders", 1, [2, 3, 4]), ("x", 0, [3, 4, 5]))
+    proposal = tmp_path / "generated.json"
+    proposal.write_text(out)
+    assert read_assignment(proposal, SIX) == propose(SIX, read_assignment(Path(words[3]), SIX), [], 3)
+    assert said(capsys, *words[:4], "--proposed", str(proposal))[0] == 0
+
+
+def test_kafkas_own_output_is_taken(tmp_path: Path) -> None:
+    """With log_dirs, as kafka-reassign-partitions prints the current assignment."""
+    path = tmp_path / "k.json"
+    path.write_text(
+        '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,1],"log_dirs":["any","any"]}]}'
+    )
+    made = read_assignment(path, SIX)
+    assert made == {("t", 0): (2, 1)}
+    path.write_text(write_assignment(made))
+    assert read_assignment(path, SIX) == made
+
+
+def test_many_breaks_are_summed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    current = kafka(*(("t", i, [1, 2, 3]) for i in range(5)))
+    proposed = kafka(*(("t", i, [1]) for i in range(5)))
+    code, out, _ = said(capsys, *files(tmp_path, current=current, proposed=proposed))
+    assert code == 12
+    assert "partitions_survive_a_broker     violated for 5 partitions" in out
+    assert "... and 2 more (--json has all)" in out
+    assert "... and 2 more partitions (--show 5)" in out
+
+
+def test_without_racks_the_report_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = {"brokers": [{"id": b} for b in SIX.racks]}
+    code, out, _ = said(capsys, *files(tmp_path, cluster=bare), "--show", "0")
+    assert code == 0
+    assert "stays_spread                    not checked" in out
+    assert "the promises about racks are not checked: some of the brokers have no rack" in out
+    assert "orders-0" not in out
+
+
+BROKEN: list[tuple[str, Any, int, str]] = [
+    ("cluster", "{", 64, "cluster.json is no JSON: Expecting"),
+    ("cluster", '{"brokers": [], "brokers": []}', 64, "'brokers' is there twice"),
+    ("cluster", [], 151, "a cluster is an object, not []"),
+    ("cluster", {}, 151, "a cluster has no brokers"),
+    ("cluster", {"brokers": []}, 151, "brokers is a list of at least one"),
+    ("cluster", {"brokers": [{"id": 1}, {"id": 1}]}, 151, "broker 1 is there twice"),
+    ("cluster", {"brokers": [{"id": -1}]}, 151, "a broker's id is a whole number of at least 0, not -1"),
+    ("cluster", {"brokers": [{"id": True}]}, 151, "not True"),
+    ("cluster", {"brokers": [{"id": 1, "rack": 7}]}, 151, "the rack of broker 1 is a text, not 7"),
+    ("cluster", {"brokers": [{"id": 1, "host": "h"}]}, 151, "a broker has no 'host'; it has id, rack"),
+    ("cluster", {**CLUSTER, "topics": []}, 151, "topics is an object"),
+    ("cluster", {**CLUSTER, "topics": {"t": {}}}, 151, "topic t has no min.insync.replicas"),
+    ("cluster", {**CLUSTER, "min.insync.replicas": 0}, 151, "min.insync.replicas is a whole number of at least 1"),
+    ("current", "nonsense", 64, "current.json is no JSON"),
+    ("proposed", {"version": 2, "partitions": []}, 151, "version 2 of the format; there is 1"),
+    ("proposed", {"version": True, "partitions": []}, 151, "version True"),
+    ("proposed", {"partitions": []}, 151, "a reassignment has no version"),
+    ("proposed", {"version": 1, "partitions": []}, 151, "partitions is a list of at least one"),
+    ("proposed", {"version": 1, "partitions": [7]}, 151, "a partition is an object, not 7"),
+    ("proposed", {"version": 1, "partitions": [{"topic": "t"}]}, 151, "a partition has no partition"),
+    ("proposed", kafka(("", 0, [1])), 151, "a topic is a name, not ''"),
+    ("proposed", kafka(("t", -1, [1])), 151, "a partition of t is a whole number of at least 0, not -1"),
+    ("proposed", kafka(("t", 0, [])), 151, "t-0 has no replicas"),
+    ("proposed", kafka(("t", 0, [1, 2, 1])), 151, "t-0: broker 1 has two replicas"),
+    ("proposed", kafka(("t", 0, [1, 7])), 151, "t-0: broker 7 is not in the cluster"),
+    ("proposed", kafka(("orders", 0, [1]), ("orders", 0, [2])), 151, "orders-0 is there twice"),
+    ("proposed", kafka(("orders", 7, [1])), 151, "orders-7 is proposed, and not among the current partitions"),
+    ("proposed", CURRENT, 6, "the proposal changes nothing"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "code", "message"), BROKEN, ids=[m for *_, m in BROKEN])
+def test_bad_files(
+    key: str, value: Any, code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "record.json"
+    got, out, err = said(capsys, *files(tmp_path, **{key: value}), "--json", str(record))
+    assert (got, out) == (code, "")
+    assert err.startswith("reassure: ") and err.count("\n") == 1
+    assert message in err
+    assert json.loads(record.read_text())["exit_code"] == code
+
+
+WRONG = [
+    (["--proposed", "nothing.json"], 64, "--cluster"),
+    (["--cluster", "nothing.json", "--current", "x", "--proposed", "y"], 64, "nothing.json: No such file"),
+    (["FILES", "--generate"], 64, "not allowed with argument"),
+    (["FILES", "--protocol", "raft"], 64, "invalid choice"),
+    (["FILES", "--replicas", "0"], 64, "at least 1"),
+    (["FILES", "--replicas", "1"], 64, "--replicas is a limit of --protocol batching"),
+    (["FILES", "--size", "1G"], 64, "--size and --throttle go together"),
+    (["FILES", "--size", "big", "--throttle", "1"], 64, "no size"),
+    (["FILES", "--brokers", "1,2"], 64, "--brokers does not go with --proposed"),
+    (["TWO", "--generate", "--protocol", "kraft"], 64, "--protocol does not go with --generate"),
+    (["TWO", "--generate", "--show", "0"], 64, "--show does not go with --generate"),
+    (["TWO", "--generate", "--brokers", "1,1"], 64, "names one twice"),
+    (["TWO", "--generate", "--brokers", "1,x"], 64, "no whole number"),
+    (["TWO", "--generate", "--replication-factor", "7"], 151, "replication factor 7 is more than the 6 brokers"),
+    (["TWO"], 64, "one of the arguments --proposed --generate is required"),
+    (["FILES", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), WRONG, ids=[" ".join(w) for w, _, _ in WRONG])
+def test_bad_options(
+    words: list[str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_three = files(tmp_path)
+    meant = [w for word in words for w in {"FILES": all_three, "TWO": all_three[:4]}.get(word, [word])]
+    got, out, err = said(capsys, *meant)
+    assert (got, out) == (code, "")
+    assert err.startswith("reassure: ") and err.count("\n") == 1
+    assert message in err
+
+
+def test_deep_nesting_is_no_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, *files(tmp_path, cluster="[" * 100_000))
+    assert code == 64 and "is no JSON" in err
+
+
+def test_cluster_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('{"brokers": [{"id": 3}, {"id": 1, "rack": null}], "min.insync.replicas": 2}')
+    cluster = read_cluster(path)
+    assert (cluster.racks, cluster.enough("any")) == ({3: None, 1: None}, 2)
+    assert (SIX.enough("orders"), SIX.enough("x")) == (2, 1)
+
+
+def test_times_to_read() -> None:
+    assert [lasting(s) for s in (0, 90, 120, 7199, 7200, 172800)] == [
+        "0.0 s",
+        "90.0 s",
+        "2.0 min",
+        "120.0 min",
+        "2.0 h",
+        "2.0 d",
+    ]
+
+
+def test_ten_thousand_partitions_take_seconds() -> None:
+    """A ratio would say nothing here: the bound is ten times what it takes on a slow machine."""
+    current: Assignment = {(f"t{i // 50}", i % 50): (i % 100, (i + 7) % 100, (i + 31) % 100) for i in range(10_000)}
+    target = {p: tuple((b + 50) % 100 for b in r) for p, r in current.items()}
+    began = time.monotonic()
+    judged = judge(ClusterFile({b: f"r{b % 5}" for b in range(100)}), current, target, "batching", Limits(1, 50, 10))
+    assert time.monotonic() - began < 30
+    assert (judged.moved, len(judged.paths)) == (30_000, 10_000)
