@@ -32,8 +32,6 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=128m"
 classes, which are loaded in the first seconds, so that they cause no full collections then."""
 WORKER_DAEMON = "reassure.checkers.engines.spark.worker_daemon"
 """What forks the workers on this machine."""
-SOCKETS = "reassure-sockets-"
-"""What the name of a session's folder of sockets begins with; the driver's process follows."""
 SOCKET_FOLDER = 20
 """Bytes of the name of the temporary folder, at the most, for sockets in it: their whole names have 103 at the most."""
 
@@ -107,7 +105,7 @@ def sockets_folder(master: str) -> Path | None:
 @functools.cache
 def _sockets() -> Path:
     """The folder of this process, for all its sessions: a JVM keeps to the one of its first session."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{os.getpid()}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"reassure-{os.getuid()}-{os.getpid()}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

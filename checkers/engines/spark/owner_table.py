@@ -21,7 +21,6 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.partitioning import AbsorbArguments, absorb
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, settle
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.checkers.engines.spark.launch import SOCKETS
 from reassure.checkers.engines.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.engines.spark.run_directory import RunDirectory
 
@@ -42,11 +41,11 @@ def shared_folder(run: str) -> Path:
 
 def tidy_dead() -> None:
     """Removes the caches and sockets of runs of this host whose driver was killed."""
-    sockets = Path(tempfile.gettempdir()).glob(f"{SOCKETS}*-*")
-    for folder in [*shared_folder("x").parent.glob(f"reassure-{os.getuid()}-*-*"), *sockets]:
-        pid = folder.name.split("-")[2]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    for base in {shared_folder("x").parent, Path(tempfile.gettempdir())}:
+        for folder in base.glob(f"reassure-{os.getuid()}-*-*"):
+            pid = folder.name.split("-")[2]
+            if pid.isdigit() and not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def tidy_host(run: str) -> None:

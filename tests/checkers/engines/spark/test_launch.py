@@ -33,7 +33,7 @@ def test_sockets_of_a_driver_that_was_killed_are_removed(tmp_path: Path, monkeyp
     monkeypatch.setattr(owner_table.tempfile, "gettempdir", lambda: str(tmp_path))
     process = subprocess.Popen(["true"])
     process.wait()
-    names = [f"reassure-sockets-{process.pid}-x", f"reassure-sockets-{os.getpid()}-x"]
+    names = [f"reassure-{os.getuid()}-{pid}-x" for pid in (process.pid, os.getpid())]
     for name in names:
         (tmp_path / name).mkdir()
     owner_table.tidy_dead()
