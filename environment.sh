@@ -1,4 +1,4 @@
-# Sourced by run.sh and test.sh: an environment of this checkout's own, made once and again when pyproject.toml changes.
+# Sourced by run.sh and test.sh: one environment of this checkout for both, made once and again when pyproject.toml changes.
 environment() {
     local python=""
     for candidate in python3.13 python3.12 python3.11 python3 python; do
@@ -11,13 +11,16 @@ environment() {
         echo "Python 3.11 or newer is needed" >&2
         exit 153
     fi
-    local stamp=".venv/made-for"
-    local wanted
-    wanted="$1 $(cksum < pyproject.toml)"
-    if [ ! -f "$stamp" ] || ! grep -qxF "$wanted" "$stamp"; then
+    local stamp=".venv/made-for" pyproject
+    pyproject=$(cksum < pyproject.toml)
+    exec 9< pyproject.toml
+    "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)' # two scripts started at once install in turn
+    if [ ! -x .venv/bin/python ] || [ ! -f "$stamp" ] || [ "$(< "$stamp")" != "$pyproject" ]; then
         echo "installing into .venv, which takes about a minute" >&2
-        [ -x .venv/bin/python ] || "$python" -m venv .venv
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$1"
-        echo "$wanted" >> "$stamp"
+        rm -f "$stamp" # an installation that is interrupted from here on is repeated
+        .venv/bin/python -m pip --version > /dev/null 2>&1 || "$python" -m venv --clear .venv
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+        echo "$pyproject" > "$stamp"
     fi
+    exec 9<&-
 }

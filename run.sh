@@ -3,5 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./environment.sh
-environment .
+environment
 exec .venv/bin/reassure gate "$@"

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./environment.sh
-environment '.[test]'
+environment
 if ! command -v java > /dev/null; then echo "no Java runtime: what needs Spark is not tested"; fi
 .venv/bin/ruff format --check --quiet .
 .venv/bin/ruff check --quiet .
