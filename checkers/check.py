@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from reassure.checkers.base.declared import repro
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions, SparkOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
 from reassure.checkers.base.trace_files import results, trace_meta
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -28,13 +29,6 @@ class Prepared:
 
     bound: BoundModel
     lowered: LoweredModel
-
-
-ENGINE_NAMES = ("native", "reference", "spark")
-"""Engines that search every reachable state."""
-EXHAUSTIVE_ENGINES = ("native", "reference")
-"""Those that need no Java."""
-DEFAULT_ENGINE = "native"
 
 
 @dataclass
@@ -55,19 +49,16 @@ class CheckRequest:
 
     def repro(self) -> str:
         """The command that repeats it."""
-        command = "simulate" if self.walks else "prove" if self.proof else "check"
-        words = ["reassure", command, self.model, *(f"--set={s}" for s in self.set)]
-        words += [f"--property={p}" for p in self.options.properties]
-        words += [f"--depth={self.options.depth}"] if self.options.depth is not None else []
-        words += [f"--budget={self.options.budget:g}s"] if self.options.budget is not None else []
-        words += [f"--memory={self.options.memory}"] if self.options.memory is not None else []
-        words += ["--accept-clipping"] if self.accept_clipping else []
-        words += ["--fail-fast"] if self.options.fail_fast else []
-        words += ["--witness"] if self.options.witness else []
-        how = self.walks or self.proof
-        words += how.words() if how else [f"--engine={self.engine}"]
-        words += self.cluster.words() if self.engine == "spark" else []
-        return shlex.join(words)
+        values = {**vars(self.options), **vars(self), "property": self.options.properties}
+        if self.walks:
+            values |= {**vars(self.walks), "walks": self.walks.count, "weight": self.walks.weights}
+            return repro("simulate", SIMULATE, values)
+        if self.proof:
+            return repro("prove", PROVE, values | vars(self.proof))
+        if self.engine == "spark":
+            master = None if self.cluster.master == SparkOptions.master else self.cluster.master
+            values |= {**vars(self.cluster), "master": master}
+        return repro("check", CHECK, values)
 
 
 Engine = Callable[[CheckRequest, Prepared, CheckResult, Progress], CheckResult]

@@ -7,6 +7,12 @@ import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+ENGINE_NAMES = ("native", "reference", "spark")
+"""Engines that search every reachable state."""
+EXHAUSTIVE_ENGINES = ("native", "reference")
+"""Those that need no Java."""
+DEFAULT_ENGINE = "native"
+
 
 @dataclass
 class SearchOptions:
@@ -33,15 +39,6 @@ class SimulationOptions:
     depth: int = 100
     seed: int = 0
     weights: dict[str, int] = field(default_factory=dict)
-
-    def words(self) -> list[str]:
-        """The options that repeat them."""
-        weights = [f"--weight={name}={n}" for name, n in self.weights.items()]
-        return [f"--walks={self.count}", f"--depth={self.depth}", f"--seed={self.seed}", *weights]
-
-
-SECRET = "(?i)secret|password|token|access[._]?key"
-"""Settings whose values are not printed, as Spark has it."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,6 @@ class SparkOptions:
         """Whether states are kept with the steps they come by."""
         return self.out is not None and self.data
 
-    def words(self) -> list[str]:
-        """The options that repeat it."""
-        found = [f"--master={self.master}"] if self.master != SparkOptions.master else []
-        found += [f"--partitions={self.partitions}"] if self.partitions is not None else []
-        found += ["--fingerprints"] if self.fingerprints else []
-        return found + [f"--conf={key}={value}" for key, value in self.conf.items() if not re.search(SECRET, key)]
-
 
 METHODS = ("auto", "bmc", "induction", "k-induction", "pdr")
 
@@ -89,11 +79,6 @@ class ProofOptions:
     depth: int | None = None
     seed: int = 0
     """Of Z3; another one may find another proof, never another truth."""
-
-    def words(self) -> list[str]:
-        """The options that repeat it."""
-        depth = [f"--depth={self.depth}"] if self.depth is not None else []
-        return [f"--method={self.method}", *depth, *([f"--seed={self.seed}"] if self.seed else [])]
 
 
 def seconds(text: str) -> float:

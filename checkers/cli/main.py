@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code."""
     words = sys.argv[1:] if argv is None else argv
     _streams()
-    args = argparse.Namespace(json=record_among(words), model="")
+    args = argparse.Namespace(json=record_among(words))
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
     try:

@@ -1,16 +1,19 @@
 """The commands by name: a module each, imported when its command is given.
 
-A module has `configure(parser)`, which declares the options, and `run(args, console)`, which gives the exit code.
+A module has `OPTIONS` (or `SUBCOMMANDS`, by name) and `run(args, console)`, which gives the exit code. `EPILOG` is
+printed below its help; `KIND` makes it a kind of check in a gate.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 from rich.console import Console
 
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
 
 COMMANDS = {
@@ -72,11 +75,16 @@ MODULES = {
 """The module of each command, below `reassure.checkers`: imported when the command is given."""
 
 
+@dataclass(frozen=True)
+class Subcommand:
+    """A command below another one."""
+
+    help: str
+    options: tuple[Option, ...]
+
+
 class Command(Protocol):
     """A module of a command."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Declares the options."""
 
     def run(self, args: argparse.Namespace, console: Console) -> Exit:
         """Carries the command out."""
@@ -85,3 +93,18 @@ class Command(Protocol):
 def command(name: str) -> Command:
     """The module of a command."""
     return cast(Command, importlib.import_module(f"reassure.checkers.{MODULES[name]}"))
+
+
+def subcommands(name: str) -> dict[str, Subcommand]:
+    """The commands below one, by name."""
+    below: dict[str, Subcommand] = getattr(command(name), "SUBCOMMANDS", {})
+    return below
+
+
+def options_of(name: str) -> tuple[Option, ...]:
+    """The options of a command (`check`), or of one below it (`kafka conform`)."""
+    first, _, second = name.partition(" ")
+    if second:
+        return subcommands(first)[second].options
+    options: tuple[Option, ...] = getattr(command(first), "OPTIONS", ())
+    return options

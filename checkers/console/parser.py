@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from reassure import __version__
+from reassure.checkers.base.declared import Option, repro
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.console.commands import COMMANDS, Command, command
+from reassure.checkers.console.commands import COMMANDS, Command, command, options_of, subcommands
 
 DESCRIPTION = "Model checking of Kafka partition reassignment protocols."
 
@@ -33,14 +34,46 @@ def parse(words: list[str], into: argparse.Namespace) -> Command:
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
     into.command = name
     parser_of(name).parse_args(words[1:], into)
+    whole = f"{name} {into.action}" if subcommands(name) else name
+    into.repro = repro(whole, options_of(whole), vars(into))
     return command(name)
 
 
 def parser_of(name: str) -> Parser:
     """The parser of what follows a command's name."""
-    parser = Parser(prog=f"reassure {name}", description=_sentence(COMMANDS[name]))
-    command(name).configure(parser)
+    parser = Parser(prog=f"reassure {name}", description=sentence(COMMANDS[name]))
+    parser.epilog = getattr(command(name), "EPILOG", None)
+    _declare(parser, options_of(name))
+    if below := subcommands(name):
+        inner = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+        for word, subcommand in below.items():
+            _declare(inner.add_parser(word, help=subcommand.help), subcommand.options)
     return parser
+
+
+def _declare(parser: Parser, options: tuple[Option, ...]) -> None:
+    """Adds the options to a parser."""
+    groups: dict[str, Any] = {}
+    for option in options:
+        if option.group and option.group not in groups:
+            groups[option.group] = parser.add_mutually_exclusive_group(required=option.required)
+        holder = groups[option.group] if option.group else parser
+        holder.add_argument(*(option.flags or [option.name]), **_keywords(option))
+
+
+def _keywords(option: Option) -> dict[str, Any]:
+    """An option as argparse takes it."""
+    about: dict[str, Any] = {"help": option.help.replace("%", "%%")}
+    if option.switch:
+        return {**about, "action": "store_true"}
+    if option.repeatable:
+        about["action"] = "extend" if option.nargs else "append"
+    if option.required and not option.group:
+        about["required"] = True
+    for name in ("type", "metavar", "nargs", "const"):
+        if (value := getattr(option, name)) is not None:
+            about[name] = value
+    return {**about, "default": option.initial, "choices": option.choices or None}
 
 
 def _overview() -> Parser:
@@ -53,7 +86,8 @@ def _overview() -> Parser:
     return parser
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """What a command does, as a sentence."""
     return f"{text[0].upper()}{text[1:]}{'' if text.endswith('?') else '.'}"
 
 

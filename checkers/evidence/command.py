@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
@@ -18,22 +19,17 @@ from reassure.checkers.evidence.refresh import refresh
 from reassure.checkers.evidence.summary import tell_exit, tell_summary
 from reassure.spec import claims
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id",
-        nargs="*",
-        metavar="ID",
-        help="print these claims with all their readings (default: a line for each claim)",
-    )
-    parser.add_argument("--claim", action="append", default=[], metavar="ID", help="print this claim; repeatable")
-    parser.add_argument("--full", action="store_true", help="print every claim with all its readings")
-    parser.add_argument("--table", action="store_true", help="print only the table of properties that protocols share")
-    parser.add_argument(
-        "--format", choices=["text", "md", "html"], default="text", help="format of the output (default: text)"
-    )
-    parser.add_argument("--refresh", action="store_true", help="run what is missing or stale before printing")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as data")
+OPTIONS = (
+    Option("ID", "print these claims with all their readings (default: a line for each claim)", nargs="*"),
+    Option("--claim ID", "print this claim; repeatable", repeatable=True),
+    Option("--full", "print every claim with all its readings", bool, output=True),
+    Option("--table", "print only the table of properties that protocols share", bool),
+    Option(
+        "--format", "format of the output (default: text)", default="text", choices=("text", "md", "html"), output=True
+    ),
+    Option("--refresh", "run what is missing or stale before printing", bool),
+    Option("--json FILE", "write everything as data", Path, output=True),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

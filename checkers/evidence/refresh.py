@@ -7,12 +7,12 @@ from collections.abc import Callable
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
-from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.trace_files import results
-from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest, run
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, Record, RecordedResult, read, write
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects

@@ -5,41 +5,38 @@ from __future__ import annotations
 import argparse
 import os
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive, size
+from reassure.checkers.base.argument_types import positive
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.console.arguments import model_argument
+from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
+from reassure.checkers.console.arguments import search_options
 from reassure.checkers.traces.named_path import from_text, named_path, to_text
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, from_itf, read_itf
 
-MEMORY = 2 << 30
-PORT = "port on 127.0.0.1; the address is then the same after a restart (default: one that is free)"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    model_argument(parser)
-    parser.add_argument("--port", type=positive, metavar="N", help=PORT)
-    parser.add_argument("--at", default="", metavar="PATH", help="open at this path (an address after its #)")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="open at the end of this trace (ITF)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
-    parser.add_argument("--no-search", action="store_true", help="do not search every state in the background")
-    parser.add_argument("--budget", type=duration, metavar="60s", help="stop a search after this time (default: none)")
-    parser.add_argument(
-        "--memory", type=size, default=MEMORY, metavar="2G", help="stop a search before it uses more (default: 2G)"
-    )
-    fewer = max(1, (os.cpu_count() or 1) - 1)
-    parser.add_argument(
-        "--workers",
-        type=positive,
-        default=fewer,
-        metavar="N",
-        help="threads of a search (default: all processors but one)",
-    )
+OPTIONS = (
+    MODEL,
+    SET,
+    Option(
+        "--port N",
+        "port on 127.0.0.1; the address is then the same after a restart (default: one that is free)",
+        positive,
+    ),
+    Option("--at PATH", "open at this path (an address after its #)", default=""),
+    Option("--trace FILE", "open at the end of this trace (ITF)", Path),
+    Option("--no-browser", "print the address and open no browser", bool, output=True),
+    Option("--no-search", "do not search every state in the background", bool),
+    replace(BUDGET, help="stop a search after this time (default: none)"),
+    replace(MEMORY, help="stop a search before it uses more (default: 2G)", default=2 << 30),
+    replace(
+        WORKERS, help="threads of a search (default: all processors but one)", default=max(1, (os.cpu_count() or 1) - 1)
+    ),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -52,7 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     source = ModelSource(args.model, args.set)
     bound = source.loaded().bound
     begin = _begin(args, bound)
-    options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers, witness=True)
+    options = search_options(args, witness=True)
     session = Session(source, options)
     server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
     address = server.address + (f"#{begin}" if begin else "")

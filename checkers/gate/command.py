@@ -4,62 +4,41 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.check import EXHAUSTIVE_ENGINES
+from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
+from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, TRACE_DIR
 from reassure.checkers.console.files import must_be_writable
 
-CORES = os.cpu_count() or 1
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        type=Path,
-        nargs="?",
-        default=Path("gate.toml"),
-        metavar="FILE",
-        help="the file of checks (default: gate.toml)",
-    )
-    parser.add_argument(
-        "--only",
+OPTIONS = (
+    Option("FILE", "the file of checks (default: gate.toml)", Path, Path("gate.toml"), nargs="?"),
+    Option(
+        "--only NAME",
+        "run only the checks of this name; repeatable, * matches any letters (default: all)",
+        repeatable=True,
         nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="run only the checks of this name; repeatable, * matches any letters (default: all)",
-    )
-    parser.add_argument(
-        "--changed",
-        action="store_true",
-        help="run only checks that have changed since they last passed",
-    )
-    parser.add_argument(
-        "--budget",
-        type=duration,
-        metavar="10m",
+    ),
+    Option("--changed", "run only checks that have changed since they last passed", bool),
+    replace(
+        BUDGET,
+        usage="--budget 10m",
         help="time for all checks, such as 10m; checks that have not begun by then are not run (default: as FILE says)",
-    )
-    parser.add_argument("--update", action="store_true", help="write the pins and trace lengths of this run into FILE")
-    parser.add_argument(
-        "--engine", choices=EXHAUSTIVE_ENGINES, help="the engine of every search (default: as FILE says)"
-    )
-    parser.add_argument(
-        "-j", "--jobs", type=positive, default=CORES, metavar="N", help=f"number of processes (default: {CORES})"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the records of all checks")
-    parser.add_argument(
-        "--trace-dir", type=Path, metavar="DIR", help="write the counterexamples of failed checks as ITF in this folder"
-    )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report: a case for each property")
-    parser.add_argument("--sarif", type=Path, metavar="FILE", help="write each problem as SARIF 2.1.0")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with everything")
-    parser.add_argument("--schema", action="store_true", help="print the JSON schema of FILE; run nothing")
+    ),
+    Option("--update", "write the pins and trace lengths of this run into FILE", bool, output=True),
+    Option("--engine", "the engine of every search (default: as FILE says)", choices=EXHAUSTIVE_ENGINES),
+    JOBS,
+    replace(JSON, help="write the records of all checks"),
+    replace(TRACE_DIR, help="write the counterexamples of failed checks as ITF in this folder"),
+    Option("--junit FILE", "write a JUnit report: a case for each property", Path, output=True),
+    Option("--sarif FILE", "write each problem as SARIF 2.1.0", Path, output=True),
+    Option("--html FILE", "write a page with everything", Path, output=True),
+    Option("--schema", "print the JSON schema of FILE; run nothing", bool, output=True),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -24,12 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import own_file
-from reassure.checkers.base.options import SearchOptions, seconds
-from reassure.checkers.check import DEFAULT_ENGINE, CheckRequest
+from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, seconds
+from reassure.checkers.check import CheckRequest
+from reassure.checkers.console.gate_kind import Kind
 from reassure.checkers.gate import values
-from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, Kind, options, pairs, takes
+from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, schema_of, takes
 from reassure.checkers.gate.values import Schema, described, fits
 
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
@@ -53,11 +55,11 @@ class Check:
     @property
     def about(self) -> Kind:
         """Its kind."""
-        return KINDS[self.kind]
+        return kind_of(self.kind)
 
     def words(self) -> list[str]:
         """Its command line, without `reassure`."""
-        found = list(self.about.words)
+        found = self.kind.split()
         for key, option in options(self.kind).items():
             if key in self.given:
                 found += option.words(self.given[key])
@@ -81,7 +83,7 @@ class Check:
     def files(self) -> list[Path]:
         """The files and folders that it reads, but for the model."""
         return [Path(self.given[key]) for key, option in options(self.kind).items()
-                if option.is_path and key in self.given]  # fmt: skip
+                if option.type is Path and key in self.given]  # fmt: skip
 
     def request(self) -> CheckRequest:
         """A check of kind `check` as it is asked of an engine."""
@@ -106,7 +108,7 @@ class GateFile:
 
 def judged_keys(kind: str) -> dict[str, Schema]:
     """The keys of a check that say what is expected."""
-    pins = {name: values.whole(0) for name in KINDS[kind].pins}
+    pins = {name: values.whole(0) for name in kind_of(kind).pins}
     pinned = values.table({**pins, PROPERTIES: values.TEXT}, f"a table of {', '.join([*pins, PROPERTIES])}")
     lengths = {"type": "object", "additionalProperties": values.whole(1), "description": "a table property = states"}
     return {
@@ -121,14 +123,14 @@ def judged_keys(kind: str) -> dict[str, Schema]:
 
 def keys(kind: str) -> dict[str, Schema]:
     """Every key that a check of a kind may have."""
-    found = {**judged_keys(kind), **{key: option.schema for key, option in options(kind).items()}}
+    found = {**judged_keys(kind), **{key: schema_of(kind, option) for key, option in options(kind).items()}}
     about = {"description": 'a name or a path, such as "kraft"'}
-    return {key: {**s, **about} if key in KINDS[kind].models else s for key, s in found.items()}
+    return {key: {**s, **about} if key in kind_of(kind).models else s for key, s in found.items()}
 
 
 def required(kind: str) -> list[str]:
     """The keys that a check of a kind must have."""
-    return [key for key, option in options(kind).items() if option.required] + ["expect"]
+    return [key for key, option in options(kind).items() if option.must_be_given] + ["expect"]
 
 
 def schema() -> Schema:
@@ -193,11 +195,11 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
         violated = dict.fromkeys(violated)
     given = {key: value for key, value in entry.items() if key in options(kind)}
     name = entry.get("name") or _name(kind, given)
-    for key in KINDS[kind].models:
+    for key in kind_of(kind).models:
         if key in given:
             given[key] = _model(path, given[key])
     for key, option in options(kind).items():
-        if option.is_path and key in given:
+        if option.type is Path and key in given:
             given[key] = str(path.parent / given[key])
     if engine and takes(kind, "engine"):
         given["engine"] = engine
@@ -222,7 +224,7 @@ def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
 def _name(kind: str, given: dict[str, Any]) -> str:
     """The name of a check that has none: its kind, unless it is a search; its subject; its settings."""
     positional = [str(given[key]) for key, option in options(kind).items() if not option.flag and key in given]
-    files = [Path(given[key]).name for key, option in options(kind).items() if option.is_path and option.flag
+    files = [Path(given[key]).name for key, option in options(kind).items() if option.type is Path and option.flag
              and key in given]  # fmt: skip
     return " ".join([*([] if kind == DEFAULT_KIND else [kind]), *positional, *files, *pairs(given.get("set", {}))])
 

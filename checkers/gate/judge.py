@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
-from reassure.checkers.gate.kinds import Record
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
 INCONCLUSIVE = VERDICTS[Exit.INCONCLUSIVE]

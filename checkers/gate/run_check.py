@@ -16,6 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
@@ -23,10 +24,11 @@ from reassure.checkers.base.result import RAISES, error_record
 from reassure.checkers.base.stop import BY_USER, StopReason
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import read_trace
+from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.console.parser import parse
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem, judge, unexpected
-from reassure.checkers.gate.kinds import Record, pairs, takes
+from reassure.checkers.gate.kinds import takes
 from reassure.checkers.traces.render import call, changes, moves, tell
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -158,7 +160,7 @@ def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[
         own.append(f"--budget={min(left, seconds(str(given)) if given is not None else left):.3f}")
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False, no_color=True, force_terminal=False)
     noise = io.StringIO()
-    args = argparse.Namespace(json=None, model="")
+    args = argparse.Namespace(json=None)
     try:
         with contextlib.redirect_stderr(noise), contextlib.redirect_stdout(noise):
             module = parse([*check.words(), *own], args)

@@ -13,9 +13,9 @@ import pytest
 
 from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.trace_files import results
-from reassure.checkers.check import DEFAULT_ENGINE
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.run_check import Outcome, run_check
 from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong

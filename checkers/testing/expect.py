@@ -11,8 +11,8 @@ from rich.console import Console
 
 from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
-from reassure.checkers.check import DEFAULT_ENGINE
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

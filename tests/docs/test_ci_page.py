@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reassure.checkers.gate.gate_file import judged_keys
-from reassure.checkers.gate.kinds import KINDS
+from reassure.checkers.gate.kinds import KINDS, kind_of
 from tests.helpers.command import said
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -71,7 +71,7 @@ def test_the_reference_names_every_kind_and_key() -> None:
 def test_the_reference_names_every_pin_of_every_kind() -> None:
     rows = re.findall(r"^\| (.+) \| (.+) \|$", REFERENCE.partition("| kind | pins |")[2], re.MULTILINE)
     pins = {kind: re.findall(r"`(\w+)`", named) for kinds, named in rows for kind in re.findall(r"`([a-z ]+)`", kinds)}
-    assert pins == {kind: list(about.pins) for kind, about in KINDS.items()}
+    assert pins == {kind: list(kind_of(kind).pins) for kind in KINDS}
 
 
 def test_the_example_of_the_reference_is_a_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

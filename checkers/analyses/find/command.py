@@ -4,63 +4,56 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.find.analysis import Answer, find
-from reassure.checkers.base.argument_types import duration, size
 from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, WORKERS
 from reassure.checkers.base.trace_files import trace_stem
-from reassure.checkers.console.arguments import model_argument, output_options, thread_option
+from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.gate_kind import Kind, Record, search_figures
 from reassure.checkers.traces.render import call, tell
 from reassure.spec.semantics.trace import to_itf
 
+OPTIONS = (
+    MODEL,
+    SET,
+    Option(
+        "EXPRESSION", "Python over a state `s`, or over a step: `before`, `after`, `action`; `c` is the configuration"
+    ),
+    Option("--prove", "prove that it is never true, in place of a search; for large state spaces", bool),
+    Option("--no-guards", "if nothing makes it true, do not search for the guards that forbid it", bool),
+    BUDGET,
+    MEMORY,
+    WORKERS,
+    *OUTPUTS,
+)
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    model_argument(parser)
-    parser.add_argument(
-        "expression",
-        metavar="EXPRESSION",
-        help="Python over a state `s`, or over a step: `before`, `after`, `action`; `c` is the configuration",
-    )
-    parser.add_argument(
-        "--prove", action="store_true", help="prove that it is never true, in place of a search; for large state spaces"
-    )
-    parser.add_argument(
-        "--no-guards", action="store_true", help="if nothing makes it true, do not search for the guards that forbid it"
-    )
-    parser.add_argument(
-        "--budget",
-        type=duration,
-        metavar="60s",
-        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
-    )
-    parser.add_argument(
-        "--memory",
-        type=size,
-        metavar="2G",
-        help="stop before more memory is used, such as 512M or 2G (default: no limit)",
-    )
-    thread_option(parser)
-    output_options(parser)
+
+def _figures(record: Record) -> dict[str, int]:
+    """What was searched, and the length of the trace that was found, in states."""
+    depth = record.get("depth")
+    return search_figures(record) | ({"depth": depth} if depth is not None else {})
+
+
+KIND = Kind(("distinct", "generated", "depth"), _figures)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, tells the trace, and writes what is asked for."""
     outputs_must_be_writable(args)
-    options = SearchOptions([], None, args.budget, args.memory, args.workers)
+    options = search_options(args)
     progress = Progress(quiet=args.quiet)
     found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove)
     result = found.result
-    result.repro = shlex.join(["reassure", "find", args.model, args.expression, *(f"--set={s}" for s in args.set),
-                                *(["--prove"] if args.prove else [])])  # fmt: skip
+    result.repro = args.repro
     path = None
     if found.trace is not None:
         found.trace.meta["repro"] = result.repro

@@ -6,18 +6,20 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive, size
+from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.console.arguments import clipping_option, model_argument, note, thread_option
+from reassure.checkers.base.shared_options import ACCEPT_CLIPPING, BUDGET, MEMORY, MODEL, QUIET, SET, WORKERS
+from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
 from reassure.spec.semantics.interpreter import ModelError
 
@@ -29,41 +31,29 @@ FEW_STATES = 200
 """The default limit where each state is a node."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    model_argument(parser)
-    groups = parser.add_mutually_exclusive_group()
-    groups.add_argument(
-        "--by",
-        metavar="EXPRESSION",
-        help="a node for each value of this Python expression over the state `s` and the configuration `c`; commas "
+OPTIONS = (
+    MODEL,
+    SET,
+    Option(
+        "--by EXPRESSION",
+        "a node for each value of this Python expression over the state `s` and the configuration `c`; commas "
         "separate several (default: a node for each state)",
-    )
-    groups.add_argument("--view", metavar="NAME", help="as --by, of a function of the state in the model's module")
-    parser.add_argument(
-        "--max-states",
-        type=positive,
-        metavar="N",
-        help=f"end the search at N states (default: {FEW_STATES} without --by, else no limit)",
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, help="format of the picture (default: as the name of --out ends, else dot)"
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write to this file (default: standard output)")
-    parser.add_argument(
-        "--budget",
-        type=duration,
-        metavar="60s",
-        help="end the search after this time, such as 90s or 10m (default: no limit)",
-    )
-    parser.add_argument(
-        "--memory",
-        type=size,
-        metavar="2G",
-        help="end the search before it uses more memory, such as 2G (default: no limit)",
-    )
-    clipping_option(parser)
-    thread_option(parser)
-    parser.add_argument("--quiet", action="store_true", help="print no progress")
+        group="nodes",
+    ),
+    Option("--view NAME", "as --by, of a function of the state in the model's module", group="nodes"),
+    Option(
+        "--max-states N", f"end the search at N states (default: {FEW_STATES} without --by, else no limit)", positive
+    ),
+    Option(
+        "--format", "format of the picture (default: as the name of --out ends, else dot)", choices=FORMATS, output=True
+    ),
+    Option("--out FILE", "write to this file (default: standard output)", Path, output=True),
+    BUDGET,
+    MEMORY,
+    ACCEPT_CLIPPING,
+    WORKERS,
+    replace(QUIET, help="print no progress"),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -104,7 +94,7 @@ def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
     by = grouping(bound, args.by) if args.by is not None else None
     by = view_grouping(bound, args.view) if args.view is not None else by
     limit = args.max_states or (FEW_STATES if by is None else None)
-    options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers)
+    options = search_options(args)
     graph = explore(bound, lowered.only(lambda name: marked(bound, name)), options, progress, limit)
     return state_picture(graph, by, limit, progress)
 

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from typing import Any
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import size
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, PropertyStatus, error_record
+from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKERS
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.trace_files import trace_stem
-from reassure.checkers.console.arguments import common_options, thread_option
+from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.gate_kind import Kind, verdict_figures
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, to_itf
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    common_options(parser)
-    thread_option(parser)
-    parser.add_argument(
-        "--memory",
-        type=size,
-        metavar="2G",
-        help="stop each search before it uses more memory, such as 2G (default: no limit)",
-    )
+OPTIONS = (*COMMON, WORKERS, MEMORY_OF_EACH)
+FIGURES = ("load_bearing", "not_needed", "redundant", "raises", "bounding", "undecided")
+KIND = Kind(FIGURES, lambda record: verdict_figures(record.get("guards", []), FIGURES))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -44,7 +36,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     outputs_must_be_writable(args)
     bound, _, sha = prepare(args.model, args.set)
-    options = SearchOptions(args.property, None, args.budget, args.memory, args.workers)
+    options = search_options(args)
     weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
     must_match(bound, weighed, options)
     progress = Progress(quiet=args.quiet)
@@ -52,10 +44,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         found, base, early = guards(bound, sha, options, progress)
     finally:
         progress.done()
-    repro = shlex.join(["reassure", "guards", args.model, *(f"--set={s}" for s in args.set)])
     if base.raised is not None:
         return _report_raised(
-            base.raised, bound, (bound.model.name, sha, config_values(bound.config), repro), args, console
+            base.raised, bound, (bound.model.name, sha, config_values(bound.config), args.repro), args, console
         )
     if not found:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no guards")
@@ -64,7 +55,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     written = {}
     for number, guard in enumerate(found):
         if args.trace_dir and guard.trace is not None:
-            guard.trace.meta |= {"repro": repro} | ({"model_file": args.model} if own_file(args.model) else {})
+            guard.trace.meta |= {"repro": args.repro} | ({"model_file": args.model} if own_file(args.model) else {})
             name = f"{guard.action.split(',')[0]}-{guard.line}-{number}"
             path = args.trace_dir / f"{trace_stem(bound.model.name, args.set, name, 'guards')}.itf.json"
             write_atomically(path, to_itf(guard.trace, bound))
@@ -72,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     name_traces(list(written.values()), console)
     if args.json:
         temporal = [p.name for p in bound.properties if p.temporal]
-        about = (bound.model.name, sha, config_values(bound.config), repro)
+        about = (bound.model.name, sha, config_values(bound.config), args.repro)
         write_record(args.json, guards_record(code, early, about, found, written, temporal))
     return code
 

@@ -3,74 +3,55 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-from pathlib import Path
+from dataclasses import replace
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive, seed, size
+from reassure.checkers.base.argument_types import duration, positive, seed
 from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, MEMORY, MODEL, PROPERTY, QUIET, SET
 from reassure.checkers.console.files import must_be_writable
+from reassure.checkers.console.gate_kind import Kind, Record
 
 TIMEOUT = 20.0
 """Seconds of one mutant's search."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="a name (kraft), a path (my_idea.py) or a module")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a configuration value (default: the model's); repeatable",
-    )
-    parser.add_argument(
-        "--property",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="judge only by these properties and covers; repeatable, * matches any letters (default: all)",
-    )
-    parser.add_argument("--max", type=positive, metavar="N", help="judge a sample of N mutants (default: all of them)")
-    parser.add_argument("--seed", type=seed, metavar="N", help="seed of the sample (default: 0)")
-    parser.add_argument(
-        "--timeout",
-        type=duration,
-        default=TIMEOUT,
-        metavar="20s",
-        help="give up a mutant after this time (default: 20s)",
-    )
-    parser.add_argument(
-        "--memory",
-        type=size,
-        metavar="2G",
-        help="give up a mutant before it uses more memory, such as 2G (default: no limit)",
-    )
-    parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="number of processes (default: 1)")
-    parser.add_argument(
-        "--budget",
-        type=duration,
-        metavar="10m",
-        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
-    )
-    parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="FILE",
-        help="write the run record as JSON; - is standard output (default: not written)",
-    )
-    parser.add_argument("--full", action="store_true", help="print the mutants that are killed too")
-    parser.add_argument("--quiet", action="store_true", help="print no progress")
-    parser.add_argument("--all", action="store_true", help="judge every model of the project as mutants.toml says")
-    parser.add_argument(
-        "--record", action="store_true", help="write counterexamples/mutants.json; with --all, only what is stale in it"
-    )
+OPTIONS = (
+    replace(MODEL, help="a name (kraft), a path (my_idea.py) or a module", nargs="?"),
+    SET,
+    replace(
+        PROPERTY, help="judge only by these properties and covers; repeatable, * matches any letters (default: all)"
+    ),
+    Option("--max N", "judge a sample of N mutants (default: all of them)", positive),
+    Option("--seed N", "seed of the sample (default: 0)", seed),
+    Option("--timeout 20s", "give up a mutant after this time (default: 20s)", duration, TIMEOUT),
+    replace(MEMORY, help="give up a mutant before it uses more memory, such as 2G (default: no limit)"),
+    replace(JOBS, help="number of processes (default: 1)", default=1),
+    replace(BUDGET, usage="--budget 10m"),
+    JSON,
+    Option("--full", "print the mutants that are killed too", bool, output=True),
+    replace(QUIET, help="print no progress"),
+    Option("--all", "judge every model of the project as mutants.toml says", bool),
+    Option("--record", "write counterexamples/mutants.json; with --all, only what is stale in it", bool, output=True),
+)
+FIGURES = ("mutants", "killed", "survived", "equivalent", "refused", "raised", "clipped", "undecided")
+
+
+def _figures(record: Record) -> dict[str, int]:
+    """How many mutants there are, and how many had which fate."""
+    if "counts" not in record:
+        return {}
+    return {"mutants": record["mutants_chosen"], **{name: record["counts"].get(name, 0) for name in FIGURES[1:]}}
+
+
+KIND = Kind(FIGURES, _figures, left_out=frozenset({"jobs", "all", "record"}))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -96,10 +77,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         progress.done()
     report_mutants(report, console, args.full, args.quiet)
     if args.json:
-        words = ["reassure", "mutants", args.model, *(f"--set={s}" for s in args.set)]
-        words += [f"--property={p}" for p in args.property]
-        words += [f"--max={args.max}", f"--seed={chosen}"] if args.max else []
-        write_record(args.json, mutants_record(report, (sha, config_values(bound.config), shlex.join(words))))
+        write_record(args.json, mutants_record(report, (sha, config_values(bound.config), args.repro)))
     return report.exit()
 
 

@@ -14,7 +14,6 @@ that are guards (of an administrator's requests, say) are the model's own: a run
 
 from __future__ import annotations
 
-import shlex
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -272,9 +271,12 @@ class Report:
 
 
 def analysed(
-    model: str, pairs: list[str], wanted: list[str], limit: int | None, fair_only: bool, progress: Progress
+    model: str, pairs: list[str], wanted: list[str], limit: int | None, fair_only: bool, repro: str, progress: Progress
 ) -> Report:
-    """The command: every leads-to property of the model that is wanted; `Failure` where there is none to be had."""
+    """Every leads-to property of the model that is wanted; `Failure` where there is none to be had.
+
+    repro: the command that repeats it.
+    """
     bound, sha = plain(model, pairs)
     claims = [p for p in bound.properties if p.kind == "leads_to"]
     if not claims:
@@ -285,9 +287,7 @@ def analysed(
             raise Failure(Exit.NOTHING, f"no leads_to property of {bound.model.name} matches {pattern}; it has {has}")
     claims = [p for p in claims if SearchOptions(wanted).wants(p.name)]
     verdict = CheckResult(bound.model.name, sha, config_values(bound.config), "stuck")
-    words = ["reassure", "stuck", model, *(f"--set={s}" for s in pairs), *(f"--property={p}" for p in wanted)]
-    words += ["--fair-only"] if fair_only else []
-    verdict.repro = shlex.join([*words, *([f"--limit={limit}"] if limit is not None else [])])
+    verdict.repro = repro
     try:
         graph = explored(bound, limit or LIMIT, progress)
         found = [stuck(bound, p, graph=graph, fair_only=fair_only) for p in claims]

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from rich.console import Console
 
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.shared_options import MODEL, OUTPUTS, PROPERTY, SET
 from reassure.checkers.base.trace_files import write_traces
-from reassure.checkers.console.arguments import model_argument, output_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    model_argument(parser)
-    parser.add_argument(
-        "--property",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only these properties; repeatable, * matches any letters (default: all)",
-    )
-    parser.add_argument(
-        "--fair-only", action="store_true", help="search paths of fair actions only: unfair ones need never occur"
-    )
-    parser.add_argument("--limit", type=positive, metavar="N", help="stop after expanding N states (default: no limit)")
-    output_options(parser)
+OPTIONS = (
+    MODEL,
+    SET,
+    replace(PROPERTY, help="only these properties; repeatable, * matches any letters (default: all)"),
+    Option("--fair-only", "search paths of fair actions only: unfair ones need never occur", bool),
+    Option("--limit N", "stop after expanding N states (default: 200,000)", positive),
+    *OUTPUTS,
+)
+KIND = Kind(SEARCH_FIGURES)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -37,7 +34,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     outputs_must_be_writable(args)
     progress = Progress(quiet=args.quiet)
-    found = analysed(args.model, args.set, args.property, args.limit, args.fair_only, progress)
+    found = analysed(args.model, args.set, args.property, args.limit, args.fair_only, args.repro, progress)
     written = write_traces(found.verdict, found.bound, args.trace_dir) if args.trace_dir else {}
     if args.json:
         write_record(args.json, found.record(written))

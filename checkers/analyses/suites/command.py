@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive, seed, size
+from reassure.checkers.base.argument_types import positive, seed
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import plain, prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.console.arguments import model_argument, note, thread_option
+from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SET, WORKERS
+from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import must_be_writable
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError
@@ -31,57 +33,37 @@ MASS = ("transitions", "states")
 WALK_LENGTH = 20
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    model_argument(parser)
-    parser.add_argument("--cover", choices=(*NAMED, *MASS), help="what the traces cover together (default: actions)")
-    parser.add_argument("--walks", type=positive, metavar="N", help="write N random walks in place of a suite")
-    parser.add_argument(
-        "--seed",
-        type=seed,
-        default=0,
-        metavar="N",
-        help="seed of random walks; the same seed gives the same walks (default: 0)",
-    )
-    parser.add_argument(
-        "--by",
-        metavar="EXPRESSION",
-        help="with --cover classes: steps for which this has the same value are one class; it may read before, after, "
+OPTIONS = (
+    MODEL,
+    SET,
+    Option("--cover", "what the traces cover together (default: actions)", choices=(*NAMED, *MASS)),
+    Option("--walks N", "write N random walks in place of a suite", positive),
+    Option("--seed N", "seed of random walks; the same seed gives the same walks (default: 0)", seed, 0),
+    Option(
+        "--by EXPRESSION",
+        "with --cover classes: steps for which this has the same value are one class; it may read before, after, "
         "action (its name), config and the parameters",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write the traces into this folder")
-    parser.add_argument(
-        "--keep",
-        type=Path,
-        metavar="DIR",
-        help="extend the suite in this folder; traces that the model still has are kept",
-    )
-    parser.add_argument(
-        "--max-length",
-        type=positive,
-        metavar="N",
-        help="at most N steps a trace (default: the longest of the shortest paths to what is covered; random walks: "
+    ),
+    Option("--out DIR", "write the traces into this folder", Path, required=True, output=True, place=10),
+    Option("--keep DIR", "extend the suite in this folder; traces that the model still has are kept", Path),
+    Option(
+        "--max-length N",
+        "at most N steps a trace (default: the longest of the shortest paths to what is covered; random walks: "
         f"{WALK_LENGTH})",
-    )
-    parser.add_argument(
+        positive,
+    ),
+    Option(
         "--format",
-        choices=["itf", "steps"],
+        "steps: write plain JSON for tests in other languages beside each ITF file (default: itf)",
         default="itf",
-        help="steps: write plain JSON for tests in other languages beside each ITF file (default: itf)",
-    )
-    parser.add_argument(
-        "--budget",
-        type=duration,
-        metavar="60s",
-        help="end the search after this time, such as 90s or 10m (default: no limit)",
-    )
-    parser.add_argument(
-        "--memory",
-        type=size,
-        metavar="2G",
-        help="end the search before it uses more memory, such as 2G (default: no limit)",
-    )
-    thread_option(parser)
-    parser.add_argument("--quiet", action="store_true", help="print no progress")
+        choices=("itf", "steps"),
+        output=True,
+    ),
+    BUDGET,
+    MEMORY,
+    WORKERS,
+    replace(QUIET, help="print no progress"),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -109,7 +91,7 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     bound, lowered, sha = prepare(args.model, args.set)
     if args.cover == "covers" and not bound.covers:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no cover that applies to this configuration")
-    options = SearchOptions(budget=args.budget, memory=args.memory, workers=args.workers)
+    options = search_options(args)
     wanted = {p.name for p in bound.covers} if args.cover == "covers" else set()
     progress = Progress(quiet=args.quiet)
     try:
@@ -127,10 +109,7 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     else:
         mass = States(graph) if args.cover == "states" else Transitions(graph)
         chosen = select_mass(graph, mass, kept.paths, args.max_length)
-    length = [] if args.max_length is None else [f"--max-length={args.max_length}"]
-    repro = shlex.join(["reassure", "traces", args.model, *(f"--set={s}" for s in args.set), f"--cover={args.cover}",
-                        *([] if args.by is None else [f"--by={args.by}"]), *length, "--out=DIR"])  # fmt: skip
-    meta = meta_of(bound, sha, args.model, own_file(args.model), repro)
+    meta = meta_of(bound, sha, args.model, own_file(args.model), args.repro)
     written = write_suite(args.out, name, graph, chosen, kept, meta, args.format == "steps")
     report_suite(graph, chosen, kept, written, console)
     return exit_of(graph, chosen, args.cover)
@@ -164,9 +143,7 @@ def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
     must_be_writable(args.out / "suite", "--out")
     bound, sha = plain(args.model, args.set)
     length = args.max_length or WALK_LENGTH
-    repro = shlex.join(["reassure", "traces", args.model, *(f"--set={s}" for s in args.set), f"--walks={args.walks}",
-                        f"--seed={args.seed}", f"--max-length={length}", "--out=DIR"])  # fmt: skip
-    meta = meta_of(bound, sha, args.model, own_file(args.model), repro)
+    meta = meta_of(bound, sha, args.model, own_file(args.model), args.repro)
     name = SuiteName(bound.model.name, tuple(args.set), f"walks-{args.seed}")
     traces = random_traces(bound, args.walks, length, args.seed)
     files, taken = write_random_traces(args.out, name, bound, traces, meta, args.format == "steps")

@@ -21,11 +21,10 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file, settings
-from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.check import DEFAULT_ENGINE
 from reassure.checkers.console.processes import in_processes
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import ConfigError, make_config

@@ -6,21 +6,24 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive
+from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.shared_options import BUDGET, JSON, MODEL, QUIET, SET
 from reassure.checkers.base.stop import Interrupted
-from reassure.checkers.console.arguments import model_argument
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
+from reassure.checkers.console.gate_kind import Kind
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import to_itf
 
@@ -33,36 +36,28 @@ SHOWN = 3
 MOST_REASONS = 8
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    model_argument(parser)
-    parser.add_argument(
-        "log", type=Path, metavar="LOG", help="observations, one JSON object a line; - is standard input"
-    )
-    parser.add_argument(
-        "--hidden",
+OPTIONS = (
+    MODEL,
+    SET,
+    Option("LOG", "observations, one JSON object a line; - is standard input", Path),
+    Option(
+        "--hidden ACTION,...",
+        "actions that may be taken between lines without being observed; * matches any letters (default: none)",
         default="",
-        metavar="ACTION,...",
-        help="actions that may be taken between lines without being observed; * matches any letters (default: none)",
-    )
-    parser.add_argument(
-        "--width",
-        type=positive,
-        default=WIDTH,
-        metavar="N",
-        help=f"end with exit code 5 if more states than this are possible at once (default: {WIDTH:,})",
-    )
-    parser.add_argument(
-        "--engine", choices=("native", "reference"), default="native", help="the engine (default: native)"
-    )
-    parser.add_argument(
-        "--budget",
-        type=duration,
-        metavar="60s",
-        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
-    )
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the run that matches the log, as ITF")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the answer; - is standard output")
-    parser.add_argument("--quiet", action="store_true", help="print no progress and no states")
+    ),
+    Option(
+        "--width N",
+        f"end with exit code 5 if more states than this are possible at once (default: {WIDTH:,})",
+        positive,
+        WIDTH,
+    ),
+    Option("--engine", "the engine (default: native)", default="native", choices=("native", "reference")),
+    BUDGET,
+    Option("--trace FILE", "write the run that matches the log, as ITF", Path, output=True),
+    replace(JSON, help="write the answer; - is standard output"),
+    replace(QUIET, help="print no progress and no states"),
+)
+KIND = Kind(left_out=frozenset({"trace"}))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

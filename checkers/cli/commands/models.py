@@ -8,20 +8,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.describe_model import first_line, module_text, parameters_of, settings_of
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.model_loader import find, load, names
 from reassure.spec.language.vocabulary import LanguageError, Model
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model",
-        nargs="?",
-        metavar="MODEL",
-        help="print settings, actions and properties of this model (default: list all models)",
-    )
-    parser.add_argument("--mutants", action="store_true", help="list the deliberately flawed models too")
+OPTIONS = (
+    Option("MODEL", "print settings, actions and properties of this model (default: list all models)", nargs="?"),
+    Option("--mutants", "list the deliberately flawed models too", bool),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 
 MODEL = '''"""A lease on a resource, given by a server to one client at a time."""
@@ -122,15 +123,12 @@ pin = {{ distinct = 17 }}
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the name of the model; NAME.py and test_NAME.py are written")
-    parser.add_argument(
-        "--dir",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the folder to write into; its gate.toml gets an entry (default: the current folder)",
-    )
+OPTIONS = (
+    Option("NAME", "the name of the model; NAME.py and test_NAME.py are written"),
+    Option(
+        "--dir DIR", "the folder to write into; its gate.toml gets an entry (default: the current folder)", Path, Path()
+    ),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

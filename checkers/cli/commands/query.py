@@ -6,20 +6,24 @@ import argparse
 
 from rich.console import Console
 
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.console.arguments import note, spark_options, spark_settings
+from reassure.checkers.base.shared_options import SPARK
+from reassure.checkers.console.arguments import note, spark_settings
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR", help="the folder of a run, given to check --engine spark --out DIR")
-    parser.add_argument("sql", metavar="SQL", help="a query over the tables states, edges, levels and properties")
-    parser.add_argument(
-        "--format", choices=["table", "csv", "json"], default="table", help="format of the output (default: table)"
-    )
-    parser.add_argument(
-        "--limit", type=int, default=1000, metavar="N", help="print at most N rows; 0: all (default: 1000)"
-    )
-    spark_options(parser)
+OPTIONS = (
+    Option("DIR", "the folder of a run, given to check --engine spark --out DIR"),
+    Option("SQL", "a query over the tables states, edges, levels and properties"),
+    Option(
+        "--format",
+        "format of the output (default: table)",
+        default="table",
+        choices=("table", "csv", "json"),
+        output=True,
+    ),
+    Option("--limit N", "print at most N rows; 0: all (default: 1000)", int, 1000),
+    *SPARK,
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

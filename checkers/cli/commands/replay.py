@@ -11,9 +11,12 @@ from xml.etree import ElementTree
 from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import PreparedModels, must_be_writable, read_trace
+from reassure.checkers.console.gate_kind import Kind
 from reassure.checkers.traces.replay import replay_trace
 
 SUFFIX = ".itf.json"
@@ -31,15 +34,17 @@ class ReplayedFile:
     seconds: float
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", type=Path, metavar="TRACE|DIR", help=f"an ITF file, or a folder of them (*{SUFFIX})")
-    parser.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="with a folder: write a JUnit report")
-    parser.add_argument(
+OPTIONS = (
+    Option("trace TRACE|DIR", f"an ITF file, or a folder of them (*{SUFFIX})", Path),
+    OF_TRACE,
+    Option("--junit FILE", "with a folder: write a JUnit report", Path, output=True),
+    Option(
         "--fail-stale",
-        action="store_true",
-        help="with a folder: exit with 17 if a trace was written with another text of its model, even if it replays",
-    )
+        "with a folder: exit with 17 if a trace was written with another text of its model, even if it replays",
+        bool,
+    ),
+)
+KIND = Kind(left_out=frozenset({"junit"}), by_digest=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

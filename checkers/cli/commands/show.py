@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable, read_trace
 from reassure.checkers.pictures.html_page import html_page
@@ -33,25 +35,24 @@ FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
 """What is written as it is; `text` is printed with colours."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
-    parser.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
-    parser.add_argument(
+OPTIONS = (
+    Option("TRACE", "an ITF file", Path),
+    OF_TRACE,
+    Option(
         "--format",
-        choices=["text", *FORMATS],
-        default="text",
-        help="html: one page with a picture; mermaid: a sequence diagram; json: ITF; steps: plain JSON for tests in "
+        "html: one page with a picture; mermaid: a sequence diagram; json: ITF; steps: plain JSON for tests in "
         "other languages (default: text)",
-    )
-    parser.add_argument(
-        "--value",
-        action="append",
-        default=[],
-        metavar="EXPRESSION",
-        help="print the value of this Python expression where it changes: `s` is a state, `c` the configuration; "
-        "repeatable",
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write to this file (default: standard output)")
+        default="text",
+        choices=("text", *FORMATS),
+        output=True,
+    ),
+    Option(
+        "--value EXPRESSION",
+        "print the value of this Python expression where it changes: `s` is a state, `c` the configuration; repeatable",
+        repeatable=True,
+    ),
+    Option("--out FILE", "write to this file (default: standard output)", Path, output=True),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

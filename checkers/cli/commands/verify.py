@@ -7,17 +7,18 @@ from pathlib import Path
 
 from rich.console import Console
 
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.console.files import file_of_a_model
+from reassure.checkers.console.gate_kind import Kind
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "certificate", type=Path, metavar="FILE", help="a certificate, written by prove --certificate FILE"
-    )
-    parser.add_argument("--model", metavar="MODEL", help="the model's file, if it has moved")
+OPTIONS = (
+    Option("certificate FILE", "a certificate, written by prove --certificate FILE", Path),
+    Option("--model MODEL", "the model's file, if it has moved"),
+)
+KIND = Kind(by_digest=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

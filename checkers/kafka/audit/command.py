@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from rich.console import Console
 
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.console.arguments import note, spark_options, spark_settings
+from reassure.checkers.base.shared_options import JOBS, JSON, QUIET, SPARK
+from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.console.processes import in_processes
 
@@ -26,40 +29,33 @@ SHARE_BYTES = 4 << 20
 """Bytes of a log for which another process pays."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "log",
-        type=Path,
-        nargs="+",
-        metavar="LOG",
-        help="segments or folders of a metadata log, in order; or output of kafka-dump-log --cluster-metadata-decoder "
+OPTIONS = (
+    Option(
+        "LOG",
+        "segments or folders of a metadata log, in order; or output of kafka-dump-log --cluster-metadata-decoder "
         "--print-data-log",
-    )
-    parser.add_argument(
-        "--release",
-        metavar="4.1",
-        help="the release that wrote the log; its rules must allow each change (default: the rules of any release may)",
-    )
-    parser.add_argument(
-        "--min-isr",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="min.insync.replicas of topics for which the log has none (default: 1, Kafka's own)",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding; - is standard output")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as one page")
-    parser.add_argument(
+        Path,
+        nargs="+",
+    ),
+    Option(
+        "--release 4.1",
+        "the release that wrote the log; its rules must allow each change (default: the rules of any release may)",
+    ),
+    Option(
+        "--min-isr N", "min.insync.replicas of topics for which the log has none (default: 1, Kafka's own)", positive, 1
+    ),
+    replace(JSON, help="write every finding; - is standard output"),
+    Option("--html FILE", "write the report as one page", Path, output=True),
+    Option(
         "--engine",
-        choices=("local", "spark"),
+        "local: processes of this machine; spark: tasks of Spark (default: local)",
         default="local",
-        help="local: processes of this machine; spark: tasks of Spark (default: local)",
-    )
-    parser.add_argument(
-        "-j", "--jobs", type=positive, metavar="N", help=f"processes or tasks (default: by the size, at most {CORES})"
-    )
-    spark_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="print no progress")
+        choices=("local", "spark"),
+    ),
+    replace(JOBS, help=f"processes or tasks (default: by the size, at most {CORES})", default=None),
+    *SPARK,
+    replace(QUIET, help="print no progress"),
+)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import duration, positive
+from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
-from reassure.checkers.console.arguments import model_argument, note, output_options, spark_options, spark_settings
+from reassure.checkers.base.shared_options import BUDGET, DEPTH, MODEL, OF_TRACE, OUTPUTS, SET, SPARK
+from reassure.checkers.console.arguments import note, spark_settings
+from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import (
     PreparedModels,
     must_be_writable,
@@ -22,6 +26,7 @@ from reassure.checkers.console.files import (
     outputs_must_be_writable,
     read_trace,
 )
+from reassure.checkers.console.gate_kind import SPARK_OPTIONS, Kind, Record
 from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.controller.answers import Recorder, folder, place
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
@@ -50,167 +55,142 @@ from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView, release_setting
 from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, own_release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
-from reassure.checkers.kafka.controller.report import (
-    report_accepted,
-    report_difference,
-    say,
-)
+from reassure.checkers.kafka.controller.report import report_accepted, report_difference, say
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.checkers.kafka.controller.words import few_enough
 
 KEPT_MODEL = "kraft_kafka"
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 
+RELEASE = Option("--release R", f"releases; all: every one (default: {LATEST.version})", repeatable=True, nargs="+")
+TRACE = Option("TRACE", "an ITF file", Path)
+PARTITIONS = Option("--partitions N", "Spark: partitions of the work (default: one for each core)", positive)
+ENGINE = Option(
+    "--engine",
+    "local: one JVM here; spark: a JVM for each partition of Spark (default: local)",
+    default="local",
+    choices=("local", "spark"),
+)
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=type(parser))
-
-    fetching = actions.add_parser("fetch", help="get releases by Maven and compile the driver against them")
-    fetching.add_argument(
-        "releases", nargs="+", metavar="RELEASE", help="releases to get, such as 4.4.0; all: every release in the table"
-    )
-    fetching.add_argument(
-        "--budget",
-        type=duration,
-        default=MAVEN_SECONDS,
-        metavar="60s",
-        help="stop Maven after this time (default: 10m)",
-    )
-    fetching.add_argument("--tests", action="store_true", help="get the jars of Kafka's own tests too")
-
-    replaying = actions.add_parser("replay", help="execute traces on Kafka's controller")
-    replaying.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="an ITF file")
-    replaying.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
-    _release_option(replaying, "that of the trace's configuration, or the newest")
-
-    conforming = actions.add_parser(
-        "conform", help="take each controller step of a model on Kafka's controller; compare"
-    )
-    model_argument(conforming)
-    _release_option(conforming)
-    conforming.add_argument(
-        "--kept", action="store_true", help="compare with the answers that come with the project; needs no JVM"
-    )
-    conforming.add_argument(
-        "--gate",
-        type=Path,
-        nargs="?",
-        const=Path("gate.toml"),
-        metavar="FILE",
-        help="compare in every configuration under which FILE checks the model (default FILE: gate.toml)",
-    )
-    conforming.add_argument(
-        "--engine",
-        choices=("local", "spark"),
-        default="local",
-        help="local: one JVM here; spark: a JVM for each partition of Spark (default: local)",
-    )
-    conforming.add_argument(
-        "--depth", type=positive, metavar="N", help="compare only the first N levels of the model (default: all)"
-    )
-    conforming.add_argument(
-        "--partitions", type=positive, metavar="N", help="Spark: partitions of the work (default: one for each core)"
-    )
-    spark_options(conforming)
-    output_options(conforming)
-
-    keeping = actions.add_parser("record", help="record what Kafka's releases answer to the steps of a model")
-    keeping.add_argument("--model", default=KEPT_MODEL, metavar="MODEL", help=f"the model (default: {KEPT_MODEL})")
-    _release_option(keeping)
-    keeping.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="set a value in each configuration; repeatable"
-    )
-    keeping.add_argument(
-        "--out", type=Path, default=folder(), metavar="DIR", help="the folder of answers (default: with the project)"
-    )
-
-    exploring = actions.add_parser("explore", help="search the states of Kafka's controller itself")
-    _release_option(exploring)
-    exploring.add_argument(
-        "--brokers", type=positive, default=3, metavar="N", help="number of brokers, 2 to 4 (default: 3)"
-    )
-    exploring.add_argument("--min-isr", type=positive, default=2, metavar="N", help="min.insync.replicas (default: 2)")
-    exploring.add_argument(
-        "--replicas", type=positive, default=2, metavar="N", help="replicas of the partition at the start (default: 2)"
-    )
-    exploring.add_argument(
-        "--unclean",
-        choices=list(UNCLEAN),
-        default="either",
-        help="unclean leader election; either: both are searched (default: either)",
-    )
-    exploring.add_argument(
-        "--controlled-shutdown", action="store_true", help="let brokers shut down in a controlled way too"
-    )
-    exploring.add_argument(
-        "--explain",
-        action="store_true",
-        help=f"compare every step with {KEPT_MODEL}'s rules; exit code 19 if one differs (25 us a step)",
-    )
-    exploring.add_argument(
-        "--engine",
-        choices=("local", "spark"),
-        default="local",
-        help="local: JVMs here; spark: one for each worker of Spark (default: local)",
-    )
-    exploring.add_argument("--jvms", type=positive, metavar="N", help="local: how many JVMs (default: one a core)")
-    exploring.add_argument(
-        "--partitions", type=positive, metavar="N", help="Spark: partitions of the work (default: one for each core)"
-    )
-    spark_options(exploring)
-    exploring.add_argument("--depth", type=positive, metavar="N", help="stop after N levels (default: no limit)")
-    exploring.add_argument(
-        "--budget",
-        type=duration,
-        metavar="60s",
-        help="stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
-    )
-    output_options(exploring)
-
-    testing = actions.add_parser("test", help="print a trace as a method of Kafka's test class, or as a Java program")
-    testing.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
-    testing.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
-    testing.add_argument(
-        "--release", default="", metavar="R", help="the release to write it for (default: the trace's, or the newest)"
-    )
-    testing.add_argument("--out", type=Path, metavar="FILE", help="write it to this file (default: standard output)")
-    testing.add_argument(
-        "--main",
-        action="store_true",
-        help="print a Java program that needs kafka-metadata only (default: a method of ReplicationControlManagerTest)",
-    )
-    testing.add_argument(
-        "--run", action="store_true", help="compile it and run it; a method is compiled into Kafka's test class"
-    )
-
-    confirming = actions.add_parser("confirm", help="repeat a trace on the whole QuorumController of a release")
-    confirming.add_argument("trace", type=Path, metavar="TRACE", help="an ITF file")
-    confirming.add_argument("--model", metavar="MODEL", help="the model to use (default: the one that the trace names)")
-    confirming.add_argument(
-        "--release", default="", metavar="R", help="the release to run (default: the newest with jars of its tests)"
-    )
-
-    noting = actions.add_parser(
-        "findings", help="execute the runs of the page of findings; record the classes that took them"
-    )
-    noting.add_argument(
-        "--out",
-        type=Path,
-        default=CONFIRMED,
-        metavar="FILE",
-        help="the file to write (default: with the project's traces)",
-    )
+SUBCOMMANDS = {
+    "fetch": Subcommand(
+        "get releases by Maven and compile the driver against them",
+        (
+            Option("releases RELEASE", "releases to get, such as 4.4.0; all: every release in the table", nargs="+"),
+            replace(BUDGET, help="stop Maven after this time (default: 10m)", default=MAVEN_SECONDS),
+            Option("--tests", "get the jars of Kafka's own tests too", bool),
+        ),
+    ),
+    "replay": Subcommand(
+        "execute traces on Kafka's controller",
+        (
+            replace(TRACE, usage="traces TRACE", nargs="+"),
+            OF_TRACE,
+            replace(
+                RELEASE, help="releases; all: every one (default: that of the trace's configuration, or the newest)"
+            ),
+        ),
+    ),
+    "conform": Subcommand(
+        "take each controller step of a model on Kafka's controller; compare",
+        (
+            MODEL,
+            SET,
+            RELEASE,
+            Option("--kept", "compare with the answers that come with the project; needs no JVM", bool),
+            Option(
+                "--gate FILE",
+                "compare in every configuration under which FILE checks the model (default FILE: gate.toml)",
+                Path,
+                nargs="?",
+                const=Path("gate.toml"),
+            ),
+            ENGINE,
+            replace(DEPTH, help="compare only the first N levels of the model (default: all)"),
+            PARTITIONS,
+            *SPARK,
+            *OUTPUTS,
+        ),
+    ),
+    "record": Subcommand(
+        "record what Kafka's releases answer to the steps of a model",
+        (
+            replace(OF_TRACE, help=f"the model (default: {KEPT_MODEL})", default=KEPT_MODEL),
+            RELEASE,
+            replace(SET, help="set a value in each configuration; repeatable"),
+            Option("--out DIR", "the folder of answers (default: with the project)", Path, folder(), output=True),
+        ),
+    ),
+    "explore": Subcommand(
+        "search the states of Kafka's controller itself",
+        (
+            RELEASE,
+            Option("--brokers N", "number of brokers, 2 to 4 (default: 3)", positive, 3),
+            Option("--min-isr N", "min.insync.replicas (default: 2)", positive, 2),
+            Option("--replicas N", "replicas of the partition at the start (default: 2)", positive, 2),
+            Option(
+                "--unclean",
+                "unclean leader election; either: both are searched (default: either)",
+                default="either",
+                choices=tuple(UNCLEAN),
+            ),
+            Option("--controlled-shutdown", "let brokers shut down in a controlled way too", bool),
+            Option(
+                "--explain",
+                f"compare every step with {KEPT_MODEL}'s rules; exit code 19 if one differs (25 us a step)",
+                bool,
+            ),
+            replace(ENGINE, help="local: JVMs here; spark: one for each worker of Spark (default: local)"),
+            Option("--jvms N", "local: how many JVMs (default: one a core)", positive, output=True),
+            PARTITIONS,
+            *SPARK,
+            replace(DEPTH, help="stop after N levels (default: no limit)"),
+            BUDGET,
+            *OUTPUTS,
+        ),
+    ),
+    "test": Subcommand(
+        "print a trace as a method of Kafka's test class, or as a Java program",
+        (
+            TRACE,
+            OF_TRACE,
+            Option("--release R", "the release to write it for (default: the trace's, or the newest)", default=""),
+            Option("--out FILE", "write it to this file (default: standard output)", Path, output=True),
+            Option(
+                "--main",
+                "print a Java program that needs kafka-metadata only (default: a method of "
+                "ReplicationControlManagerTest)",
+                bool,
+            ),
+            Option("--run", "compile it and run it; a method is compiled into Kafka's test class", bool),
+        ),
+    ),
+    "confirm": Subcommand(
+        "repeat a trace on the whole QuorumController of a release",
+        (
+            TRACE,
+            OF_TRACE,
+            Option("--release R", "the release to run (default: the newest with jars of its tests)", default=""),
+        ),
+    ),
+    "findings": Subcommand(
+        "execute the runs of the page of findings; record the classes that took them",
+        (Option("--out FILE", "the file to write (default: with the project's traces)", Path, CONFIRMED, output=True),),
+    ),
+}
 
 
-def _release_option(parser: argparse.ArgumentParser, default: str = LATEST.version) -> None:
-    parser.add_argument(
-        "--release",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="R",
-        help=f"releases; all: every one (default: {default})",
-    )
+def _figures(record: Record) -> dict[str, int]:
+    """What `kafka conform` compared with Kafka's controller, over all releases."""
+    releases = record.get("releases", [])
+    if not releases:
+        return {}
+    actions = [a for r in releases for a in r["actions"].values()]
+    return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
+
+
+KIND = Kind(("kinds", "agree"), _figures, left_out=SPARK_OPTIONS | {"engine"}, by_digest=False)
+"""Of `kafka conform`."""
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -340,7 +320,7 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
             name_traces(_write_runs(shown, args.trace_dir), console)
     code = worst(codes)
     if args.json:
-        record = error_record(code, "the controller was explored", "", "")
+        record = error_record(code, "the controller was explored", "", args.repro)
         write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
     return code
 

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
@@ -19,7 +20,6 @@ from reassure.checkers.base.result import error_record
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.gate.gate_file import read
-from reassure.checkers.gate.kinds import pairs
 from reassure.checkers.kafka.controller.answers import Recorded, place
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.conform import Conformance, conform
@@ -78,7 +78,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
                 name_traces(list(_disagreements(compared, args.trace_dir)), console)
     code = worst(codes)
     if args.json:
-        record = error_record(code, "every step was compared", args.model, "")
+        record = error_record(code, "every step was compared", args.model, args.repro)
         write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
     return code
 

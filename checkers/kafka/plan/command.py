@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from reassure.checkers.base.argument_types import ids, positive, size, whole
 from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.console.files import must_be_writable
+from reassure.checkers.console.gate_kind import Kind, Record
 from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, Limits, judge, propose
 from reassure.checkers.kafka.plan.kafka_json import read_assignment, read_cluster, write_assignment
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
@@ -23,74 +26,59 @@ CHECKING = ("protocol", *BATCHING, "size", "throttle", "show")
 PROPOSING = ("replication_factor", "brokers", "ignore_racks", "start_index")
 
 
-def configure(command: argparse.ArgumentParser) -> None:
-    command.epilog = (
-        'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, '
-        '"topics": {"orders": {"min.insync.replicas": 2}}}; all but brokers may be left out.'
-    )
-    command.add_argument(
-        "--cluster", type=Path, required=True, metavar="FILE", help="brokers, racks and MinISR, as JSON"
-    )
-    command.add_argument(
-        "--current",
-        type=Path,
+EPILOG = (
+    'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, '
+    '"topics": {"orders": {"min.insync.replicas": 2}}}; all but brokers may be left out.'
+)
+LIMIT = Option(
+    "--replicas R", "replicas of a partition that move at once, with --protocol batching (default: no limit)", positive
+)
+OPTIONS = (
+    Option("--cluster FILE", "brokers, racks and MinISR, as JSON", Path, required=True),
+    Option("--current FILE", "the present assignment, in Kafka's reassignment JSON", Path, required=True),
+    Option(
+        "--proposed FILE",
+        "the proposed assignment, in Kafka's reassignment JSON",
+        Path,
         required=True,
-        metavar="FILE",
-        help="the present assignment, in Kafka's reassignment JSON",
-    )
-    what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--proposed", type=Path, metavar="FILE", help="the proposed assignment, in Kafka's reassignment JSON"
-    )
-    what.add_argument("--generate", action="store_true", help="print a rack-aware proposal in Kafka's JSON")
-    command.add_argument(
+        group="proposal",
+    ),
+    Option("--generate", "print a rack-aware proposal in Kafka's JSON", bool, required=True, group="proposal"),
+    Option(
         "--protocol",
-        choices=list(PROTOCOLS),
-        help="the protocol; batching-by-rack drops replicas so that racks stay covered (default: kraft)",
-    )
-    command.add_argument(
-        "--replicas",
-        type=positive,
-        metavar="R",
-        help="replicas of a partition that move at once, with --protocol batching (default: no limit)",
-    )
-    command.add_argument(
-        "--partitions",
-        type=positive,
-        metavar="P",
-        help="partitions that move at once, with --protocol batching (default: no limit)",
-    )
-    command.add_argument(
-        "--leaders",
-        type=positive,
-        metavar="L",
-        help="leaders that move at once, with --protocol batching (default: no limit)",
-    )
-    command.add_argument(
-        "--size",
-        type=size,
-        metavar="10G",
-        help="size of a partition in bytes; with --throttle the report has the time that copying takes",
-    )
-    command.add_argument(
-        "--throttle",
-        type=size,
-        metavar="50M",
-        help="throttle of each broker in each direction, in bytes a second; with --size",
-    )
-    command.add_argument("--show", type=whole, metavar="N", help="print the stages of N partitions (default: 3)")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write the run record as JSON, with every violation")
-    command.add_argument(
-        "--replication-factor",
-        type=positive,
-        metavar="N",
-        help="replication factor of the proposal (default: the topic's)",
-    )
-    command.add_argument("--brokers", type=ids, metavar="1,2,3", help="brokers of the proposal (default: all)")
-    command.add_argument("--ignore-racks", action="store_true", help="propose without regard to racks")
-    command.add_argument(
-        "--start-index", type=whole, metavar="N", help="where in the list of brokers the proposal begins (default: 0)"
-    )
+        "the protocol; batching-by-rack drops replicas so that racks stay covered (default: kraft)",
+        choices=tuple(PROTOCOLS),
+    ),
+    LIMIT,
+    replace(
+        LIMIT, usage="--partitions P", help="partitions that move at once, with --protocol batching (default: no limit)"
+    ),
+    replace(LIMIT, usage="--leaders L", help="leaders that move at once, with --protocol batching (default: no limit)"),
+    Option(
+        "--size 10G", "size of a partition in bytes; with --throttle the report has the time that copying takes", size
+    ),
+    Option("--throttle 50M", "throttle of each broker in each direction, in bytes a second; with --size", size),
+    Option("--show N", "print the stages of N partitions (default: 3)", whole, output=True),
+    replace(JSON, help="write the run record as JSON, with every violation"),
+    Option("--replication-factor N", "replication factor of the proposal (default: the topic's)", positive),
+    Option("--brokers 1,2,3", "brokers of the proposal (default: all)", ids),
+    Option("--ignore-racks", "propose without regard to racks", bool),
+    Option("--start-index N", "where in the list of brokers the proposal begins (default: 0)", whole),
+)
+
+
+def _figures(record: Record) -> dict[str, int]:
+    """What a plan moves."""
+    plan = record.get("plan", {})
+    moved = {name: plan[name] for name in ("partitions", "unmoved", "replicas_copied") if name in plan}
+    return moved | ({"batches": len(plan["batches"])} if "batches" in plan else {})
+
+
+KIND = Kind(
+    ("partitions", "unmoved", "replicas_copied", "batches"),
+    _figures,
+    left_out=frozenset({"generate", *PROPOSING, "show"}),
+)
 
 
 def _given(args: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
@@ -123,7 +111,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         moved = sum(len(set(made[p]) - set(current[p])) for p in made)
         print(f"{len(made):,} partitions, {moved:,} replicas to be copied", file=sys.stderr)
         if args.json:
-            record = error_record(Exit.OK, "a proposal was made", "plan:generate", _repro(args))
+            record = error_record(Exit.OK, "a proposal was made", "plan:generate", args.repro)
             write_record(args.json, {**record, "complete": True, "plan": {"replicas_copied": moved}})
         return Exit.OK
     limits = Limits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
@@ -132,18 +120,5 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     report_plan(judged, protocol, limits, copying, 3 if args.show is None else args.show, console)
     if args.json:
         inputs: dict[str, Path] = {n: getattr(args, n) for n in ("cluster", "current", "proposed")}
-        write_record(args.json, plan_record(judged, protocol, limits, copying, inputs, _repro(args)))
+        write_record(args.json, plan_record(judged, protocol, limits, copying, inputs, args.repro))
     return judged.exit()
-
-
-def _repro(args: argparse.Namespace) -> str:
-    """The command that repeats it."""
-    words = ["reassure", "plan"]
-    for n in ("cluster", "current", "proposed", *CHECKING[:-1], *PROPOSING):
-        value = getattr(args, n)
-        if isinstance(value, list):
-            value = ",".join(str(b) for b in value)
-        if value is not None and not isinstance(value, bool):
-            words.append(f"--{n.replace('_', '-')}={value}")
-    words += [w for w, on in (("--generate", args.generate), ("--ignore-racks", args.ignore_racks)) if on]
-    return shlex.join(words)

@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reassure.checkers.console.commands import COMMANDS, command, subcommands
 from reassure.checkers.gate.gate_file import read
 from reassure.checkers.gate.judge import judge
-from reassure.checkers.gate.kinds import KINDS, SCHEMAS, options, parser_of
+from reassure.checkers.gate.kinds import KINDS, SCHEMAS, kind_of, options
 from tests.helpers.command import said
 
 MODEL = '''
@@ -279,7 +280,7 @@ def test_the_command_of_each_kind(made: Path) -> None:
         "reassure kafka conform kraft_kafka --set=unclean=off --set=shutdowns=0 --release=4.1.0 --release=4.2.0 --kept"
     )
     conformance = {"releases": [{"actions": {"a": {"kinds": 5, "agree": 4}, "b": {"kinds": 2, "agree": 2}}}]}
-    assert KINDS["kafka conform"].figures(conformance) == {"kinds": 7, "agree": 6}
+    assert kind_of("kafka conform").figures(conformance) == {"kinds": 7, "agree": 6}
     model = made / "mine.py"
     assert [c.repro() for c in read(made / "gate.toml").checks][:3] == [
         f"reassure prove {model} --property=small --property=one",
@@ -295,9 +296,15 @@ def test_every_kind_has_the_options_of_its_command() -> None:
         "find": "model", "mutants": "model", "validate": "model", "sweep": "model", "diff": "model",
     }  # fmt: skip
     for kind in KINDS:
-        typed = [a for a in parser_of(kind)._actions if a.dest in options(kind) and not a.choices and a.nargs != 0]
-        assert {a.type for a in typed} <= set(SCHEMAS), "a type of option without a schema"
+        typed = [o for o in options(kind).values() if not o.choices and not o.switch]
+        assert {o.type for o in typed} <= set(SCHEMAS), "a type of option without a schema"
         assert not {"json", "trace_dir", "workers", "quiet", "help"} & set(options(kind)), kind
+
+
+def test_a_command_that_offers_a_kind_is_one() -> None:
+    offered = {name for name in COMMANDS if hasattr(command(name), "KIND")}
+    assert offered == {kind.partition(" ")[0] for kind in KINDS}
+    assert all(kind.partition(" ")[2] in subcommands(kind.split()[0]) for kind in KINDS if " " in kind)
 
 
 def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> None:

@@ -145,8 +145,8 @@ def test_wrong(words: list[str], code: int, message: str, capsys: pytest.Capture
 
 def test_the_command_again_has_every_option(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "r.json"
-    words = ["--set=most=1,2", "--property=below_four", "--engine=reference", "--depth=2", "--budget=60s"]
-    words += ["--memory=1048576000", "--pairwise", "--fail-fast", "--accept-clipping"]
+    words = ["--set=most=1,2", "--property=below_four", "--depth=2", "--budget=60s", "--memory=1048576000"]
+    words += ["--accept-clipping", "--fail-fast", "--engine=reference", "--pairwise"]
     said(capsys, "sweep", model, *words, "-j", "1", f"--json={record}")
     assert json.loads(record.read_text())["repro"] == " ".join(["reassure", "sweep", model, *words])
 

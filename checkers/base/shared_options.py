@@ -1,0 +1,128 @@
+"""The options that several commands take, each declared once, and those of the commands that check a model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from reassure.checkers.base.argument_types import duration, positive, seed, setting, size, weight, whole
+from reassure.checkers.base.declared import Option
+from reassure.checkers.base.options import DEFAULT_ENGINE, ENGINE_NAMES, METHODS, SimulationOptions, SparkOptions
+
+MODEL = Option("MODEL", "a name (kraft), a path (my_idea.py) or a module (pkg.my_idea)")
+SET = Option(
+    "--set KEY=VALUE", "set a configuration value (default: the model's); repeatable", repeatable=True, place=0
+)
+PROPERTY = Option(
+    "--property NAME",
+    "check only these properties and covers; repeatable, * matches any letters (default: all)",
+    repeatable=True,
+    place=1,
+)
+DEPTH = Option("--depth N", "stop after N levels; initial states are level 1 (default: no limit)", positive, place=2)
+BUDGET = Option(
+    "--budget 60s",
+    "stop after this time, such as 90s or 10m; the result is partial (default: no limit)",
+    duration,
+    place=3,
+)
+MEMORY = Option("--memory 2G", "stop before more memory is used, such as 512M or 2G (default: no limit)", size, place=4)
+MEMORY_OF_EACH = replace(MEMORY, help="stop each search before it uses more memory, such as 2G (default: no limit)")
+ACCEPT_CLIPPING = Option("--accept-clipping", "treat exceeded bounds as intended: exit 0 instead of 5", bool, place=5)
+FAIL_FAST = Option("--fail-fast", "stop at the first violation (default: search on)", bool, place=6)
+WITNESS = Option("--witness", "print and write how covers are reached", bool, place=7)
+ENGINE = Option(
+    "--engine",
+    f"the engine that searches (default: {DEFAULT_ENGINE})",
+    choices=ENGINE_NAMES,
+    default=DEFAULT_ENGINE,
+    always=True,
+)
+
+JSON = Option(
+    "--json FILE", "write the run record as JSON; - is standard output (default: not written)", Path, output=True
+)
+TRACE_DIR = Option(
+    "--trace-dir DIR",
+    "write each counterexample as an ITF file in this folder (default: not written)",
+    Path,
+    output=True,
+)
+QUIET = Option("--quiet", "print no progress and no counterexamples", bool, output=True)
+WORKERS = Option(
+    "--workers N", "number of threads (default: one for each processor)", positive, os.cpu_count() or 1, output=True
+)
+JOBS = Option(
+    "-j --jobs N", f"number of processes (default: {os.cpu_count() or 1})", positive, os.cpu_count() or 1, output=True
+)
+STORIES = Option("--stories N", "print at most N traces, the shortest (default: 3)", whole, output=True)
+FULL = Option("--full", "print all traces, and a line for every property and cover", bool, output=True)
+OUTPUTS = (JSON, TRACE_DIR, QUIET)
+COMMON = (MODEL, SET, PROPERTY, BUDGET, *OUTPUTS)
+"""Of every command that checks properties of a model."""
+OF_TRACE = Option("--model MODEL", "the model to use (default: the one that the trace names)")
+
+MASTER = Option(
+    "--master URL", f"Spark: {SparkOptions.master} (default), spark://..., yarn, k8s://... ; or the variable MASTER"
+)
+CONF = Option(
+    "--conf spark.KEY=VALUE", "Spark: a setting of Spark's; repeatable", setting, repeatable=True, place=10, secret=True
+)
+SPARK = (MASTER, CONF)
+
+WALKS = SimulationOptions()
+SEARCH = (*COMMON, WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)
+
+CHECK = (
+    *SEARCH, ENGINE, DEPTH, MEMORY, ACCEPT_CLIPPING,
+    Option("--dump-kernel", "print the loops that the native engine compiles; check nothing", bool, output=True),
+    *SPARK,
+    Option(
+        "--partitions N", "Spark: divide the visited states into N parts (default: two for each core)", positive
+    ),
+    Option("--out DIR", "Spark: keep the run in this folder, with the state space for `query`", output=True),
+    Option("--fingerprints", "Spark: keep 120 bits of each visited state (default: whole states, exact)", bool),
+    Option("--no-data", "Spark: with --out, keep only what --resume needs", bool, output=True),
+    Option("--resume DIR", "Spark: continue the run in this folder", output=True),
+)  # fmt: skip
+"""The options of `check`."""
+SIMULATE = (
+    *SEARCH,
+    Option("--walks N", f"number of walks (default: {WALKS.count:,})", positive, WALKS.count, always=True),
+    Option("--depth N", f"most states of a walk (default: {WALKS.depth})", positive, WALKS.depth, always=True),
+    Option(
+        "--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True
+    ),
+    Option(
+        "--weight ACTION=N",
+        "choose this action N times as often as one of weight 1; 0: never; repeatable (default: as declared)",
+        weight,
+        repeatable=True,
+    ),
+)  # fmt: skip
+"""The options of `simulate`."""
+PROVE = (
+    *COMMON,
+    Option(
+        "--method",
+        "how to prove; auto: bounded search, then induction with lemmas (default: auto)",
+        choices=METHODS,
+        default="auto",
+        always=True,
+    ),
+    Option(
+        "--depth N",
+        "states of a run in bounded search (default: auto 6, bmc 20) or of k-induction (default: 4)",
+        positive,
+    ),
+    Option("--seed N", "seed of Z3; another seed may find another proof (default: 0)", seed, 0),
+    ACCEPT_CLIPPING, STORIES, FULL,
+    Option(
+        "--certificate FILE",
+        "write the inductive invariant, for `reassure verify` (default: not written)",
+        Path,
+        output=True,
+    ),
+)  # fmt: skip
+"""The options of `prove`."""
