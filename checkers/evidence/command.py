@@ -59,7 +59,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
         write_record(args.json, {**head, **pages.data(found)})
     if args.format == "html":
-        sys.stdout.write(pages.page(found))
+        from reassure.checkers.evidence.html_page import html_page
+
+        sys.stdout.write(html_page(found))
     elif args.format == "md":
         sys.stdout.write("" if args.table else pages.markdown(found) + "\n")
         sys.stdout.write(pages.markdown_table(found))

@@ -1,10 +1,8 @@
-"""The ledger of claims for people: as text, as Markdown, and as one page of HTML that needs nothing else."""
+"""The ledger of claims as text, as Markdown, and as data."""
 
 from __future__ import annotations
 
-import html
 import os
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,9 @@ from rich.text import Text
 from reassure.checkers.analyses.mutants.record import of_the_project
 from reassure.checkers.evidence.ledger import RecordedResult
 from reassure.checkers.evidence.mutant_page import unexercised_remarks
-from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table, trace_of
-from reassure.checkers.traces import render as story
-from reassure.checkers.traces.explain import reasons
-from reassure.checkers.traces.format_value import plain
+from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table
 from reassure.spec.claims import Claim
 from reassure.spec.kafka.shared_properties import PROMISES
-from reassure.spec.semantics.trace import TraceStep
 
 STYLES = {
     "proved": "green",
@@ -57,10 +51,6 @@ def where(claim: Claim) -> str:
 def lines_of(claim: Claim) -> str:
     """The lines of the document that a claim is from."""
     return f"line{'s' * any(c in claim.lines for c in ',-')} {claim.lines}"
-
-
-def _is_file(document: str) -> bool:
-    return document.endswith(".txt")
 
 
 def remarks(answer: Answer) -> list[str]:
@@ -301,176 +291,3 @@ def _reading(answer: Answer) -> dict[str, Any]:
         "fairness": record.fairness if record else "",
         "repro": record.repro if record else "",
     }
-
-
-# -- a page -----------------------------------------------------------------------------------------------
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --wash: #f4f6f8; --line: #d5dbe1;
-  --good: #116329; --bad: #b3261e; --open: #7a4b00; --goodw: #e3f4e6; --badw: #fdecea; --openw: #fff3d6;
-  --link: #0b57a4; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7ebef; --soft: #a3adb8; --paper: #14181d; --wash: #1d232a;
-  --line: #38414b; --good: #7fd796; --bad: #ff9c93; --open: #f0c36d; --goodw: #16301d; --badw: #3a1b19;
-  --openw: #362a10; --link: #8cc2ff; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; color: var(--ink); background: var(--paper);
-  font: 1rem/1.55 system-ui, sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: .5rem 0; } h2 { margin: 2.5rem 0 .5rem; font-size: 1.35rem; }
-h3 { margin: 0; font-size: 1.05rem; font-weight: 600; } p { margin: .4rem 0; max-width: 62rem; }
-a { color: var(--link); } code, pre { font-family: ui-monospace, monospace; font-size: .88em; }
-.soft { color: var(--soft); } .skip { position: absolute; left: -99rem; } .skip:focus { left: 1rem; }
-.tally { display: flex; flex-wrap: wrap; gap: .6rem; padding: 0; margin: 1rem 0; list-style: none; }
-.tally li { background: var(--wash); border: 1px solid var(--line); border-radius: .5rem; padding: .35rem .8rem; }
-.tally b { font-size: 1.25rem; }
-.tag { display: inline-block; padding: 0 .55rem; border-radius: 1rem; font-size: .85rem; font-weight: 600;
-  border: 1px solid currentColor; white-space: nowrap; }
-.good { color: var(--good); background: var(--goodw); } .bad { color: var(--bad); background: var(--badw); }
-.open { color: var(--open); background: var(--openw); }
-article { border: 1px solid var(--line); border-radius: .6rem; margin: 1rem 0; padding: .8rem 1rem; }
-article header { display: flex; gap: .7rem; align-items: baseline; flex-wrap: wrap; }
-.reading { border-top: 1px solid var(--line); margin-top: .7rem; padding-top: .6rem; }
-.reading ul { margin: .3rem 0; padding-left: 1.2rem; }
-details { margin: .4rem 0; } summary { cursor: pointer; color: var(--link); }
-summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-ol.story { padding-left: 1.6rem; margin: .5rem 0; } ol.story li { margin: .5rem 0; }
-.change { display: block; padding-left: 1rem; overflow-wrap: anywhere; }
-del { color: var(--bad); text-decoration: none; } ins { color: var(--good); text-decoration: none; font-weight: 600; }
-pre { background: var(--wash); border: 1px solid var(--line); border-radius: .4rem; padding: .6rem; overflow-x: auto; }
-nav ul { padding-left: 1.1rem; } nav li { margin: .35rem 0; }
-.chips { display: inline-flex; flex-wrap: wrap; gap: .25rem; }
-.chips a { text-decoration: none; } .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; }
-th, td { border: 1px solid var(--line); padding: .4rem .6rem; text-align: left; vertical-align: top; }
-thead th { background: var(--wash); overflow-wrap: anywhere; min-width: 8rem; }
-@media print { details { display: block; } article { break-inside: avoid; } }
-"""
-TONES = {"green": "good", "bold red": "bad", "yellow": "open"}
-
-
-def tag(key: str, text: str) -> str:
-    return f'<span class="tag {TONES[STYLES[key]]}">{html.escape(text)}</span>'
-
-
-def page(found: list[Entry]) -> str:
-    """The whole ledger as one page."""
-    documents = list(dict.fromkeys(e.claim.document for e in found))
-    tally = "".join(f"<li><b>{n}</b> {html.escape(key.words)}</li>" for key, n in counts(found))
-    links = "".join(_contents(d, [e for e in found if e.claim.document == d]) for d in documents)
-    rows = table(found)
-    links += '<li><a href="#promises">Shared promises of all protocols</a></li>' if rows else ""
-    body = "".join(_section(d, [e for e in found if e.claim.document == d]) for d in documents)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>What the documents promise</title><style>{STYLE}</style></head><body>"
-        '<a class="skip" href="#claims">To the claims</a><header><h1>What the documents promise</h1>'
-        "<p>This page lists each claim of the source documents with its readings and the verdict on each reading. Runs "
-        "of the checkers gave all verdicts. A refuted reading has its shortest counterexample, and plain Python has "
-        "executed every counterexample.</p>"
-        f'<ul class="tally">{tally}</ul></header><nav aria-label="Contents"><ul>{links}</ul></nav>'
-        f'<main id="claims">{body}{_promises(rows)}</main></body></html>\n'
-    )
-
-
-def _anchor(text: str) -> str:
-    return "d-" + "".join(c if c.isalnum() else "-" for c in text)
-
-
-def _contents(document: str, found: list[Entry]) -> str:
-    """A document with its claims, each in the tone of how it stands."""
-    chips = " ".join(
-        f'<a class="tag {TONES[STYLES[e.standing]]}" href="#{e.claim.id}" title="{html.escape(standing(e))}" '
-        f'aria-label="{e.claim.id}: {html.escape(standing(e))}">{e.claim.id}</a>'
-        for e in found
-    )
-    return (
-        f'<li><a href="#{_anchor(document)}">{html.escape(title(document, found))}</a> '
-        f'<span class="chips">{chips}</span></li>'
-    )
-
-
-def _section(document: str, found: list[Entry]) -> str:
-    inner = "".join(map(_article, found))
-    name = _anchor(document)
-    head = f'<h2 id="{name}">{html.escape(title(document, found))}</h2>'
-    of = f'<p class="soft">{html.escape(document)}</p>' if _is_file(document) else ""
-    return f'<section aria-labelledby="{name}">{head}{of}{inner}</section>'
-
-
-def _article(entry: Entry) -> str:
-    claim = entry.claim
-    return (
-        f'<article id="{claim.id}"><header><h3>{claim.id}</h3>{tag(entry.standing, standing(entry))}</header>'
-        f"<p>{html.escape(claim.statement)}</p>{''.join(map(_html_reading, entry.answers))}</article>"
-    )
-
-
-def _html_reading(answer: Answer) -> str:
-    lines = [
-        f'<div class="reading"><p><strong>{html.escape(reading_name(answer))}</strong> '
-        f"{tag(answer.verdict, answer.verdict.words)} {html.escape(answer.strength())}</p>"
-    ]
-    if answer.reading.note:
-        lines.append(f"<p>{html.escape(answer.reading.note)}</p>")
-    lines += [f"<p>{tag('open', caution)}</p>" for caution in cautions(answer)]
-    lines += [f"<p>{tag('refuted', remark)}</p>" for remark in remarks(answer)]
-    names = ", ".join(f"<code>{html.escape(p)}</code>" for p in answer.reading.properties)
-    how = f"{answer.run.method}: <code>{html.escape(source(answer))}</code>"
-    lines.append(f'<p class="soft">{how}{"; " if names else ""}{names}</p>')
-    for name, path in answer.traces.items():
-        if path.is_file():
-            lines.append(_story(answer, name))
-    return "".join(lines) + "</div>"
-
-
-def _story(answer: Answer, name: str) -> str:
-    trace, bound = trace_of(answer, name)
-    what = "Counterexample" if answer.verdict is ReadingVerdict.VIOLATED else "Run that reaches it"
-    moves = story.moves(trace)
-    steps = f"{len(moves)} step{'s' * (len(moves) != 1)}"
-    why = "".join(f"{html.escape(line)}\n" for line in reasons(trace, bound))
-    first = "".join(
-        f'<span class="change">{html.escape(n)} = {html.escape(plain(v))}</span>'
-        for n, v in story.flat(trace.states[0]).items()
-    )
-    config = ", ".join(f"{k}={v}" for k, v in trace.meta.get("config", {}).items())
-    doc = html.escape(" ".join(story.ending(trace, bound)))
-    again = html.escape(trace.meta.get("repro", ""))
-    return (
-        f"<details><summary>{what}: <code>{html.escape(name)}</code>, {steps}</summary>"
-        f'<p>{doc}</p><p class="soft">{html.escape(config)}</p>'
-        f"<details><summary>The first state</summary>{first}</details>"
-        f'<ol class="story">{"".join(starmap(_step, moves))}</ol>'
-        + (f"<pre>{why}</pre>" if why else "")
-        + f'<p class="soft">Again: <code>{again}</code></p></details>'
-    )
-
-
-def _step(step: TraceStep, before: Any, after: Any) -> str:
-    rows = story.changes(before, after)
-    told = "".join(
-        f'<span class="change">{html.escape(c.field)}: <del>{html.escape(c.old)}</del>'
-        f"{' → ' if c.old and c.new else ''}<ins>{html.escape(c.new)}</ins></span>"
-        for c in rows
-    )
-    told = told or '<span class="change soft">nothing changes</span>'
-    return f"<li><strong>{html.escape(step.actor)}</strong>: <code>{html.escape(story.call(step))}</code>{told}</li>"
-
-
-def _promises(rows: list[tuple[Answer, list[RecordedResult | None]]]) -> str:
-    if not rows:
-        return ""
-    head = "".join(f'<th scope="col"><code>{html.escape(p.name)}</code></th>' for p in PROMISES)
-    lines = []
-    for answer, cells in rows:
-        inner = ""
-        for found in cells:
-            key = "missing" if found is None else "holds" if found.status in ESTABLISHED else "violated"
-            inner += f"<td>{tag(key, cell(answer, found))}</td>"
-        lines.append(f'<tr><th scope="row">{html.escape(answer.reading.name)}</th>{inner}</tr>')
-    notes = "".join(f"<li><code>{html.escape(p.name)}</code>: {html.escape(matters(p.doc))}</li>" for p in PROMISES)
-    return (
-        '<section aria-labelledby="promises"><h2 id="promises">Shared promises of all protocols</h2>'
-        '<div class="wide" role="region" aria-labelledby="promises" tabindex="0"><table><thead><tr>'
-        f'<th scope="col">protocol</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
-        f"<ul>{notes}</ul></section>"
-    )

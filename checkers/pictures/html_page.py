@@ -1,8 +1,9 @@
-"""A trace as one HTML file that needs nothing else: the picture, the state at each step, and the story as text."""
+"""Pages in HTML that need nothing else: the frame, table and tag of every page; a trace as picture and story."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -13,15 +14,25 @@ from reassure.spec.semantics.trace import Trace
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 PAGE_STYLE = """
-:root { color-scheme: light dark }
+:root { color-scheme: light dark; --ground: #fff; --raised: #f4f6f8; --ink: #1c2126; --quiet: #5d6672; --line: #c9d0d8;
+  --good: #1a7037; --bad: #b42318; --open: #7a4b00; --link: #0b57a4 }
+@media (prefers-color-scheme: dark) { :root { --ground: #14181c; --raised: #1e242b; --ink: #dfe4ea; --quiet: #98a3b0;
+  --line: #3d4752; --good: #6fd08c; --bad: #ff8f85; --open: #f0c36d; --link: #8cc2ff } }
 body { margin: 0 auto; max-width: 90rem; padding: 1rem; font: 15px/1.45 system-ui, sans-serif }
-body { background: #fff; color: #1c2126 }
+body { background: var(--ground); color: var(--ink) }
 h1 { font-size: 1.25rem; margin: 0 0 .4rem; overflow-wrap: anywhere } h2 { font-size: 1rem }
-.text { max-width: 50rem; margin: .2rem 0 .6rem } .quiet { color: #5d6672 }
-code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
+a { color: var(--link) }
+.text { max-width: 50rem; margin: .2rem 0 .6rem } .quiet { color: var(--quiet) }
+.good { color: var(--good) } .bad { color: var(--bad) } .open { color: var(--open) }
+.tag { padding: 0 .5rem; border: 1px solid currentColor; border-radius: 1rem; font-weight: 600; white-space: nowrap }
+pre, code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
+pre { background: var(--raised); padding: .8rem; overflow-x: auto }
 details { margin: 1rem 0 } summary { cursor: pointer; font-weight: 600 }
+summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
+.scroll { overflow-x: auto } .scroll table { border-collapse: collapse; margin: .6rem 0 }
+.scroll td, .scroll th { padding: .15rem 1rem .15rem 0; text-align: left; vertical-align: top }
+.scroll tr { border-bottom: 1px solid var(--line) } .scroll .number { text-align: right }
 .story li { margin: .4rem 0 } .story ul { padding-left: 1.2rem; overflow-wrap: anywhere }
-@media (prefers-color-scheme: dark) { body { background: #14181c; color: #dfe4ea } .quiet { color: #98a3b0 } }
 @media (max-width: 760px) { body { padding: .5rem } }
 """
 DRAW = """
@@ -47,9 +58,9 @@ def html_page(trace: Trace, bound: BoundModel) -> str:
     return page(
         drawn["title"],
         [
-            *_introduction(drawn),
+            *introduction(drawn),
             '<div id="drawing"><noscript>The picture needs JavaScript; the story below does not.</noscript></div>',
-            *_story(drawn),
+            *story(drawn, Markup("The story as text")),
             f'<script type="application/json" id="picture">{script_json(drawn)}</script>',
             f"<script>{asset('lifelines.js')}{DRAW}</script>",
         ],
@@ -57,7 +68,35 @@ def html_page(trace: Trace, bound: BoundModel) -> str:
     )
 
 
-def page(title: str, body: list[str], style: str = "") -> str:
+class Markup(str):
+    """Text that is HTML already."""
+
+
+def tag(tone: str, text: str) -> Markup:
+    """A word in a frame. tone: good, bad or open."""
+    return Markup(f'<span class="tag {tone}">{escape(text)}</span>')
+
+
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], numbers: Collection[str] = (), attributes: str = ""
+) -> str:
+    """A table that scrolls by itself; without headers it has no head.
+
+    numbers: the headers of columns that are aligned to the right.
+    """
+    classes = [' class="number"' if header in numbers else "" for header in headers]
+
+    def row(name: str, cells: Sequence[str]) -> str:
+        texts = (cell if isinstance(cell, Markup) else escape(cell) for cell in cells)
+        columns = zip(classes or [""] * len(cells), texts, strict=True)
+        return f"<tr>{''.join(f'<{name}{kind}>{text}</{name}>' for kind, text in columns)}</tr>"
+
+    head = f"<thead>{row('th', headers)}</thead>" if headers else ""
+    body = "\n".join(row("td", cells) for cells in rows)
+    return f'<div class="scroll"><table{attributes}>{head}<tbody>{body}</tbody></table></div>'
+
+
+def page(title: str, body: Iterable[str], style: str = "") -> str:
     """A page of these parts that loads nothing from elsewhere."""
     parts = [
         "<!DOCTYPE html>",
@@ -72,7 +111,8 @@ def page(title: str, body: list[str], style: str = "") -> str:
     return "\n".join(parts) + "\n"
 
 
-def _introduction(drawn: Json) -> list[str]:
+def introduction(drawn: Json) -> list[str]:
+    """The text of the property, the configuration and the command of a trace."""
     parts = []
     if drawn["property"] is not None and drawn["property"]["text"]:
         paragraphs = drawn["property"]["text"].split("\n\n")
@@ -85,16 +125,16 @@ def _introduction(drawn: Json) -> list[str]:
     return parts
 
 
-def _story(drawn: Json) -> list[str]:
-    """The steps as a list that can be read without the script, and printed."""
-    parts = ['<details class="story"><summary>The story as text</summary><ol start="0">']
+def story(drawn: Json, summary: Markup, before: Iterable[str] = ()) -> list[str]:
+    """The steps as a list that can be read without the script, and printed; it opens at the summary."""
+    parts = [f'<details class="story"><summary>{summary}</summary>', *before, '<ol start="0">']
     for step in drawn["steps"]:
         who = f"<strong>{escape(step['actor'])}</strong>: " if step["actor"] else ""
-        parts.append(f"<li>{who}<code>{escape(step['call'])}</code>")
         lines = [_change(c) for c in step["changes"]] or ["nothing changes"]
         if step["number"] == 0:
             lines = [f"{name} = {value}" for name, value in step["state"]]
-        parts.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul></li>")
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        parts.append(f"<li>{who}<code>{escape(step['call'])}</code><ul>{items}</ul></li>")
     parts.append("</ol>")
     for note in drawn["notes"]:
         parts.append(f"<p><strong>{escape(note['text'])}</strong></p>")

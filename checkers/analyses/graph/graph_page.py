@@ -6,17 +6,15 @@ from html import escape
 
 from reassure.checkers.analyses.graph.graph_svg import graph_svg
 from reassure.checkers.analyses.graph.state_picture import Node, StatePicture
-from reassure.checkers.pictures.html_page import asset, page, script_json
+from reassure.checkers.pictures.html_page import asset, page, script_json, table
 
 STYLE = """
 .frame { overflow: auto; max-height: 80vh; border: 1px solid #98a3b0; border-radius: .4rem }
 .frame:focus-visible { outline: 3px solid #1f5fbf }
 .frame svg { display: block } .frame .node { cursor: pointer }
 #chosen { min-height: 3rem; overflow-wrap: anywhere }
-table { border-collapse: collapse; margin: .6rem 0 }
-td, th { padding: .15rem 1rem .15rem 0; text-align: left; vertical-align: top }
-.wide { overflow-x: auto }
 """
+COLUMNS = ("states", "initial", "may end", "violated")
 DRAW = "\nchooseNodes(document.querySelector('svg.states'), document.getElementById('chosen'), "
 DRAW += "JSON.parse(document.getElementById('graph').textContent));\n"
 
@@ -27,22 +25,13 @@ def graph_page(picture: StatePicture) -> str:
         *(f'<p class="quiet">{escape(remark)}</p>' for remark in picture.remarks),
         f'<div class="frame" tabindex="0">{graph_svg(picture, head=False)}</div>',
         '<section id="chosen" aria-live="polite"><p class="quiet">Choose a node to see its steps.</p></section>',
-        *_table(picture),
+        f"<details><summary>{len(picture.nodes):,} nodes as a table</summary>",
+        table([picture.by or "state", *COLUMNS], map(_cells, picture.nodes), COLUMNS[:3]),
+        "</details>",
         f'<script type="application/json" id="graph">{script_json(picture.as_json())}</script>',
         f"<script>{asset('graph.js')}{DRAW}</script>",
     ]
     return page(picture.heading, body, STYLE)
-
-
-def _table(picture: StatePicture) -> list[str]:
-    heads = [picture.by or "state", "states", "initial", "may end", "violated"]
-    rows = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(node)) for node in picture.nodes]
-    return [
-        f'<details class="wide"><summary>{len(picture.nodes):,} nodes as a table</summary><table>',
-        f"<tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>",
-        *(f"<tr>{row}</tr>" for row in rows),
-        "</table></details>",
-    ]
 
 
 def _cells(node: Node) -> list[str]:

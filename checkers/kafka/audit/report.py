@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from rich.table import Table
 from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
+from reassure.checkers.pictures.html_page import page, table
 
 SHOWN = 40
 """Findings that are printed."""
@@ -48,13 +49,13 @@ def print_report(report: AuditReport, console: Console) -> None:
     audit = report.audit
     for line in summary(report):
         console.print(line)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("release")
-    table.add_column("changes that it does not make", justify="right")
+    releases = Table(box=None, pad_edge=False)
+    releases.add_column("release")
+    releases.add_column("changes that it does not make", justify="right")
     for release, count in audit.not_by.items():
-        table.add_row(release, f"{count:,}")
+        releases.add_row(release, f"{count:,}")
     if audit.changes:
-        console.print(table, soft_wrap=False)
+        console.print(releases, soft_wrap=False)
     if not audit.findings:
         console.print("no findings")
         return
@@ -70,12 +71,12 @@ def print_report(report: AuditReport, console: Console) -> None:
 
 
 def _findings_table(rows: list[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    findings = Table(box=None, pad_edge=False)
     for column in COLUMNS:
-        table.add_column(column, justify="right" if column == "offset" else "left")
+        findings.add_column(column, justify="right" if column == "offset" else "left")
     for row in rows:
-        table.add_row(*row)
-    return table
+        findings.add_row(*row)
+    return findings
 
 
 def record(report: AuditReport, task: AuditTask) -> dict[str, Any]:
@@ -104,15 +105,7 @@ def record(report: AuditReport, task: AuditTask) -> dict[str, Any]:
     }
 
 
-STYLE = """
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; vertical-align: top; border-bottom: 1px solid #8884; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-.scroll { overflow-x: auto; }
-input { font: inherit; width: 20rem; max-width: 100%; }
-"""
+STYLE = "input { font: inherit; width: 20rem; max-width: 100% }"
 SCRIPT = """
 const field = document.getElementById("filter"), rows = document.querySelectorAll("#findings tbody tr");
 field.addEventListener("input", () => {
@@ -129,8 +122,8 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
     by_partition = Counter(f"{f.topic}-{f.partition}" for f in audit.findings)
     files = ", ".join(Path(file.path).name for file in task.files)
     parts = [
-        f"<p>{html.escape(files)}</p>",
-        *(f"<p>{html.escape(line)}</p>" for line in [*summary(report), *report.torn]),
+        f"<p>{escape(files)}</p>",
+        *(f"<p>{escape(line)}</p>" for line in [*summary(report), *report.torn]),
         "<h2>Releases</h2><p>The number of changes that the controller of each release does not make.</p>",
         _table(("release", "changes"), [(r, f"{n:,}") for r, n in audit.not_by.items()]),
         f"<h2>{len(audit.findings):,} findings</h2>",
@@ -143,26 +136,13 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
             _table(("partition", "findings"), most),
             "<h2>Each finding</h2>",
             '<p><label>Only rows with these words: <input id="filter" type="search"></label></p>',
-            _table(COLUMNS, map(_row, audit.findings[:MOST_ROWS]), 'id="findings"'),
+            _table(COLUMNS, map(_row, audit.findings[:MOST_ROWS]), ' id="findings"'),
         ]
         if len(audit.findings) > MOST_ROWS:
             parts.append(f"<p>The first {MOST_ROWS:,} of {len(audit.findings):,}; the JSON file has all.</p>")
         parts.append(f"<script>{SCRIPT}</script>")
-    title = "Audit of a metadata log"
-    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    body = "\n".join(parts)
-    return f"{head}{view}<style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n{body}\n</body></html>\n"
+    return page("Audit of a metadata log", parts, STYLE)
 
 
-def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], more: str = "") -> str:
-    numbers = {i for i, name in enumerate(columns) if name in ("offset", "changes", "findings")}
-
-    def cells(tag: str, values: tuple[str, ...]) -> str:
-        classes = ['class="number"' if i in numbers else "" for i in range(len(values))]
-        made = (f"<{tag} {c}>{html.escape(v)}</{tag}>" for v, c in zip(values, classes, strict=True))
-        return "".join(made).replace(" >", ">")
-
-    body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    head = f"<thead><tr>{cells('th', columns)}</tr></thead>"
-    return f'<div class="scroll"><table {more}>{head}<tbody>{body}</tbody></table></div>'
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], attributes: str = "") -> str:
+    return table(columns, rows, ("offset", "changes", "findings"), attributes)

@@ -13,6 +13,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence import ledger, verdicts
 from reassure.checkers.evidence import pages as ledger_page
+from reassure.checkers.evidence.html_page import html_page
 from reassure.checkers.publish.model_pages import ACROSS, PROTOCOLS
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
@@ -139,7 +140,7 @@ def test_the_pages_of_models_have_the_claims(found: list[verdicts.Entry]) -> Non
 
 
 def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
-    reader = read_page(ledger_page.page(found))
+    reader = read_page(html_page(found))
     for entry in found:
         assert entry.claim.id in reader.ids
         assert entry.claim.statement in reader.text

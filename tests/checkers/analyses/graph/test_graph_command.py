@@ -217,7 +217,7 @@ def test_html_is_whole_in_itself(walk: str, capsys: pytest.CaptureFixture[str]) 
     assert data is not None
     assert json.loads(data[1]) == drawn(capsys, walk)[1]
     assert out.count("<script") == 2
-    assert "<td>at 3</td><td>1</td><td></td><td></td><td>low</td>" in out
+    assert '<td>at 3</td><td class="number">1</td><td class="number"></td><td class="number"></td><td>low</td>' in out
 
 
 def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:

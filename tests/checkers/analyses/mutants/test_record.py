@@ -25,6 +25,7 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load, names
 from reassure.checkers.evidence import ledger, pages, verdicts
+from reassure.checkers.evidence.html_page import html_page
 from reassure.checkers.evidence.ledger import LedgerPaths
 from reassure.checkers.evidence.mutant_page import index, page, unexercised_remarks
 from reassure.checkers.evidence.run_spec import RunSpec
@@ -223,7 +224,7 @@ def test_the_ledger_says_so_beside_a_verdict_that_holds(
     assert pages.cautions(answer) == [text]
     entry = Entry(claim, [replace(answer, paths=LedgerPaths(tmp_path, tmp_path))])
     assert text in pages.markdown([entry])
-    assert text in pages.page([entry])
+    assert text in html_page([entry])
     assert pages.data([entry])["claims"][0]["readings"][0]["unexercised"] == [text]
     monkeypatch.setattr(pages, "of_the_project", lambda: (plans, {}))
     assert pages.cautions(answer) == []
