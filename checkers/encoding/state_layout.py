@@ -173,12 +173,21 @@ def pack_record(value: Any, kind: RecordType) -> int:
 
 def unpack_record(word: int, kind: RecordType) -> Any:
     """Inverse of `pack_record`."""
-    stored = []
+    return rebuild(kind, (word >> below & ((1 << code.bits) - 1) for code, below in packed_fields(kind)))
+
+
+def packed_fields(kind: RecordType) -> list[tuple[Code, int]]:
+    """The fields of a packed record in their order, each with the number of bits below it."""
+    fields, below = [], 0
     for code in reversed(codes(kind)):
-        stored.append(word & ((1 << code.bits) - 1))
-        word >>= code.bits
-    stored.reverse()
-    return rebuild(kind, iter(stored))
+        fields.append((code, below))
+        below += code.bits
+    return fields[::-1]
+
+
+def packed_field(kind: RecordType, leaf: int) -> tuple[Code, int]:
+    """The field of a packed record that holds a leaf, and the number of bits below it."""
+    return next(f for f in packed_fields(kind) if f[0].leaf <= leaf <= f[0].leaf + f[0].optional)
 
 
 def rebuild(kind: Type, stored: Iterator[int]) -> Any:

@@ -12,13 +12,8 @@ whose values fit in one machine word. Equal expressions are one node, whichever 
 | sequence | `SeqType`: items are indices, at most `length` |
 | record in a message set | `RecordType`: `pack`ed fields, see `checkers/encoding/state_layout.py` |
 
-Operations (arguments -> result):
-`const` (data), `var` (data: leaf path), `param` (data: parameter, leaf path), `not and or` on bools, `eq lt le`, `ite`,
-`add sub mul floordiv mod min max` on ints, `member(item, set)`, `single(item)`, `union inter minus xor`,
-`build(bools)` (member i iff bool i), `card lowest highest` of a set (lowest/highest: undefined when empty),
-`seq_len seq_get(seq, i) seq_keep(seq, set) seq_cat(a, b) seq_of(items) seq_set(seq) seq_sorted(set)
-seq_first(seq, set)` (undefined when no item is in the set), `seq_drop(seq, int)`, `seq_take(seq, int)`,
-`pack(leaves)`, `unpack(record)` (data: leaf number). Slots of a message set are ints: 0 empty, else 1 + packed record.
+`operations.py` is the table of the operations, with their meaning. Slots of a message set are ints: 0 empty, else 1 +
+the packed record.
 """
 
 from __future__ import annotations
@@ -26,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, RecordType, SeqType, SetType, Type
+from reassure.spec.frontend.operations import OPERATIONS
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
 
 BOOL = BoolType()
 
@@ -76,11 +72,24 @@ class Graph:
         key = (op, type_, tuple(a.number for a in args), data)
         node = self._made.get(key)
         if node is None:
+            folded = self._folded(op, type_, args)
+            if folded is not None:
+                return folded
             params = frozenset().union(*(a.params for a in args)) if args else frozenset()
             if op == "param":
                 params = frozenset({data[0]})
             node = self._made[key] = Node(len(self._made), op, type_, args, data, params)
         return node
+
+    def _folded(self, op: str, type_: Type, args: tuple[Node, ...]) -> Node | None:
+        """The result as a constant, if all arguments are constants and the operation is defined on them."""
+        fold = OPERATIONS[op].fold if op in OPERATIONS else None
+        if fold is None or any(a.op != "const" for a in args):
+            return None
+        value = fold(*(a.data for a in args))
+        if value is None:
+            return None
+        return self.num(value) if isinstance(type_, IntType) else self.const(value, type_)
 
     # -- leaves ---------------------------------------------------------------------------------
 
@@ -103,8 +112,6 @@ class Graph:
     # -- bool -------------------------------------------------------------------------------------
 
     def not_(self, a: Node) -> Node:
-        if a.op == "const":
-            return self.truth(not a.data)
         if a.op == "not":
             return a.args[0]
         return self._make("not", BOOL, (a,))
@@ -136,8 +143,6 @@ class Graph:
     def eq(self, a: Node, b: Node) -> Node:
         if a is b:
             return self.true
-        if a.op == "const" and b.op == "const":
-            return self.truth(a.data == b.data)
         if isinstance(a.type, BoolType):
             for x, y in ((a, b), (b, a)):
                 if x.op == "const":
@@ -161,8 +166,6 @@ class Graph:
                 return self.true
             if a.type.low >= b.type.high:
                 return self.false
-        if a.op == "const" and b.op == "const":
-            return self.truth(a.data < b.data)
         return self._make("lt", BOOL, (a, b))
 
     def le(self, a: Node, b: Node) -> Node:
@@ -197,13 +200,15 @@ class Graph:
     def arith(self, op: str, a: Node, b: Node) -> Node:
         """`add sub mul floordiv mod min max`; the divisor of the two divisions must be a positive constant."""
         assert isinstance(a.type, IntType) and isinstance(b.type, IntType)
-        fold = _FOLD[op]
-        if a.op == "const" and b.op == "const":
-            return self.num(fold(a.data, b.data))
+        folded = self._folded(op, a.type, (a, b))
+        if folded is not None:
+            return folded
         if op in ("add", "sub") and b.op == "const" and b.data == 0:
             return a
         if op == "add" and a.op == "const" and a.data == 0:
             return b
+        fold = OPERATIONS[op].fold
+        assert fold is not None
         corners = [fold(x, y) for x in (a.type.low, a.type.high) for y in (b.type.low, b.type.high)]
         low, high = min(corners), max(corners)
         if op == "mod":
@@ -224,8 +229,6 @@ class Graph:
 
     def member(self, item: Node, set_: Node) -> Node:
         if set_.op == "const":
-            if item.op == "const":
-                return self.truth(bool(set_.data >> item.data & 1))
             if set_.data == 0:
                 return self.false
             assert isinstance(set_.type, SetType)
@@ -241,18 +244,14 @@ class Graph:
             if set_.op == "minus":
                 return self.and_(self.member(item, set_.args[0]), self.not_(self.member(item, set_.args[1])))
             if set_.op == "build":
-                found: Node = set_.args[item.data]
-                return found
+                condition: Node = set_.args[item.data]
+                return condition
         return self._make("member", BOOL, (item, set_))
 
     def single(self, item: Node) -> Node:
-        if item.op == "const":
-            return self.const(1 << item.data, SetType(item.type))
         return self._make("single", SetType(item.type), (item,))
 
     def union(self, a: Node, b: Node) -> Node:
-        if a.op == "const" and b.op == "const":
-            return self.const(a.data | b.data, a.type)
         for x, y in ((a, b), (b, a)):
             if x.op == "const" and x.data == 0:
                 return y
@@ -263,8 +262,6 @@ class Graph:
         return self._make("union", a.type, (a, b))
 
     def inter(self, a: Node, b: Node) -> Node:
-        if a.op == "const" and b.op == "const":
-            return self.const(a.data & b.data, a.type)
         for x, y in ((a, b), (b, a)):
             if x.op == "const" and x.data == 0:
                 return x
@@ -277,8 +274,6 @@ class Graph:
         return self._make("inter", a.type, (a, b))
 
     def minus(self, a: Node, b: Node) -> Node:
-        if a.op == "const" and b.op == "const":
-            return self.const(a.data & ~b.data, a.type)
         if b.op == "const" and b.data == 0:
             return a
         if a is b or (a.op == "const" and a.data == 0):
@@ -294,8 +289,9 @@ class Graph:
     def build(self, item: Type, conditions: list[Node]) -> Node:
         """The set of the indices whose condition holds; recognised as a set expression where it is one."""
         kind = SetType(item)
-        if all(c.op == "const" for c in conditions):
-            return self.const(sum(1 << i for i, c in enumerate(conditions) if c.data), kind)
+        folded = self._folded("build", kind, tuple(conditions))
+        if folded is not None:
+            return folded
         first = conditions[0]
         if all(c is first for c in conditions):
             return self.ite(first, self.full(item), self.const(0, kind))
@@ -318,8 +314,6 @@ class Graph:
 
     def card(self, a: Node) -> Node:
         assert isinstance(a.type, SetType)
-        if a.op == "const":
-            return self.num(bin(a.data).count("1"))
         if a.op == "single":
             return self.num(1)
         return self._make("card", IntType(0, items(a.type.item)), (a,))
@@ -327,9 +321,6 @@ class Graph:
     def extreme(self, op: str, a: Node) -> Node:
         """`lowest` or `highest` member; what it is for the empty set is undefined."""
         assert isinstance(a.type, SetType)
-        if a.op == "const" and a.data:
-            index = (a.data & -a.data).bit_length() - 1 if op == "lowest" else a.data.bit_length() - 1
-            return self.const(index, a.type.item)
         if a.op == "single":
             return a.args[0]
         return self._make(op, a.type.item, (a,))
@@ -337,41 +328,13 @@ class Graph:
     # -- everything else --------------------------------------------------------------------------
 
     def op(self, op: str, type_: Type, args: tuple[Node, ...], data: Any = None) -> Node:
-        """An operation without simplification but for constants (sequences, `pack`, `unpack`)."""
+        """An operation without a constructor of its own: slots, records and sequences."""
         if op == "unpack" and args[0].op == "pack":
             field: Node = args[0].args[data]
             return field
         if op == "seq_set" and args[0].op == "seq_sorted":
             return args[0].args[0]
-        if op in _SEQ_FOLD and all(a.op == "const" for a in args):
-            value = _SEQ_FOLD[op](*(a.data for a in args))
-            return self.num(value) if isinstance(type_, IntType) else self.const(value, type_)
         return self._make(op, type_, args, data)
-
-
-def _bits(mask: int) -> tuple[int, ...]:
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-_FOLD: dict[str, Any] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "min": min,
-    "max": max,
-}
-_SEQ_FOLD: dict[str, Any] = {
-    "seq_len": len,
-    "seq_keep": lambda s, m: tuple(i for i in s if m >> i & 1),
-    "seq_cat": lambda a, b: a + b,
-    "seq_set": lambda s: sum(1 << i for i in set(s)),
-    "seq_sorted": _bits,
-    "seq_of": lambda *xs: xs,
-    "seq_drop": lambda s, n: s[n:],
-    "seq_take": lambda s, n: s[:n],
-}
 
 
 def join(a: Type, b: Type) -> Type:
@@ -386,6 +349,3 @@ def join(a: Type, b: Type) -> Type:
 def scalar(kind: Type) -> bool:
     """Whether values of the type are one node (and not taken apart)."""
     return isinstance(kind, BoolType | IntType | EnumType | IdType | SetType | SeqType)
-
-
-__all__ = ["BOOL", "Graph", "Node", "RecordType", "items", "join", "scalar"]

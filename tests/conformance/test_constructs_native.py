@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.spark.datasets import Tables
 from reassure.spec.language.values import Map
 from tests.helpers.constructs import CONSTRUCTS, TABLES, bound_model
@@ -48,7 +49,7 @@ def test_construct(name: str, tmp_path: Path) -> None:
     if rows:
         table = Tables.of(native.layout, native.kernel, native.lowered)
         words = np.array(rows, np.int64)
-        made = table.step(words[:, 0] & 0xFFFF, words[:, native.kernel.step_words :])
+        made = table.step(words[:, 0] & ACTION_MASK, words[:, native.kernel.step_words :])
         assert pa.table(made).to_pylist() == columns
 
 

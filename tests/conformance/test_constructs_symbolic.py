@@ -10,10 +10,11 @@ import pytest
 import z3
 
 from reassure.checkers.engines.symbolic import smt_terms
-from reassure.checkers.engines.symbolic.smt_terms import Seq, Term, Terms
+from reassure.checkers.engines.symbolic.smt_terms import Seq, Term
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.frontend.operations import OPERATIONS
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.constructs import TABLES, bound_model
 from tests.helpers.symbolic_steps import STATES, difference
@@ -41,13 +42,6 @@ def below(roots: Iterator[Node]) -> set[Node]:
             found.add(node)
             todo += node.args
     return found
-
-
-OPERATIONS = [
-    "not", "and", "or", "eq", "lt", "ite", "add", "sub", "mul", "floordiv", "mod", "min", "max", "member", "single",
-    "union", "inter", "minus", "build", "card", "lowest", "highest", "seq_len", "seq_get", "seq_keep", "seq_cat",
-    "seq_of", "seq_set", "seq_sorted", "seq_first", "seq_drop", "seq_take", "pack", "unpack", "slot", "record",
-]  # fmt: skip
 
 
 def wrong(term: Term) -> Term:
@@ -85,7 +79,7 @@ def test_a_fault_in_arithmetic_is_found(
     fault: str, by_operation: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operation, function = SEEDED[fault]
-    monkeypatch.setitem(smt_terms._ARITHMETIC, operation, function)
+    monkeypatch.setitem(smt_terms.OPERATIONS, operation, smt_terms.arithmetic(function))
     models = by_operation[operation]
     assert any(difference(b, Machine(lower_model(b)), random.Random(1), 3 * STATES)[0] is not None for b in models)
 
@@ -94,13 +88,8 @@ def test_a_fault_in_arithmetic_is_found(
 def test_a_fault_in_an_operation_is_found(
     operation: str, by_operation: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = Terms._term
-
-    def faulty(self: Terms, node: Node) -> Term:
-        term = right(self, node)
-        return wrong(term) if node.op == operation else term
-
-    monkeypatch.setattr(Terms, "_term", faulty)
+    right = smt_terms.OPERATIONS[operation]
+    monkeypatch.setitem(smt_terms.OPERATIONS, operation, lambda *given: wrong(right(*given)))
     for bound in by_operation[operation]:
         try:
             if difference(bound, Machine(lower_model(bound)), random.Random(1))[0] is not None:

@@ -27,7 +27,6 @@ from reassure.spec.frontend import (
     comprehensions,
     declarations,
     guards,
-    ir,
     leaves,
     lowering,
     records,
@@ -38,6 +37,7 @@ from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.operations import OPERATIONS
 from reassure.spec.frontend.symbolic_values import Bag, Record, Sym
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.types import IntType, RecordType, Type
@@ -159,6 +159,10 @@ def _every_terminal(right: Any) -> Any:
     return lambda scope, terminal, unless: right(scope, terminal, scope.graph.false)
 
 
+def _unfolded(operation: str) -> Fault:
+    return lambda: patch.dict(OPERATIONS, {operation: dataclasses.replace(OPERATIONS[operation], fold=None)})
+
+
 # -- native ------------------------------------------------------------------------------------------------------
 
 
@@ -181,7 +185,7 @@ def _absent_of_every_value(right: Any) -> Any:
 
 
 def _arithmetic(**changed: Callable[..., Any]) -> Fault:
-    return lambda: patch.dict(smt_terms._ARITHMETIC, changed)
+    return lambda: patch.dict(smt_terms.OPERATIONS, {op: smt_terms.arithmetic(f) for op, f in changed.items()})
 
 
 def _below_its_range(right: Any) -> Any:
@@ -277,7 +281,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         lambda: patch.dict(emit_nodes.OPERATIONS, pack=_of_its_first_field(emit_nodes.OPERATIONS["pack"])),
         "9 an empty record",
     ),
-    "9 a length is no constant": (lambda: patch.object(ir, "_SEQ_FOLD", {}), "9 division by a length"),
+    "9 a length is no constant": (_unfolded("seq_len"), "9 division by a length"),
     "9 a state leaves tags no room": (
         lambda: patch.object(state_layout, "TAG_BITS", 0),
         "9 an int field of 57 bits",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
@@ -37,7 +38,7 @@ class Native:
         words = self.layout.words
         found = []
         for row in self.out[:n].tolist():
-            number = int(row[words]) & 0xFFFF
+            number = int(row[words]) & ACTION_MASK
             params = self.params(number, row[words + self.kernel.step_words :])
             found.append((self.kernel.actions[number], params, self.layout.decode(row[:words])))
         return found, int(tally[self.kernel.clip_at :].sum()), bool(tally[ERROR])

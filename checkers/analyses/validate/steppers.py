@@ -17,6 +17,7 @@ from reassure.checkers.encoding.state_layout import (
     is_index,
     leaf_count,
     pack_record,
+    packed_fields,
     scalars,
     state_layout,
 )
@@ -254,9 +255,6 @@ def _add_parameter(masks: _Masks, observed: Any, kind: Type, places: list[Field]
     if not isinstance(observed, Partly):
         masks.add(field.word, field.shift, field.code.bits, pack_record(observed, kind))
         return
-    shifts, below = {}, 0
-    for code in reversed(codes(kind)):  # the first field weighs most
-        shifts[code.leaf] = below
-        below += code.bits
+    shifts = {code.leaf: below for code, below in packed_fields(kind)}
     for code, value in stored(observed, kind):
         masks.add(field.word, field.shift + shifts[code.leaf], code.bits, value)

@@ -25,6 +25,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding.state_layout import Field, Layout, codes, is_index
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.spark.partitioning import Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
@@ -258,7 +259,7 @@ def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[Piece])
         made = {
             "source": ids(rows).take(pa.array(np.repeat(np.arange(len(rows)), counts))),
             "target": ids(np.ascontiguousarray(out[:, :words])),
-            **tables.step(out[:, words] & 0xFFFF, out[:, behind:]),
+            **tables.step(out[:, words] & ACTION_MASK, out[:, behind:]),
             "level": pa.array(np.full(len(out), level, np.int32)),
         }
         yield _write(work, f"edges/{name}", pa.table(made))

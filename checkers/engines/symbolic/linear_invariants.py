@@ -20,7 +20,6 @@ import z3
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.symbolic.lemma_templates import Fields, Lemma, Part
-from reassure.checkers.engines.symbolic.sample_evaluator import Unsupported
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import IntType, SetType
@@ -47,18 +46,9 @@ class Potentials:
         self.falling = list(_left_to_do(self.graph, fields))
         before, after = self._steps(rows)
         starts = scout.starts
-        kept = [p for p in self.falling if self._known(p, before)]
-        self.falling = kept
         self.first = np.unique(self._values(starts), axis=0)
         self.rows = np.unique(self._values(after) - self._values(before), axis=0)
         self.chosen: list[Any] = []
-
-    def _known(self, part: Part, rows: Rows) -> bool:
-        try:
-            self.scout.sample(rows[:1])(part.node)
-        except Unsupported:
-            return False
-        return True
 
     def _steps(self, rows: Rows) -> tuple[Rows, Rows]:
         """States with their successors, side by side."""

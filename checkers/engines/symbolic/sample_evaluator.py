@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, codes
-from reassure.spec.frontend.ir import Node, items
-from reassure.spec.language.types import IntType, RecordType, SeqType, SetType, Type, bits_of
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout, packed_field
+from reassure.spec.frontend.ir import Node
+from reassure.spec.language.types import IntType, RecordType, SeqType, bits_of
 
 Column = NDArray[np.int64]
+Operation = Callable[..., Any]
+"""From a node and the columns of its arguments to its column."""
 
 
 class Unsupported(Exception):
-    """An operation that is not evaluated here."""
+    """An operation of `UNSUPPORTED`, or a leaf of a step."""
 
 
 def columns(rows: Column, layout: Layout, paths: list[str]) -> dict[str, Column]:
     """The scalars of packed states, by path: indices, masks, ints as they are, sequences packed."""
-    found: dict[str, Column] = {}
+    scalars: dict[str, Column] = {}
     for f in layout.fields:
-        code = f.code
-        stored = (rows[:, f.word] >> f.shift) & ((1 << code.bits) - 1)
-        low = code.type.low if isinstance(code.type, IntType) else 0
-        if code.optional:
-            found[paths[code.leaf]] = (stored != 0).astype(np.int64)
-            found[paths[code.leaf + 1]] = np.maximum(stored - 1, 0) + low
-        elif isinstance(code.type, SeqType):
-            room = code.type.length * bits_of(code.type.item)
-            found[paths[code.leaf]] = (stored & ((1 << room) - 1)) | ((stored >> room) << SEQ_LENGTH_AT)
-        else:
-            found[paths[code.leaf]] = stored + low
-    return found
+        stored = (rows[:, f.word] >> f.shift) & ((1 << f.code.bits) - 1)
+        for leaf in range(f.code.leaf, f.code.leaf + 1 + f.code.optional):
+            scalars[paths[leaf]] = _scalar(stored, f.code, leaf)
+    return scalars
+
+
+def _scalar(stored: Any, code: Code, leaf: int) -> Any:
+    """A scalar from the number that is stored for its field."""
+    low = code.type.low if isinstance(code.type, IntType) else 0
+    if code.optional:
+        return (stored != 0).astype(np.int64) if leaf == code.leaf else np.maximum(stored - 1, 0) + low
+    if isinstance(code.type, SeqType):
+        room = code.type.length * bits_of(code.type.item)
+        return (stored & ((1 << room) - 1)) | ((stored >> room) << SEQ_LENGTH_AT)
+    return stored + low
 
 
 class Sample:
@@ -54,34 +61,13 @@ class Sample:
         return bool(np.all(self(node)))
 
     def _value(self, node: Node) -> Any:
-        op, kind = node.op, node.type
-        if op == "const":
+        if node.op == "const":
             return _constant(node)
-        if op == "var":
+        if node.op == "var":
             return self.given[node.data]
-        made = [self(a) for a in node.args]
-        if op == "ite":
-            return np.where(np.asarray(made[0]) != 0, made[1], made[2])
-        if op in ("and", "or"):
-            found = made[0]
-            for more in made[1:]:
-                found = found & more if op == "and" else found | more
-            return found
-        if op == "build":
-            return sum((np.asarray(m, np.int64) << i for i, m in enumerate(made)), np.int64(0))
-        if op == "unpack":
-            return _unpacked(node.args[0].type, made[0], node.data)
-        if op == "seq_set":
-            assert isinstance(node.args[0].type, SeqType)
-            return _seq_set(made[0], node.args[0].type)
-        if op == "seq_keep":
-            assert isinstance(node.args[0].type, SeqType)
-            return _seq_keep(made[0], made[1], node.args[0].type)
-        if op == "seq_len":
-            return made[0] >> SEQ_LENGTH_AT
-        if op in _OPS:
-            return _OPS[op](*made)
-        raise Unsupported(f"{op} of {kind}")
+        if node.op not in OPERATIONS:
+            raise Unsupported(node.op)
+        return OPERATIONS[node.op](node, *(self(a) for a in node.args))
 
 
 def _constant(node: Node) -> Any:
@@ -91,82 +77,89 @@ def _constant(node: Node) -> Any:
     return np.int64(int(node.data))
 
 
-def _seq_set(packed: Any, kind: SeqType) -> Any:
-    k = bits_of(kind.item)
-    found: Any = np.int64(0)
-    for i in range(kind.length):
-        item = (packed >> (i * k)) & ((1 << k) - 1)
-        found = found | np.where(packed >> SEQ_LENGTH_AT > i, np.int64(1) << item, 0)
-    return found
+# -- operations -------------------------------------------------------------------------------------
 
 
-def _seq_keep(packed: Any, mask: Any, kind: SeqType) -> Any:
-    k = bits_of(kind.item)
-    found: Any = np.int64(0)
-    count: Any = np.int64(0)
-    for i in range(kind.length):
-        item = (packed >> (i * k)) & ((1 << k) - 1)
-        kept = (packed >> SEQ_LENGTH_AT > i) & ((mask >> item) & 1 == 1)
-        found = found | np.where(kept, item << (count * k), 0)
-        count = count + kept
-    return found | count << SEQ_LENGTH_AT
+def _truth(function: Callable[[Any, Any], Any]) -> Operation:
+    return lambda _, a, b: function(np.asarray(a), b).astype(np.int64)
 
 
-def _unpacked(kind: Type, word: Column, leaf: int) -> Any:
-    assert isinstance(kind, RecordType)
-    shift = 0
-    for code in reversed(codes(kind)):
-        stored = (word >> shift) & ((1 << code.bits) - 1)
-        low = code.type.low if isinstance(code.type, IntType) else 0
-        if code.optional and leaf == code.leaf:
-            return (stored != 0).astype(np.int64)
-        if code.optional and leaf == code.leaf + 1:
-            return np.maximum(stored - 1, 0) + low
-        if leaf == code.leaf:
-            if isinstance(code.type, SeqType):
-                raise Unsupported("a sequence in a message")
-            return stored + low
-        shift += code.bits
-    raise AssertionError("no such leaf")
+def _chain(function: Callable[[Any, Any], Any]) -> Operation:
+    return lambda _, *values: functools.reduce(function, values)
 
 
-def _card(mask: Any) -> Any:
+def _build(_: Node, *conditions: Any) -> Any:
+    return sum((np.asarray(c, np.int64) << i for i, c in enumerate(conditions)), np.int64(0))
+
+
+def _count(mask: Any) -> Any:
     return np.asarray(sum((np.asarray(mask) >> i) & 1 for i in range(64)), np.int64)
 
 
-def _lowest(mask: Any) -> Any:
+def _lowest(_: Node, mask: Any) -> Any:
     word = np.asarray(mask)
-    return _card((word & -word) - 1) * (word != 0)
+    return _count((word & -word) - 1) * (word != 0)
 
 
-def _highest(mask: Any) -> Any:
-    word, found = np.asarray(mask), np.zeros_like(np.asarray(mask))
+def _highest(_: Node, mask: Any) -> Any:
+    word, index = np.asarray(mask), np.zeros_like(np.asarray(mask))
     for i in range(63):
-        found = np.where((word >> i) & 1, i, found)
-    return found
+        index = np.where((word >> i) & 1, i, index)
+    return index
 
 
-_OPS: dict[str, Callable[..., Any]] = {
-    "not": lambda a: 1 - a,
-    "eq": lambda a, b: (np.asarray(a) == b).astype(np.int64),
-    "lt": lambda a, b: (np.asarray(a) < b).astype(np.int64),
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "min": np.minimum,
-    "max": np.maximum,
-    "member": lambda item, mask: (mask >> item) & 1,
-    "single": lambda item: np.int64(1) << item,
-    "union": lambda a, b: a | b,
-    "inter": lambda a, b: a & b,
-    "minus": lambda a, b: a & ~b,
-    "card": _card,
-    "lowest": _lowest,
-    "highest": _highest,
-    "slot": lambda record: record + 1,
-    "record": lambda slot: np.maximum(slot - 1, 0),
+def _unpack(node: Node, record: Any) -> Any:
+    kind, leaf = node.args[0].type, node.data
+    assert isinstance(kind, RecordType)
+    code, below = packed_field(kind, leaf)
+    return _scalar((record >> below) & ((1 << code.bits) - 1), code, leaf)
+
+
+def _items(node: Node, packed: Any) -> Iterator[tuple[Any, Any]]:
+    """The items of a sequence, each with whether it is before the end."""
+    assert isinstance(node.type, SeqType)
+    k = bits_of(node.type.item)
+    for i in range(node.type.length):
+        yield (packed >> (i * k)) & ((1 << k) - 1), packed >> SEQ_LENGTH_AT > i
+
+
+def _seq_set(node: Node, packed: Any) -> Any:
+    mask: Any = np.int64(0)
+    for item, there in _items(node.args[0], packed):
+        mask = mask | np.where(there, np.int64(1) << item, 0)
+    return mask
+
+
+def _seq_keep(node: Node, packed: Any, mask: Any) -> Any:
+    assert isinstance(node.type, SeqType)
+    k = bits_of(node.type.item)
+    row: Any = np.int64(0)
+    count: Any = np.int64(0)
+    for item, there in _items(node.args[0], packed):
+        kept = there & ((mask >> item) & 1 == 1)
+        row = row | np.where(kept, item << (count * k), 0)
+        count = count + kept
+    return row | count << SEQ_LENGTH_AT
+
+
+OPERATIONS: dict[str, Operation] = {
+    "not": lambda _, a: 1 - a, "and": _chain(operator.and_), "or": _chain(operator.or_),
+    "eq": _truth(operator.eq), "lt": _truth(operator.lt),
+    "ite": lambda _, condition, a, b: np.where(np.asarray(condition) != 0, a, b),
+    "add": lambda _, a, b: a + b, "sub": lambda _, a, b: a - b, "mul": lambda _, a, b: a * b,
+    "floordiv": lambda _, a, b: a // b, "mod": lambda _, a, b: a % b,
+    "min": lambda _, a, b: np.minimum(a, b), "max": lambda _, a, b: np.maximum(a, b),
+    "member": lambda _, item, mask: (mask >> item) & 1, "single": lambda _, item: np.int64(1) << item,
+    "union": lambda _, a, b: a | b, "inter": lambda _, a, b: a & b, "minus": lambda _, a, b: a & ~b, "build": _build,
+    "card": lambda _, mask: _count(mask), "lowest": _lowest, "highest": _highest,
+    "slot": lambda _, record: record + 1, "record": lambda _, slot: np.maximum(slot - 1, 0), "unpack": _unpack,
+    "seq_len": lambda _, packed: packed >> SEQ_LENGTH_AT, "seq_keep": _seq_keep, "seq_set": _seq_set,
+}  # fmt: skip
+"""The column of each operation of `spec/frontend/operations.py`, but for those of `UNSUPPORTED`."""
+
+_BY_Z3 = "no lemma has it; Z3 evaluates a property that has it, state by state (`houdini.py`)"
+UNSUPPORTED = {
+    **dict.fromkeys(("seq_get", "seq_of", "seq_cat", "seq_drop", "seq_take", "seq_first", "seq_sorted"), _BY_Z3),
+    "pack": "only the next state of a step has it, and a sample has no steps",
 }
-
-__all__ = ["Column", "Sample", "SetType", "Unsupported", "columns", "items"]
+"""The operations that no column is computed for, and why no lemma is lost by it."""

@@ -17,7 +17,7 @@ from reassure.checkers.engines.native.probe import Probe
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.simulation import PIECE, Walked, Walker, raising_walk
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
-from reassure.checkers.engines.symbolic.sample_evaluator import Sample, Unsupported, columns
+from reassure.checkers.engines.symbolic.sample_evaluator import Sample, columns
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -142,9 +142,6 @@ def promising(scout: Scout) -> list[Lemma]:
     few, all_, anything = scout.sample(scout.some(rows, FEW)), scout.sample(rows), scout.anything()
 
     def holds(node: Node) -> bool:
-        try:
-            return few.holds(node) and not anything.holds(node) and all_.holds(node)
-        except Unsupported:
-            return False
+        return few.holds(node) and not anything.holds(node) and all_.holds(node)
 
     return candidates(scout.model, holds)

@@ -7,13 +7,13 @@ length, zero beyond it. What an operation leaves undefined (the lowest member of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import z3
 
-from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, codes
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, codes, packed_field
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
@@ -134,147 +134,14 @@ class Terms:
                 self.made[below] = self._term(below)
         return self.made[node]
 
-    def number(self, node: Node, width: int) -> z3.BitVecRef:
-        """An int's term in a width of at least its own."""
-        return resized(self.made[node], width)
-
     def _term(self, node: Node) -> Term:
-        op, args, kind = node.op, node.args, node.type
-        if op == "const":
-            return constant(node.data, kind)
-        if op == "var":
+        if node.op == "const":
+            return constant(node.data, node.type)
+        if node.op == "var":
             return self.leaves(node.data)
-        if op == "param":
+        if node.op == "param":
             return self.params(node)
-        if op in ("pack", "unpack", "slot", "record"):
-            return self._record(node)
-        if op.startswith("seq_") or isinstance(kind, SeqType):
-            return self._sequence(node)
-        if op == "ite":
-            c, a, b = (self.made[x] for x in args)
-            if isinstance(kind, IntType):
-                w = width_of(kind)
-                a, b = resized(a, w), resized(b, w)
-            return z3.If(c, a, b)
-        if op in ("and", "or", "not"):
-            return {"and": z3.And, "or": z3.Or, "not": z3.Not}[op](*(self.made[a] for a in args))
-        if op == "eq":
-            return same(*self._aligned(args))
-        if op == "lt":
-            a, b = self._aligned(args)
-            if isinstance(args[0].type, IntType):
-                return a < b
-            return z3.ULT(a, b)
-        if op in _ARITHMETIC:
-            assert isinstance(kind, IntType)
-            kinds = [kind, *(a.type for a in args)]
-            w = max(width_of(k) for k in kinds)
-            return resized(_ARITHMETIC[op](*(self.number(a, w) for a in args)), width_of(kind))
-        return self._set(node)
-
-    def _aligned(self, args: tuple[Node, ...]) -> tuple[Term, Term]:
-        a, b = (self.made[x] for x in args)
-        if isinstance(args[0].type, IntType):
-            w = max(a.size(), b.size())
-            return resized(a, w), resized(b, w)
-        return a, b
-
-    def _set(self, node: Node) -> Term:
-        op, made = node.op, [self.made[a] for a in node.args]
-        if op == "member":
-            item, mask = made
-            if isinstance(item, z3.BoolRef):
-                item = z3.If(item, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
-            return z3.Or(*(z3.And(item == i, bit(mask, i)) for i in range(mask.size()) if fits(i, item)))
-        if op == "single":
-            (item,) = made
-            if isinstance(item, z3.BoolRef):
-                item = z3.If(item, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
-            return mask_of([item == i if fits(i, item) else z3.BoolVal(False) for i in range(width_of(node.type))])
-        if op == "build":
-            return mask_of(made)
-        if op == "union":
-            return made[0] | made[1]
-        if op == "inter":
-            return made[0] & made[1]
-        if op == "minus":
-            return made[0] & ~made[1]
-        (mask,) = made
-        if op == "card":
-            w = width_of(node.type)
-            return z3.Sum([z3.If(bit(mask, i), z3.BitVecVal(1, w), z3.BitVecVal(0, w)) for i in range(mask.size())])
-        if op in ("lowest", "highest"):
-            order = range(mask.size()) if op == "lowest" else range(mask.size() - 1, -1, -1)
-            return self._first([(bit(mask, i), i) for i in order], node.type)
-        raise AssertionError(f"no term for {op}")
-
-    def _first(self, choices: list[tuple[z3.BoolRef, int]], kind: Type) -> Term:
-        """The index of the first condition that holds; 0 if none does."""
-        if isinstance(kind, BoolType):
-            return z3.And(*(z3.Not(c) for c, i in choices[:1] if not i), *(c for c, i in choices if i))
-        w = width_of(kind)
-        found = z3.BitVecVal(0, w)
-        for condition, i in reversed(choices):
-            found = z3.If(condition, z3.BitVecVal(i, w), found)
-        return found
-
-    def _record(self, node: Node) -> Term:
-        op, args = node.op, node.args
-        if op == "slot":
-            return resized(z3.ZeroExt(2, self.made[args[0]]), width_of(node.type)) + 1
-        if op == "record":
-            slot, w = self.made[args[0]], width_of(node.type)
-            return z3.Extract(w - 1, 0, resized(z3.If(slot == 0, slot, slot - 1), max(w, slot.size())))
-        if op == "pack":
-            assert isinstance(node.type, RecordType)
-            return packed([self.made[a] for a in args], node.type)
-        assert isinstance(args[0].type, RecordType)
-        return unpacked(self.made[args[0]], args[0].type, node.data)
-
-    def _sequence(self, node: Node) -> Term:
-        op, args = node.op, node.args
-        made = [self.made[a] for a in args]
-        if op == "ite":
-            c, a, b = made
-            return _choice(c, a, b, node.type)
-        if op == "seq_of":
-            row = tuple(_index(m, node.type.item) for m in made)  # type: ignore[attr-defined]
-            return Seq(row, z3.BitVecVal(len(row), int_width(0, len(row))))
-        if op == "seq_sorted":
-            return _kept([(bit(made[0], i), z3.BitVecVal(i, _item_width(node))) for i in range(made[0].size())], node)
-        seq: Seq = made[0]
-        if op == "seq_len":
-            return resized(seq.length, width_of(node.type))
-        if op == "seq_get":
-            at, found = made[1], z3.BitVecVal(0, max(1, bits_of(node.type)))
-            for i in range(len(seq.items)):
-                found = z3.If(at == i, seq.items[i], found) if fits(i, at, signed=True) else found
-            return _from_index(found, node.type)
-        if op == "seq_set":
-            n = width_of(node.type)
-            there = [[z3.And(seq.length > i, x == v) for i, x in enumerate(seq.items)] for v in range(n)]
-            return mask_of([z3.Or(*places) for places in there])
-        if op == "seq_keep":
-            return _kept([(z3.And(seq.length > i, _in(x, made[1])), x) for i, x in enumerate(seq.items)], node)
-        if op == "seq_first":
-            found = z3.BitVecVal(0, max(1, bits_of(node.type)))
-            for i in range(len(seq.items) - 1, -1, -1):
-                found = z3.If(z3.And(seq.length > i, _in(seq.items[i], made[1])), seq.items[i], found)
-            return _from_index(found, node.type)
-        if op == "seq_cat":
-            first = [(seq.length > i, x) for i, x in enumerate(seq.items)]
-            second = [(made[1].length > i, x) for i, x in enumerate(made[1].items)]
-            return _kept(first + second, node)
-        if op in ("seq_drop", "seq_take"):
-            # Python's slices clip at the length; no model counts from the end.
-            w = max(made[1].size(), seq.length.size())
-            n = resized(made[1], w)
-            rest = [
-                (z3.And(seq.length > i, n <= i if op == "seq_drop" else n > i) if fits(i, n, True) else None, x)
-                for i, x in enumerate(seq.items)
-            ]
-            return _kept([(c, x) for c, x in rest if c is not None], node)
-        raise AssertionError(f"no term for {op}")
+        return OPERATIONS[node.op](node, *(self.made[a] for a in node.args))
 
 
 def _postorder(root: Node, done: dict[Node, Term]) -> Iterator[Node]:
@@ -311,58 +178,11 @@ def bit(mask: z3.BitVecRef, i: int) -> z3.BoolRef:
     return z3.Extract(i, i, mask) == 1
 
 
-def mask_of(conditions: list[z3.BoolRef]) -> z3.BitVecRef:
+def mask_of(conditions: Sequence[z3.BoolRef]) -> z3.BitVecRef:
     """The set of the indices whose condition holds."""
     one, zero = z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)
     parts = [z3.If(c, one, zero) for c in reversed(conditions)]
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
-
-
-def _in(item: z3.BitVecRef, mask: z3.BitVecRef) -> z3.BoolRef:
-    return z3.Or(*(z3.And(item == i, bit(mask, i)) for i in range(mask.size()) if fits(i, item)))
-
-
-def _item_width(node: Node) -> int:
-    assert isinstance(node.type, SeqType)
-    return max(1, bits_of(node.type.item))
-
-
-def _index(term: Term, kind: Type) -> z3.BitVecRef:
-    """A scalar as an item of a sequence: an unsigned index."""
-    if isinstance(term, z3.BoolRef):
-        return z3.If(term, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
-    return term
-
-
-def _from_index(item: z3.BitVecRef, kind: Type) -> Term:
-    if isinstance(kind, BoolType):
-        return item == 1
-    return item
-
-
-def _choice(c: z3.BoolRef, a: Seq, b: Seq, kind: Type) -> Seq:
-    assert isinstance(kind, SeqType)
-    zero = z3.BitVecVal(0, max(1, bits_of(kind.item)))
-    row = tuple(
-        z3.If(c, a.items[i] if i < len(a.items) else zero, b.items[i] if i < len(b.items) else zero)
-        for i in range(kind.length)
-    )
-    w = int_width(0, kind.length)
-    return Seq(row, z3.If(c, resized(a.length, w), resized(b.length, w)))
-
-
-def _kept(choices: list[tuple[z3.BoolRef, z3.BitVecRef]], node: Node) -> Seq:
-    """The sequence of the values whose condition holds, in order."""
-    assert isinstance(node.type, SeqType)
-    room, k = node.type.length, _item_width(node)
-    w = int_width(0, max(room, len(choices)))
-    rank, zero = z3.BitVecVal(0, w), z3.BitVecVal(0, k)
-    row = [zero] * room
-    for condition, item in choices:
-        for p in range(room):
-            row[p] = z3.If(z3.And(condition, rank == p), item, row[p])
-        rank = z3.If(condition, rank + 1, rank)
-    return Seq(tuple(row), resized(rank, int_width(0, room)))
 
 
 def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
@@ -375,13 +195,8 @@ def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
 
 def unpacked(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
     """A scalar of a packed record: the inverse of `packed`."""
-    top = word.size()
-    for code in codes(kind):
-        wanted = leaf == code.leaf or (code.optional and leaf == code.leaf + 1)
-        if wanted:
-            return taken_apart(code, z3.Extract(top - 1, top - code.bits, word), leaf)
-        top -= code.bits
-    raise AssertionError("no such leaf")
+    code, below = packed_field(kind, leaf)
+    return taken_apart(code, z3.Extract(below + code.bits - 1, below, word), leaf)
 
 
 def stored(code: Code, leaves: list[Term]) -> z3.BitVecRef:
@@ -438,8 +253,46 @@ def taken_apart(code: Code, part: z3.BitVecRef, leaf: int) -> Term:
     return whole(part, code.type)
 
 
-def _multiplied(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
-    return a * b
+# -- operations -------------------------------------------------------------------------------------
+
+Operation = Callable[..., Term]
+"""From a node and the terms of its arguments to its term."""
+
+
+def _ite(node: Node, condition: z3.BoolRef, a: Term, b: Term) -> Term:
+    if isinstance(node.type, SeqType):
+        return _choice(condition, a, b, node.type)
+    if isinstance(node.type, IntType):
+        width = width_of(node.type)
+        a, b = resized(a, width), resized(b, width)
+    return z3.If(condition, a, b)
+
+
+def _choice(condition: z3.BoolRef, a: Seq, b: Seq, kind: SeqType) -> Seq:
+    zero = z3.BitVecVal(0, max(1, bits_of(kind.item)))
+    row = tuple(
+        z3.If(condition, a.items[i] if i < len(a.items) else zero, b.items[i] if i < len(b.items) else zero)
+        for i in range(kind.length)
+    )
+    width = int_width(0, kind.length)
+    return Seq(row, z3.If(condition, resized(a.length, width), resized(b.length, width)))
+
+
+def _lt(node: Node, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BoolRef:
+    if not isinstance(node.args[0].type, IntType):
+        return z3.ULT(a, b)
+    width = max(a.size(), b.size())
+    return resized(a, width) < resized(b, width)
+
+
+def arithmetic(function: Callable[[z3.BitVecRef, z3.BitVecRef], z3.BitVecRef]) -> Operation:
+    """A function of signed numbers, computed in a width that holds the arguments and the result."""
+
+    def term(node: Node, *numbers: z3.BitVecRef) -> z3.BitVecRef:
+        width = max(width_of(kind) for kind in (node.type, *(a.type for a in node.args)))
+        return resized(function(*(resized(n, width) for n in numbers)), width_of(node.type))
+
+    return term
 
 
 def _divided(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
@@ -447,12 +300,162 @@ def _divided(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
     return z3.If(a >= 0, a / b, ~(~a / b))
 
 
-_ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": _multiplied,
-    "floordiv": _divided,
-    "mod": lambda a, b: a - b * _divided(a, b),
-    "min": lambda a, b: z3.If(a < b, a, b),
-    "max": lambda a, b: z3.If(a > b, a, b),
-}
+def _index(item: Term) -> z3.BitVecRef:
+    """An item of a set or sequence as an unsigned number."""
+    return z3.If(item, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)) if isinstance(item, z3.BoolRef) else item
+
+
+def _item(index: z3.BitVecRef, kind: Type) -> Term:
+    """The inverse of `_index`."""
+    return index == 1 if isinstance(kind, BoolType) else index
+
+
+def _in(index: z3.BitVecRef, mask: z3.BitVecRef) -> z3.BoolRef:
+    return z3.Or(*(z3.And(index == i, bit(mask, i)) for i in range(mask.size()) if fits(i, index)))
+
+
+def _single(node: Node, item: Term) -> z3.BitVecRef:
+    index = _index(item)
+    return mask_of([index == i if fits(i, index) else z3.BoolVal(False) for i in range(width_of(node.type))])
+
+
+def _card(node: Node, mask: z3.BitVecRef) -> z3.BitVecRef:
+    width = width_of(node.type)
+    one, zero = z3.BitVecVal(1, width), z3.BitVecVal(0, width)
+    return z3.Sum([z3.If(bit(mask, i), one, zero) for i in range(mask.size())])
+
+
+def _extreme(highest: bool) -> Operation:
+    """The index of the last or first member; 0 of the empty set."""
+
+    def term(node: Node, mask: z3.BitVecRef) -> Term:
+        choices = [(bit(mask, i), i) for i in range(mask.size())]
+        if highest:
+            choices.reverse()
+        if isinstance(node.type, BoolType):
+            return z3.And(*(z3.Not(c) for c, i in choices[:1] if not i), *(c for c, i in choices if i))
+        width = width_of(node.type)
+        index = z3.BitVecVal(0, width)
+        for condition, i in reversed(choices):
+            index = z3.If(condition, z3.BitVecVal(i, width), index)
+        return index
+
+    return term
+
+
+def _slot(node: Node, record: z3.BitVecRef) -> z3.BitVecRef:
+    return resized(z3.ZeroExt(2, record), width_of(node.type)) + 1
+
+
+def _record(node: Node, slot: z3.BitVecRef) -> z3.BitVecRef:
+    width = width_of(node.type)
+    return z3.Extract(width - 1, 0, resized(z3.If(slot == 0, slot, slot - 1), max(width, slot.size())))
+
+
+def _pack(node: Node, *leaves: Term) -> z3.BitVecRef:
+    assert isinstance(node.type, RecordType)
+    return packed(list(leaves), node.type)
+
+
+def _unpack(node: Node, record: z3.BitVecRef) -> Term:
+    kind = node.args[0].type
+    assert isinstance(kind, RecordType)
+    return unpacked(record, kind, node.data)
+
+
+def _item_width(node: Node) -> int:
+    """Bits of an item of a sequence, or of the item that a node is."""
+    return max(1, bits_of(node.type.item if isinstance(node.type, SeqType) else node.type))
+
+
+def _there(seq: Seq) -> list[tuple[z3.BoolRef, z3.BitVecRef]]:
+    """The items, each with the condition that it is before the end."""
+    return [(seq.length > i, item) for i, item in enumerate(seq.items)]
+
+
+def _kept(node: Node, choices: list[tuple[z3.BoolRef, z3.BitVecRef]]) -> Seq:
+    """The sequence of the values whose condition holds, in order."""
+    assert isinstance(node.type, SeqType)
+    room, k = node.type.length, _item_width(node)
+    width = int_width(0, max(room, len(choices)))
+    rank, zero = z3.BitVecVal(0, width), z3.BitVecVal(0, k)
+    row = [zero] * room
+    for condition, item in choices:
+        for p in range(room):
+            row[p] = z3.If(z3.And(condition, rank == p), item, row[p])
+        rank = z3.If(condition, rank + 1, rank)
+    return Seq(tuple(row), resized(rank, int_width(0, room)))
+
+
+def _seq_len(node: Node, seq: Seq) -> z3.BitVecRef:
+    return resized(seq.length, width_of(node.type))
+
+
+def _seq_get(node: Node, seq: Seq, place: z3.BitVecRef) -> Term:
+    index = z3.BitVecVal(0, _item_width(node))
+    for i, item in enumerate(seq.items):
+        index = z3.If(place == i, item, index) if fits(i, place, signed=True) else index
+    return _item(index, node.type)
+
+
+def _seq_of(node: Node, *items: Term) -> Seq:
+    return Seq(tuple(_index(item) for item in items), z3.BitVecVal(len(items), int_width(0, len(items))))
+
+
+def _seq_cat(node: Node, a: Seq, b: Seq) -> Seq:
+    return _kept(node, _there(a) + _there(b))
+
+
+def _seq_part(inside: Callable[[z3.BitVecRef, int], z3.BoolRef]) -> Operation:
+    """The items at some places; inside: of the number of items and a place. Python's slices clip at the length too."""
+
+    def term(node: Node, seq: Seq, count: z3.BitVecRef) -> Seq:
+        n = resized(count, max(count.size(), seq.length.size()))
+        rest = [
+            (z3.And(before_end, inside(n, i)), item)
+            for i, (before_end, item) in enumerate(_there(seq))
+            if fits(i, n, signed=True)
+        ]
+        return _kept(node, rest)
+
+    return term
+
+
+def _seq_keep(node: Node, seq: Seq, mask: z3.BitVecRef) -> Seq:
+    return _kept(node, [(z3.And(there, _in(item, mask)), item) for there, item in _there(seq)])
+
+
+def _seq_first(node: Node, seq: Seq, mask: z3.BitVecRef) -> Term:
+    index = z3.BitVecVal(0, _item_width(node))
+    for there, item in reversed(_there(seq)):
+        index = z3.If(z3.And(there, _in(item, mask)), item, index)
+    return _item(index, node.type)
+
+
+def _seq_set(node: Node, seq: Seq) -> z3.BitVecRef:
+    return mask_of(
+        [z3.Or(*(z3.And(there, item == v) for there, item in _there(seq))) for v in range(width_of(node.type))]
+    )
+
+
+def _seq_sorted(node: Node, mask: z3.BitVecRef) -> Seq:
+    return _kept(node, [(bit(mask, i), z3.BitVecVal(i, _item_width(node))) for i in range(mask.size())])
+
+
+OPERATIONS: dict[str, Operation] = {
+    "not": lambda _, a: z3.Not(a), "and": lambda _, *terms: z3.And(*terms), "or": lambda _, *terms: z3.Or(*terms),
+    "eq": lambda _, a, b: same(a, b), "lt": _lt, "ite": _ite,
+    "add": arithmetic(lambda a, b: a + b), "sub": arithmetic(lambda a, b: a - b),
+    "mul": arithmetic(lambda a, b: a * b), "floordiv": arithmetic(_divided),
+    "mod": arithmetic(lambda a, b: a - b * _divided(a, b)),
+    "min": arithmetic(lambda a, b: z3.If(a < b, a, b)), "max": arithmetic(lambda a, b: z3.If(a > b, a, b)),
+    "member": lambda _, item, mask: _in(_index(item), mask), "single": _single,
+    "union": lambda _, a, b: a | b, "inter": lambda _, a, b: a & b, "minus": lambda _, a, b: a & ~b,
+    "build": lambda _, *conditions: mask_of(conditions), "card": _card,
+    "lowest": _extreme(highest=False), "highest": _extreme(highest=True),
+    "slot": _slot, "record": _record, "pack": _pack, "unpack": _unpack,
+    "seq_len": _seq_len, "seq_get": _seq_get, "seq_of": _seq_of, "seq_cat": _seq_cat,
+    "seq_drop": _seq_part(lambda n, place: n <= place), "seq_take": _seq_part(lambda n, place: n > place),
+    "seq_keep": _seq_keep, "seq_first": _seq_first, "seq_set": _seq_set, "seq_sorted": _seq_sorted,
+}  # fmt: skip
+"""The term of each operation of `spec/frontend/operations.py`."""

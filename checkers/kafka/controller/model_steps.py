@@ -19,6 +19,7 @@ from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.probe import in_order
@@ -35,8 +36,6 @@ from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 CHUNK = 1 << 13
 """States expanded at once."""
-ACTION = 0xFFFF
-"""The bits of a successor row's step word that number its action."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class StepKinds:
             raise raises_in_a_step(self.bound)
         self.clipped += int(tally[CLIPS_TOTAL])
         successors = successors[: arguments.end]
-        actions = successors[:, words] & ACTION
+        actions = successors[:, words] & ACTION_MASK
         for number, count in enumerate(np.bincount(actions, minlength=len(self.lowered.actions)).tolist()):
             if self._of_controller[number]:
                 self.transitions[self.lowered.actions[number].name] += count
@@ -123,7 +122,7 @@ class StepKinds:
         words = self.kernel.words
         before, after = self.parts.part(state), self.parts.part(successor[:words])
         tail = successor[words:].copy()
-        tail[0] &= ACTION
+        tail[0] &= ACTION_MASK
         key = tail.tobytes()
         if key not in self._commands:
             command = self.view.command(before.model, *self.call(tail), after.model)
@@ -135,7 +134,7 @@ class StepKinds:
 
     def call(self, step: Rows) -> tuple[str, dict[str, Any]]:
         """Action and parameters of the words behind a successor's state."""
-        number = int(step[0]) & ACTION
+        number = int(step[0]) & ACTION_MASK
         stored = iter(_values(self.kernel.model.parameters[number], step[self.kernel.shape.step_words :]))
         params: dict[str, Any] = {}
         for p in self.lowered.actions[number].parameters:

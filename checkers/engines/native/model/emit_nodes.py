@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout, codes
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout, codes, packed_field
 from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.model import sequence_functions as sequences
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal
@@ -264,16 +264,12 @@ def _pack(e: NodeEmitter, node: Node) -> str:
 
 
 def _unpack(e: NodeEmitter, node: Node) -> str:
-    """A leaf of a packed record: its last field is in the lowest bits."""
+    """A leaf of a packed record."""
     record, leaf = node.args[0], node.data
     assert isinstance(record.type, RecordType)
-    shift = 0
-    for code in reversed(codes(record.type)):
-        if leaf == code.leaf or (code.optional and leaf == code.leaf + 1):
-            stored = e.f.both(e.f.right(e.value(record), shift), literal((1 << code.bits) - 1))
-            return e.decoded(stored, code) if leaf == code.leaf else e.optional_value(stored, code)
-        shift += code.bits
-    raise AssertionError("no such leaf")
+    code, below = packed_field(record.type, leaf)
+    stored = e.f.both(e.f.right(e.value(record), below), literal((1 << code.bits) - 1))
+    return e.decoded(stored, code) if leaf == code.leaf else e.optional_value(stored, code)
 
 
 def _bits(node: Node) -> int:
@@ -348,4 +344,4 @@ OPERATIONS: dict[str, Operation] = {
     "seq_take": _seq_take, "seq_keep": _seq_keep, "seq_set": _seq_set, "seq_first": _seq_first,
     "seq_sorted": _seq_sorted,
 }  # fmt: skip
-"""How each operation is emitted; parameters are bound by the loops."""
+"""How each operation of `spec/frontend/operations.py` is emitted, and the leaves that are not bound by loops."""

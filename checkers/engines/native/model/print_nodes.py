@@ -10,18 +10,12 @@ from collections.abc import Callable, Iterable
 
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import of_type
+from reassure.spec.frontend.operations import OPERATIONS
 from reassure.spec.language.types import BoolType, EnumType, IdType, RecordType, SeqType, SetType, Type
 
-_INFIX = {
-    "and": "and", "or": "or", "eq": "==", "lt": "<", "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%",
-    "member": "in", "union": "|", "inter": "&", "minus": "-", "seq_cat": "+",
-}  # fmt: skip
+_CALLS = {name for name, operation in OPERATIONS.items() if operation.text.endswith("()")}
+_PLAIN = {"const", "var", "param", "unpack", "single", "build", *_CALLS}
 _NEGATED = {"eq": "!=", "lt": ">=", "member": "not in"}
-_CALLS = {
-    "min": "min", "max": "max", "card": "len", "lowest": "min", "highest": "max", "slot": "slot", "record": "record",
-    "pack": "pack", "seq_len": "len", "seq_keep": "keep", "seq_set": "frozenset", "seq_sorted": "sorted",
-    "seq_first": "first",
-}  # fmt: skip
 
 
 def item_text(index: int, kind: Type) -> str:
@@ -84,7 +78,7 @@ class NodePrinter:
     def operand(self, node: Node) -> str:
         """A node as a part of another: in parentheses if it is made of several."""
         text = self.text(node)
-        plain = node in self.names or node.op in ("const", "var", "param", "unpack", "single", "build", *_CALLS)
+        plain = node in self.names or node.op in _PLAIN
         return text if plain else f"({text})"
 
     def expression(self, node: Node) -> str:
@@ -92,13 +86,14 @@ class NodePrinter:
         op, args = node.op, node.args
         if op == "eq" and args[0].op == "const":
             args = args[::-1]
-        if op in _INFIX:
-            return f" {_INFIX[op]} ".join(self.operand(a) for a in args)
-        if op in _CALLS:
-            if op == "record" and args[0].op == "param":
-                return self.text(args[0])
-            return f"{_CALLS[op]}({self.listed(args)})"
-        return _OTHERS[op](self, node)
+        if op in OTHERS:
+            return OTHERS[op](self, node)
+        text = OPERATIONS[op].text
+        if op not in _CALLS:
+            return f" {text} ".join(self.operand(a) for a in args)
+        if op == "record" and args[0].op == "param":
+            return self.text(args[0])
+        return f"{text[:-1]}{self.listed(args)})"
 
     def listed(self, nodes: Iterable[Node]) -> str:
         """Nodes with commas between them."""
@@ -129,7 +124,7 @@ def _unpack(p: NodePrinter, node: Node) -> str:
     return leaf_text(p.operand(node.args[0]), leaf_paths(node.args[0].type)[node.data])
 
 
-_OTHERS: dict[str, Callable[[NodePrinter, Node], str]] = {
+OTHERS: dict[str, Callable[[NodePrinter, Node], str]] = {
     "not": _not,
     "ite": _ite,
     "build": _build,
@@ -141,3 +136,4 @@ _OTHERS: dict[str, Callable[[NodePrinter, Node], str]] = {
     "seq_drop": lambda p, n: f"{p.operand(n.args[0])}[{p.text(n.args[1])}:]",
     "seq_take": lambda p, n: f"{p.operand(n.args[0])}[:{p.text(n.args[1])}]",
 }
+"""How each operation that has no `text` is printed, and what a guard that is left out is."""

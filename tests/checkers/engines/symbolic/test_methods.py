@@ -248,7 +248,7 @@ def refused(path: Path, method: str) -> str:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_fault_in_arithmetic_proves_nothing(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The formulas say that -7 // 3 is -2: a proof by them is not believed."""
-    monkeypatch.setitem(smt_terms._ARITHMETIC, "floordiv", truncated)
+    monkeypatch.setitem(smt_terms.OPERATIONS, "floordiv", smt_terms.arithmetic(truncated))
     path = tmp_path / "quotient.py"
     path.write_text(MODELS["quotient"][0])
     assert refused(path, method) == "disagreement"

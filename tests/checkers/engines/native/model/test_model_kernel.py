@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import LayoutError, layout_of
-from reassure.checkers.engines.native.kernels.model_code import TERMINAL, TERMINAL_RAISES
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, TERMINAL, TERMINAL_RAISES
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel, kernel_listing, model_kernel
 from reassure.spec.frontend.lowering import lower_model
@@ -96,7 +96,7 @@ def test_claims_of_steps_fill_several_words(tmp_path: Path) -> None:
         words = driver.out[0, kernel.layout.words :].tolist()
         hit = {i for i in range(100) if words[i // 47] >> (16 + i % 47) & 1}
         assert hit == {i for i in range(100) if i % 7 == number}
-        assert words[0] & 0xFFFF == 0
+        assert words[0] & ACTION_MASK == 0
 
 
 def test_many_actions_have_each_their_number_and_count(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_many_actions_have_each_their_number_and_count(tmp_path: Path) -> None:
     driver = Driver(kernel)
     for number in range(5):
         n = driver.expand(starting(bound, number=number))
-        assert [w & 0xFFFF for w in driver.out[:n, kernel.layout.words].tolist()] == list(range(number, 300, 5))
+        assert [w & ACTION_MASK for w in driver.out[:n, kernel.layout.words].tolist()] == list(range(number, 300, 5))
     assert driver.tally[ACTIONS_AT : ACTIONS_AT + 300].tolist() == [1] * 300
 
 

@@ -1,0 +1,122 @@
+"""The operations of the IR, one definition each: graph, substitution, printer and tests read this table.
+
+Every engine has a function for each of them, in a table of its own: machine code in
+`checkers/engines/native/model/emit_nodes.py`, Z3 in `checkers/engines/symbolic/smt_terms.py`, numpy in
+`checkers/engines/symbolic/sample_evaluator.py`. `tests/conformance/test_operations.py` compares the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Rebuild = Callable[[Any, Any, tuple[Any, ...]], Any]
+"""From a `Graph`, a `Node` of the operation and other arguments to a node on these (`ir.py` imports this module)."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the IR. Every field is required, so that no definition forgets one."""
+
+    name: str
+    signature: str
+    """Kinds of arguments and result. `item` is an index, `slot` a slot of a message set, `one` a value of any kind of
+    one node; the kind before `...` may occur any number of times."""
+    meaning: str
+    text: str
+    """How the operation is printed: an infix operator, or a function `name()`; empty: the printer has a function."""
+    fold: Callable[..., Any] | None
+    """The result on constants, as `Node.data` has them; None where that is undefined. No `fold`: not simplified."""
+    rebuild: Rebuild
+    """The same operation on other arguments, through the constructor of `Graph` that simplifies it."""
+
+
+def _by(constructor: str) -> Rebuild:
+    return lambda g, node, args: getattr(g, constructor)(*args)
+
+
+def _arithmetic(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
+    return g.arith(node.op, *args)
+
+
+def _extreme(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
+    return g.extreme(node.op, *args)
+
+
+def _build(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
+    return g.build(node.type.item, list(args))
+
+
+def _as_it_was(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
+    return g.op(node.op, node.type, args, node.data)
+
+
+def members(mask: int) -> tuple[int, ...]:
+    """The members of a set, ascending."""
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def _mask(indices: Any) -> int:
+    return sum(1 << i for i in set(indices))
+
+
+LEAVES = {
+    "const": "a constant; data: a bool, an int, an index, a mask, or for a sequence a tuple of indices",
+    "var": "a scalar of the state; data: its path",
+    "param": "a scalar of an action's parameter; data: the parameter and the path",
+    "switch": "a guard is left out in this run; data: its number",
+}
+"""Nodes without arguments. Their values come from a state, a step or a run: each engine has its own way to them."""
+
+_TABLE = [
+    Operation("not", "bool -> bool", "the opposite", "", lambda a: not a, _by("not_")),
+    Operation("and", "bool... -> bool", "all of them are true", "and", lambda *a: all(a), _by("and_")),
+    Operation("or", "bool... -> bool", "one of them is true", "or", lambda *a: any(a), _by("or_")),
+    Operation("eq", "one, one -> bool", "they are equal", "==", lambda a, b: a == b, _by("eq")),
+    Operation("lt", "one, one -> bool", "the first is less", "<", lambda a, b: a < b, _by("lt")),
+    Operation("ite", "bool, one, one -> one", "the second if the first is true, else the third", "",
+              lambda c, a, b: a if c else b, _by("ite")),
+    Operation("add", "int, int -> int", "the sum", "+", lambda a, b: a + b, _arithmetic),
+    Operation("sub", "int, int -> int", "the difference", "-", lambda a, b: a - b, _arithmetic),
+    Operation("mul", "int, int -> int", "the product", "*", lambda a, b: a * b, _arithmetic),
+    Operation("floordiv", "int, int -> int", "the quotient by a positive constant, rounded down", "//",
+              lambda a, b: a // b, _arithmetic),
+    Operation("mod", "int, int -> int", "the remainder by a positive constant, never negative", "%",
+              lambda a, b: a % b, _arithmetic),
+    Operation("min", "int, int -> int", "the lesser", "min()", min, _arithmetic),
+    Operation("max", "int, int -> int", "the greater", "max()", max, _arithmetic),
+    Operation("member", "item, set -> bool", "the item is in the set", "in",
+              lambda item, mask: bool(mask >> item & 1), _by("member")),
+    Operation("single", "item -> set", "the set of one item", "", lambda item: 1 << item, _by("single")),
+    Operation("union", "set, set -> set", "what is in one of them", "|", lambda a, b: a | b, _by("union")),
+    Operation("inter", "set, set -> set", "what is in both", "&", lambda a, b: a & b, _by("inter")),
+    Operation("minus", "set, set -> set", "what is in the first alone", "-", lambda a, b: a & ~b, _by("minus")),
+    Operation("build", "bool... -> set", "item i is in it if condition i is true", "",
+              lambda *a: _mask(i for i, one in enumerate(a) if one), _build),
+    Operation("card", "set -> int", "the number of members", "len()", lambda mask: len(members(mask)), _by("card")),
+    Operation("lowest", "set -> item", "the first member; undefined for the empty set", "min()",
+              lambda mask: members(mask)[0] if mask else None, _extreme),
+    Operation("highest", "set -> item", "the last member; undefined for the empty set", "max()",
+              lambda mask: members(mask)[-1] if mask else None, _extreme),
+    Operation("slot", "record -> slot", "1 + the packed record (an empty slot is 0)", "slot()", None, _as_it_was),
+    Operation("record", "slot -> record", "the record in a slot; undefined for an empty one", "record()",
+              None, _as_it_was),
+    Operation("pack", "one... -> record", "a record of its scalars, see `checkers/encoding/state_layout.py`", "pack()",
+              None, _as_it_was),
+    Operation("unpack", "record -> one", "a scalar of a record; data: its number", "", None, _as_it_was),
+    Operation("seq_len", "seq -> int", "the number of items", "len()", len, _as_it_was),
+    Operation("seq_get", "seq, int -> item", "the item at a place; undefined behind the end", "", None, _as_it_was),
+    Operation("seq_of", "item... -> seq", "the sequence of these items", "", lambda *items: items, _as_it_was),
+    Operation("seq_cat", "seq, seq -> seq", "the first, then the second", "+", lambda a, b: a + b, _as_it_was),
+    Operation("seq_drop", "seq, int -> seq", "all but the first items, so many", "", lambda s, n: s[n:], _as_it_was),
+    Operation("seq_take", "seq, int -> seq", "the first items, so many", "", lambda s, n: s[:n], _as_it_was),
+    Operation("seq_keep", "seq, set -> seq", "the items that are in the set, in their order", "keep()",
+              lambda s, mask: tuple(i for i in s if mask >> i & 1), _as_it_was),
+    Operation("seq_first", "seq, set -> item", "the first item that is in the set; undefined if none is", "first()",
+              None, _as_it_was),
+    Operation("seq_set", "seq -> set", "the set of the items", "frozenset()", _mask, _as_it_was),
+    Operation("seq_sorted", "set -> seq", "the members, ascending", "sorted()", members, _as_it_was),
+]  # fmt: skip
+OPERATIONS = {operation.name: operation for operation in _TABLE}
+"""The operations by name: what a node with arguments may be."""
