@@ -61,6 +61,9 @@ FULL = Option("--full", "print all traces, and a line for every property and cov
 OUTPUTS = (JSON, TRACE_DIR, QUIET)
 COMMON = (MODEL, SET, PROPERTY, BUDGET, *OUTPUTS)
 """Of every command that checks properties of a model."""
+SEED = Option("--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True)
+TRACE = Option("TRACE", "an ITF file", Path)
+OUT = Option("--out FILE", "write to this file (default: standard output)", Path, output=True)
 OF_TRACE = Option("--model MODEL", "the model to use (default: the one that the trace names)")
 
 MASTER = Option(
@@ -91,9 +94,7 @@ SIMULATE = (
     *SEARCH,
     Option("--walks N", f"number of walks (default: {WALKS.count:,})", positive, WALKS.count, always=True),
     Option("--depth N", f"most states of a walk (default: {WALKS.depth})", positive, WALKS.depth, always=True),
-    Option(
-        "--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True
-    ),
+    SEED,
     Option(
         "--weight ACTION=N",
         "choose this action N times as often as one of weight 1; 0: never; repeatable (default: as declared)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -13,6 +13,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.refresh import refresh
@@ -28,7 +29,7 @@ OPTIONS = (
         "--format", "format of the output (default: text)", default="text", choices=("text", "md", "html"), output=True
     ),
     Option("--refresh", "run what is missing or stale before printing", bool),
-    Option("--json FILE", "write everything as data", Path, output=True),
+    replace(JSON, help="write everything as data"),
 )
 
 

@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -18,7 +17,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import ACCEPT_CLIPPING, BUDGET, MEMORY, MODEL, QUIET, SET, WORKERS
+from reassure.checkers.base.shared_options import ACCEPT_CLIPPING, BUDGET, MEMORY, MODEL, OUT, QUIET, SET, WORKERS
 from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
 from reassure.spec.semantics.interpreter import ModelError
@@ -47,7 +46,7 @@ OPTIONS = (
     Option(
         "--format", "format of the picture (default: as the name of --out ends, else dot)", choices=FORMATS, output=True
     ),
-    Option("--out FILE", "write to this file (default: standard output)", Path, output=True),
+    OUT,
     BUDGET,
     MEMORY,
     ACCEPT_CLIPPING,

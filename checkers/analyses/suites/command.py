@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from reassure.checkers.base.argument_types import positive, seed
+from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import plain, prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SET, WORKERS
+from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SEED, SET, WORKERS
 from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import must_be_writable
 from reassure.spec.language.vocabulary import LanguageError
@@ -38,7 +38,7 @@ OPTIONS = (
     SET,
     Option("--cover", "what the traces cover together (default: actions)", choices=(*NAMED, *MASS)),
     Option("--walks N", "write N random walks in place of a suite", positive),
-    Option("--seed N", "seed of random walks; the same seed gives the same walks (default: 0)", seed, 0),
+    replace(SEED, always=False),
     Option(
         "--by EXPRESSION",
         "with --cover classes: steps for which this has the same value are one class; it may read before, after, "

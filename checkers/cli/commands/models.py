@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,10 +13,11 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.describe_model import first_line, module_text, parameters_of, settings_of
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.model_loader import find, load, names
+from reassure.checkers.base.shared_options import MODEL
 from reassure.spec.language.vocabulary import LanguageError, Model
 
 OPTIONS = (
-    Option("MODEL", "print settings, actions and properties of this model (default: list all models)", nargs="?"),
+    replace(MODEL, help="print settings, actions and properties of this model (default: list all models)", nargs="?"),
     Option("--mutants", "list the deliberately flawed models too", bool),
 )
 

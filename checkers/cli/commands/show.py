@@ -13,7 +13,7 @@ from rich.text import Text
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.shared_options import OF_TRACE
+from reassure.checkers.base.shared_options import OF_TRACE, OUT, TRACE
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable, read_trace
 from reassure.checkers.pictures.html_page import html_page
@@ -36,7 +36,7 @@ FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
 
 
 OPTIONS = (
-    Option("TRACE", "an ITF file", Path),
+    TRACE,
     OF_TRACE,
     Option(
         "--format",
@@ -51,7 +51,7 @@ OPTIONS = (
         "print the value of this Python expression where it changes: `s` is a state, `c` the configuration; repeatable",
         repeatable=True,
     ),
-    Option("--out FILE", "write to this file (default: standard output)", Path, output=True),
+    OUT,
 )
 
 

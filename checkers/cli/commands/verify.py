@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -11,12 +12,13 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.console.files import file_of_a_model
 from reassure.checkers.console.gate_kind import Kind
 
 OPTIONS = (
     Option("certificate FILE", "a certificate, written by prove --certificate FILE", Path),
-    Option("--model MODEL", "the model's file, if it has moved"),
+    replace(OF_TRACE, help="the model's file, if it has moved"),
 )
 KIND = Kind(by_digest=False)
 

@@ -16,7 +16,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
-from reassure.checkers.base.shared_options import BUDGET, DEPTH, MODEL, OF_TRACE, OUTPUTS, SET, SPARK
+from reassure.checkers.base.shared_options import BUDGET, DEPTH, MODEL, OF_TRACE, OUT, OUTPUTS, SET, SPARK, TRACE
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import (
@@ -63,7 +63,6 @@ KEPT_MODEL = "kraft_kafka"
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 
 RELEASE = Option("--release R", f"releases; all: every one (default: {LATEST.version})", repeatable=True, nargs="+")
-TRACE = Option("TRACE", "an ITF file", Path)
 PARTITIONS = Option("--partitions N", "Spark: partitions of the work (default: one for each core)", positive)
 ENGINE = Option(
     "--engine",
@@ -155,7 +154,7 @@ SUBCOMMANDS = {
             TRACE,
             OF_TRACE,
             Option("--release R", "the release to write it for (default: the trace's, or the newest)", default=""),
-            Option("--out FILE", "write it to this file (default: standard output)", Path, output=True),
+            OUT,
             Option(
                 "--main",
                 "print a Java program that needs kafka-metadata only (default: a method of "
