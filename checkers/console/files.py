@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
+from reassure.spec.semantics.trace import Trace, TraceError, configurations, from_itf, read_itf
 
 STANDARD_OUTPUT = Path("-")
 
@@ -49,25 +50,42 @@ PreparedModels = dict[tuple[str, ...], tuple[BoundModel, str]]
 """Models that were prepared before, by name and settings."""
 
 
-def read_trace(path: Path, model: str | None, prepared: PreparedModels | None = None) -> tuple[Trace, BoundModel, str]:
-    """A trace file with the model it is of (or another one, given by name), and a note if that has changed.
+ReadTrace = tuple[Trace, BoundModel, str]
+"""A trace with the model it is of (or another one, given by name), and a note if that has changed."""
+
+
+def read_trace(path: Path, model: str | None) -> ReadTrace:
+    """The trace of a file under its configuration, which names the newest of several releases."""
+    return _read(_itf(path), path, model, {})
+
+
+def read_traces(path: Path, model: str | None, prepared: PreparedModels | None = None) -> list[ReadTrace]:
+    """The trace of a file under each configuration that it is a run of: the oldest release of Kafka first.
 
     prepared: models are looked up there first, and noted there.
     """
+    data, models = _itf(path), {} if prepared is None else prepared
+    metas = [{**data["#meta"], "config": config} for config in configurations(data["#meta"])]
+    return [_read({**data, "#meta": meta}, path, model, models) for meta in metas]
+
+
+def _itf(path: Path) -> dict[str, Any]:
     try:
-        data = read_itf(path)
+        return read_itf(path)
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
+
+
+def _read(data: dict[str, Any], path: Path, model: str | None, prepared: PreparedModels) -> ReadTrace:
     meta = data["#meta"]
     file = meta.get("model_file")
     name = model or (file and file_of_a_model(file, path)) or meta.get("model")
     if not name:
         raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
     pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
-    known: PreparedModels = {} if prepared is None else prepared
-    if (name, *pairs) not in known:
-        known[name, *pairs] = plain(name, pairs)
-    bound, sha = known[name, *pairs]
+    if (name, *pairs) not in prepared:
+        prepared[name, *pairs] = plain(name, pairs)
+    bound, sha = prepared[name, *pairs]
     try:
         trace = from_itf(data, bound)
     except TraceError as error:

@@ -61,7 +61,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A finding in a release: the ledger's answer, and its trace's file if it is violated."""
+    """A finding in a release: the ledger's answer, with its trace if it is violated."""
 
     headline: Headline
     release: str
@@ -69,7 +69,7 @@ class Case:
 
     @property
     def violated(self) -> bool:
-        return self.answer.verdict is ReadingVerdict.VIOLATED and self.headline.property in self.answer.traces
+        return self.headline.property in self.answer.traces
 
     @property
     def path(self) -> Path:
@@ -284,8 +284,7 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
     """Which of Kafka's classes took every step of the run of each release."""
     by_class: dict[str, list[str]] = {}
     for case in broken:
-        names = notes.get(run_digest(case), []) if case.path.is_file() else []
-        for name in names or ["not executed"]:
+        for name in notes.get(run_digest(case)) or ["not executed"]:
             by_class.setdefault(name, []).append(case.release)
     took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
     said = (

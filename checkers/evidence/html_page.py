@@ -17,7 +17,7 @@ from reassure.checkers.evidence.pages import (
     standing,
     title,
 )
-from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, table, trace_of
+from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, table, trace_of
 from reassure.checkers.pictures.html_page import Markup, introduction, page, story, tag
 from reassure.checkers.pictures.html_page import table as html_table
 from reassure.checkers.pictures.lifelines import picture
@@ -66,17 +66,15 @@ def _claim(entry: Entry) -> Iterator[str]:
         yield from (f'<p class="bad">{escape(text)}</p>' for text in remarks(answer))
         run = [f"{answer.run.method}: {source(answer)}", *answer.reading.properties]
         yield f'<p class="quiet"><code>{escape(", ".join(run))}</code></p>'
-        for name, path in answer.traces.items():
-            if path.is_file():
-                yield from _story(answer, name)
+        for name in answer.traces:
+            yield from _story(answer, name)
 
 
 def _story(answer: Answer, name: str) -> list[str]:
     trace, bound = trace_of(answer, name)
     drawn = picture(trace, bound)
-    what = "Counterexample" if answer.verdict is ReadingVerdict.VIOLATED else "Run that reaches it"
     steps = len(drawn["steps"]) - 1
-    summary = Markup(f"{what}: <code>{escape(name)}</code>, {steps} step{'s' * (steps != 1)}")
+    summary = Markup(f"Counterexample: <code>{escape(name)}</code>, {steps} step{'s' * (steps != 1)}")
     last = escape(" ".join(ending(trace, bound)))
     return story(drawn, summary, [*introduction(drawn), f"<p>{last}</p>"])
 

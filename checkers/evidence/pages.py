@@ -213,9 +213,9 @@ def _verdict_of(answer: Answer, to: Path | None) -> str:
         founded = strength.removeprefix("refuted: ")  # "violated" says it already
         text = f"{word}{';' if founded == strength else ':'} {_bar(founded)}"
     if answer.verdict is ReadingVerdict.VIOLATED:
-        folder = to or answer.paths.traces.parent
         for name, path in answer.traces.items():
-            link = os.path.relpath(path, folder).replace(os.sep, "/").replace(".itf.json", ".md")
+            folder = to or path.parent.parent
+            link = os.path.relpath(path, folder).replace(os.sep, "/")
             text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
     return "; ".join([text, *map(_bar, cautions(answer)), *remarks(answer)])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
 from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions
@@ -16,12 +15,11 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, Record, RecordedResult, read, write
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
+from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.evidence.verdicts import NOT_REACHED, REACHED, Staleness, entries
-from reassure.checkers.traces import render
 from reassure.checkers.traces.fairness import from_data, in_words
 from reassure.spec import claims
 from reassure.spec.claims import Claim, Outcome
-from reassure.spec.semantics.trace import to_itf
 
 DECIDED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.VIOLATED})
 """Statuses of properties about whole runs that say something of them."""
@@ -69,11 +67,12 @@ def _run(spec: RunSpec, needed: list[str], sha256: str, progress: Progress, path
     result, bound = run(request, progress)
     if result.ended(StopReason.INTERRUPTED):
         raise KeyboardInterrupt
-    for found in results(result):
-        if found.name in needed and found.trace is not None:
-            stem = paths.traces / spec.stem(found.name)
-            write_atomically(stem.with_name(stem.name + ".itf.json"), to_itf(found.trace, bound))
-            write_atomically(stem.with_name(stem.name + ".md"), render.markdown(found.trace, bound))
+    traces = [p.trace for p in result.properties if p.name in needed and p.trace is not None]
+    if traces:
+        store = TraceStore.read(paths.traces)
+        for trace in traces:
+            store.add(trace, bound, spec.method)
+        store.write(paths.traces)
     return _record(result, searched=spec.method == "check")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.spec.claims import Reading
 
 
@@ -30,7 +29,3 @@ class RunSpec:
     def key(self) -> str:
         """Its record's name in the ledger."""
         return " ".join([self.method, self.subject, *self.settings])
-
-    def stem(self, name: str) -> str:
-        """The name of a trace's files."""
-        return trace_stem(self.subject, self.settings, name, self.method)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cache
@@ -12,9 +11,10 @@ from pathlib import Path
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import ENGINE_VERSION, PropertyStatus
-from reassure.checkers.evidence.ledger import PATHS, Ledger, LedgerPaths, Record, RecordedResult
+from reassure.checkers.evidence.ledger import Ledger, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
+from reassure.checkers.evidence.trace_store import TraceKey, paths
 from reassure.spec.claims import Claim, Reading
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import TEMPORAL
@@ -86,7 +86,7 @@ class Staleness(Enum):
     PARTLY_RUN = "run before, but not for all of this"
     TEXT_CHANGED = "the text of {subject} has changed"
     ENGINES_CHANGED = "found by version {version} of the engines"
-    TRACE_MISSING = "its trace is missing, or of another text"
+    TRACE_MISSING = "its trace is missing"
     CLAIM_CHANGED = "the claim has changed"
     """The verdict stands; whoever wrote the claim has to look at it again."""
 
@@ -103,7 +103,8 @@ class Answer:
     staleness: Staleness | None = None
     absent: str = ""
     """Of `Staleness.ABSENT`: what is not there."""
-    paths: LedgerPaths = PATHS
+    traces: dict[str, Path] = field(default_factory=dict)
+    """The files of the traces that violate properties, by property."""
 
     @property
     def stale(self) -> str:
@@ -134,25 +135,16 @@ class Answer:
         return {n: r for n, r in self.results.items() if r.status == PropertyStatus.VIOLATED}
 
     @property
-    def shown(self) -> dict[str, RecordedResult]:
-        """Results that have a trace: of what is refuted the counterexamples, else how a search reaches covers."""
-        if self.run.method == "enumerate":
-            return {}
-        if self.violated or self.run.method != "check":
-            return self.violated
-        return {n: r for n, r in self.results.items() if r.status == REACHED}
-
-    @property
-    def traces(self) -> dict[str, Path]:
-        """Where the traces are, by property."""
-        return {name: self.paths.traces / f"{self.run.stem(name)}.itf.json" for name in self.shown}
-
-    @property
     def assumed(self) -> str:
         """The fairness that the verdict assumes, if it is about whole runs."""
         told = self.violated or self.results
         about_runs = any(r.kind in TEMPORAL for r in told.values())
         return f", assuming {self.record.fairness}" if self.record is not None and about_runs else ""
+
+    def key(self, name: str) -> TraceKey:
+        """The key of a property's trace; of a reading with a record."""
+        assert self.record is not None
+        return TraceKey.of(self.run.subject, self.run.method, self.record.config, name)
 
     def strength(self) -> str:
         """How well the verdict is founded; of whole runs, under which fairness."""
@@ -207,42 +199,39 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
     wrong = [text for c in chosen for r in c.readings for text in subjects.wrong(c, r)]
     if wrong:
         raise Failure(Exit.USAGE, "\n".join(wrong))
+    files = paths(ledger.paths.traces)
     found = []
     for claim in chosen:
         changed = ledger.claims.get(claim.id) not in (None, claim.digest())
-        found.append(Entry(claim, [_answer(r, ledger, subjects, changed) for r in claim.readings]))
+        found.append(Entry(claim, [_answer(r, ledger, files, subjects, changed) for r in claim.readings]))
     return found
 
 
-def _answer(reading: Reading, ledger: Ledger, subjects: Subjects, changed: bool) -> Answer:
+def _answer(
+    reading: Reading, ledger: Ledger, files: Mapping[TraceKey, Path], subjects: Subjects, changed: bool
+) -> Answer:
+    """What the ledger says about a reading. changed: the claim is another than when its verdicts were obtained."""
     run = RunSpec.of(reading)
     now = subjects.of(run)
     record = ledger.records.get(run.key)
     if now.absent:
         why, absent = Staleness.ABSENT, now.absent
-        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why, absent=absent, paths=ledger.paths)
+        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why, absent=absent)
     if record is None or any(name not in record.results for name in reading.properties):
         why = Staleness.NEVER_RUN if record is None else Staleness.PARTLY_RUN
-        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why, paths=ledger.paths)
+        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why)
     found = {name: record.results[name] for name in reading.properties or tuple(record.results)}
-    answer = Answer(reading, run, record, _verdict(found.values()), found, paths=ledger.paths)
+    answer = Answer(reading, run, record, _verdict(found.values()), found)
+    answer.traces = {name: files[key] for name in answer.violated if (key := answer.key(name)) in files}
     if record.sha256 != now.sha256:
         answer.staleness = Staleness.TEXT_CHANGED
     elif record.engine_version != ENGINE_VERSION:
         answer.staleness = Staleness.ENGINES_CHANGED
-    elif any(_digest_of(path) != record.sha256 for path in answer.traces.values()):
+    elif run.method != "enumerate" and len(answer.traces) < len(answer.violated):
         answer.staleness = Staleness.TRACE_MISSING
     elif changed:
         answer.staleness = Staleness.CLAIM_CHANGED
     return answer
-
-
-def _digest_of(path: Path) -> str:
-    """Which text a trace is of."""
-    try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["#meta"]["model_sha256"])
-    except (OSError, ValueError, KeyError):
-        return ""
 
 
 def _verdict(found: Iterable[RecordedResult]) -> ReadingVerdict:
@@ -266,9 +255,13 @@ def exit_code(found: list[Entry]) -> Exit:
 
 
 def trace_of(answer: Answer, name: str) -> tuple[Trace, BoundModel]:
-    """The trace of a property, with the model that it is of."""
+    """The trace of a property, and of no other, under the configuration of the run; and the model that it is of."""
+    assert answer.record is not None
     bound = _bound(answer.run)
-    return from_itf(read_itf(answer.traces[name]), bound), bound
+    trace = from_itf(read_itf(answer.traces[name]), bound)
+    trace.meta |= {"properties": {name: answer.results[name].kind}, "property": name}
+    trace.meta |= {"property_kind": answer.results[name].kind, "config": answer.record.config}
+    return trace, bound
 
 
 @cache

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult
-from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
 from reassure.spec.semantics.interpreter import BoundModel
@@ -27,10 +26,6 @@ class GateRun:
     def settings(self) -> str:
         """The configuration, as on the command line."""
         return " ".join(self.asked.set)
-
-    def stem(self, finding: PropertyResult) -> str:
-        """The name of a counterexample's files."""
-        return trace_stem(self.verdict.model, self.asked.set, finding.name)
 
 
 def gate_runs(path: Path, first_of: Collection[str] | None = None) -> list[GateRun]:

@@ -13,7 +13,7 @@ from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, TraceStep
+from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
 
 
 def flat(value: Any, path: str = "") -> dict[str, Any]:
@@ -107,6 +107,17 @@ def ending(trace: Trace, bound: BoundModel) -> list[str]:
     return lines + ([f"Without the guard {without}."] if without else [])
 
 
+def reasons_of_all(trace: Trace, bound: BoundModel) -> list[str]:
+    """Why the trace shows what it does; of a run that violates several properties, each of the others by name."""
+    lines = reasons(trace, bound)
+    for other in of_each_property(trace):
+        if other.meta["property"] == trace.meta["property"]:
+            continue
+        more = [line for line in reasons(other, bound) if line not in lines]
+        lines += [f"{other.meta['property']} is violated too", *more]
+    return lines
+
+
 def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
     """Each step with the states before and after it; of a loop, the step back to its start comes last."""
     found = list(zip(trace.steps[1:], trace.states, trace.states[1:], strict=False))
@@ -140,7 +151,7 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
             console.print(_row(change), soft_wrap=True)
         if not changed:
             console.print(Text("       nothing changes", style="dim"))
-    for line in reasons(trace, bound):
+    for line in reasons_of_all(trace, bound):
         console.print(Text("  " + line, style="bold red"), soft_wrap=True)
 
 
@@ -199,7 +210,7 @@ def markdown(trace: Trace, bound: BoundModel) -> str:
         lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
         rows = changes(before, after)
         lines += [f"   {_marked(change)}  " for change in rows] or ["   nothing changes"]
-    because = reasons(trace, bound)
+    because = reasons_of_all(trace, bound)
     if because:
         lines += ["", "```", *because, "```"]
     if "repro" in trace.meta:

@@ -10,7 +10,7 @@ from reassure.checkers.traces.explain import shows
 from reassure.checkers.traces.fairness import repeats, why_fair
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
-from reassure.spec.semantics.trace import WRONG, ReplayRefused, Trace, TraceError, decode, replay
+from reassure.spec.semantics.trace import WRONG, ReplayRefused, Trace, TraceError, decode, of_each_property, replay
 
 
 @dataclass
@@ -34,8 +34,8 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
     result = Replayed(said=[f"{model} accepts the trace: {steps} step{'s' * (steps != 1)}"])
     if trace.loop is not None:
         result.said += [repeats(trace), *why_fair(trace, bound)]
-    if trace.meta.get("property"):
-        _judge_property(trace, bound, result)
+    for of_one in of_each_property(trace):
+        _judge_property(of_one, bound, result)
     _judge_refusals(trace, bound, result)
     return result
 

@@ -2,13 +2,15 @@
 
 Format: the Informal Trace Format of Apalache (ADR-015): integers as `{"#bigint": "n"}`, sets as `{"#set": [...]}` in
 canonical order, maps as `{"#map": [[k, v], ...]}`, an optional as a variant `None`/`Some`, an enum member as its name.
+The `#meta` of the project's own traces lists the `properties` that the run violates, by kind, and the `releases` of
+Kafka under which it is a run; of another trace it has one `property` and no releases.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +176,36 @@ def to_itf(trace: Trace, bound: BoundModel) -> str:
         kinds = dict(bound.parameters(trace.closing.action))
         params = {k: encode(v, kinds[k]) for k, v in trace.closing.params.items()}
         meta["closing"] = {"action": trace.closing.action, "params": params, "actor": trace.closing.actor}
-    return json.dumps(whole, indent=1) + "\n"
+    return itf_text(whole)
+
+
+def itf_text(data: dict[str, Any]) -> str:
+    """The text of ITF data: a line for each state, and one for each other member."""
+    members = []
+    for name, value in data.items():
+        text = json.dumps(value)
+        if name == "states":
+            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+        members.append(f"{json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def configurations(meta: dict[str, Any]) -> list[dict[str, Any]]:
+    """The configurations that a trace is a run of: its own, or one for each release of Kafka that it lists."""
+    config = meta.get("config", {})
+    return [{**config, "release": release} for release in meta.get("releases", [])] or [config]
+
+
+def properties_of(meta: dict[str, Any]) -> dict[str, str | None]:
+    """The properties that a trace is about, by name, with their kinds."""
+    properties = meta.get("properties") or {meta.get("property"): meta.get("property_kind")}
+    return {name: kind for name, kind in properties.items() if name}
+
+
+def of_each_property(trace: Trace) -> list[Trace]:
+    """The trace as one of each property that it is about."""
+    properties = properties_of(trace.meta).items()
+    return [replace(trace, meta={**trace.meta, "property": name, "property_kind": kind}) for name, kind in properties]
 
 
 def read_itf(path: Path) -> dict[str, Any]:
@@ -196,12 +227,14 @@ def read_itf(path: Path) -> dict[str, Any]:
         raise TraceError(f"{path}: `loop` is the number of a state, not {json.dumps(loop)[:40]}")
     meta = data.setdefault("#meta", {})
     wanted: dict[str, type] = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
-    wanted |= {"config": dict, "fairness": list, "raises": dict}
+    wanted |= {"config": dict, "fairness": list, "raises": dict, "properties": dict, "releases": list}
     if not isinstance(meta, dict):
         raise TraceError(f"{path}: `#meta` is no object")
     for key, kind in wanted.items():
         if not isinstance(meta.get(key, kind()), kind):
             raise TraceError(f"{path}: `#meta`.`{key}` is {json.dumps(meta[key])[:40]}")
+    if meta.get("properties"):  # what is about one property is about the first
+        meta["property"], meta["property_kind"] = next(iter(meta["properties"].items()))
     return data
 
 

@@ -21,6 +21,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.console import files
 from reassure.checkers.console.commands import COMMANDS
 from reassure.checkers.evidence import ledger
+from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.publish import commands_page
@@ -28,6 +29,7 @@ from reassure.checkers.publish.gate_run import GateRun, gate_runs
 from reassure.checkers.publish.markdown import table
 from reassure.checkers.publish.model_pages import check_row, pages_of_claims, protocol_of
 from reassure.spec.language.vocabulary import TEMPORAL
+from reassure.spec.semantics.trace import configurations
 from tests.helpers.ledger_entries import ledger_entries
 
 ROOT = Path(__file__).parents[2]
@@ -60,10 +62,11 @@ def test_the_gate_is_met(ran: list[GateRun]) -> None:
 
 
 def test_what_is_published_is_what_the_checks_give(ran: list[GateRun]) -> None:
-    """Rows of the tables, traces and stories, of the checks that were run; every page of claims."""
-    made: dict[Path, str] = {}
-    evidence.traces_of_checks(ran, made)
-    assert [str(p) for p, text in made.items() if p.read_text(encoding="utf-8") != text] == [], PUBLISH
+    """Rows of the tables, and traces, of the checks that were run; every page of claims."""
+    traces = evidence.traces_of_checks(ran).traces
+    committed = TraceStore.read(evidence.COUNTEREXAMPLES).traces
+    assert len(traces) > 20
+    assert [key for key, trace in traces.items() if committed.get(key) != trace] == [], PUBLISH
     models = ROOT / "models"
     for result in ran:
         model = result.verdict.model
@@ -85,14 +88,12 @@ def test_the_commands_are_those_of_the_parser() -> None:
     assert [effect for effect in effects if len(effect) < 5 or effect.startswith(("default", "(default"))] == []
 
 
-def test_every_trace_is_of_the_models_as_they_are() -> None:
-    """Also of checks that are not run here: by the digest of the model's text."""
-    digests: dict[str, str] = {}
-    for path in TRACES:
-        meta = json.loads(path.read_text())["#meta"]
-        if meta["model"] not in digests:
-            digests[meta["model"]] = digest(load(meta["model"]))
-        assert meta["model_sha256"] == digests[meta["model"]], path.name
+def test_every_trace_is_of_the_models_as_they_are(ran: list[GateRun]) -> None:
+    """By the digest of the model's text in the ledger; the search of another model is run here."""
+    digests = {key.split()[1]: record.sha256 for key, record in ledger.read().records.items()}
+    digests |= {r.verdict.model: r.verdict.model_sha256 for r in ran}
+    for model in {json.loads(path.read_text())["#meta"]["model"] for path in TRACES}:
+        assert digests[model] == digest(load(model)), model
 
 
 @pytest.mark.slow
@@ -140,14 +141,41 @@ def loaded_once() -> Iterator[None]:
 def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(path)]) == 0
     out, err = capsys.readouterr()
-    meta = json.loads(path.read_text())["#meta"]
-    if meta["property"] != "deadlock":
-        said = "is reached at its end" if meta["property_kind"] == "cover" else "is violated at its end"
-        if "loop" in json.loads(path.read_text()):
-            said = "is violated by this run"
-        assert f"{meta['property']} {said}" in out
+    data = json.loads(path.read_text())
+    meta = data["#meta"]
+    violated = "is violated by this run" if "loop" in data else "is violated at its end"
+    for release in meta.get("releases", [""]):
+        head = f"Kafka {release}: " if release else ""
+        for name in meta["properties"]:
+            assert f"{head}{'nothing is enabled at' if name == 'deadlock' else f'{name} {violated}'}" in out
     assert err == ""
-    assert path.with_name(path.name.replace(".itf.json", ".md")).is_file()
+
+
+def test_the_evidence_is_small() -> None:
+    """A trace says once what a test needs of it: no story beside it, no second file of its run."""
+    files = [path for path in evidence.COUNTEREXAMPLES.rglob("*") if path.is_file()]
+    assert len(files) <= 750 and sum(path.stat().st_size for path in files) <= 8_000_000
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert len(listed.stdout.split()) <= 1_800
+
+
+def test_no_two_traces_are_of_one_run() -> None:
+    """Under one configuration, neither; and each file is as the program writes it."""
+    runs = set()
+    for path in TRACES:
+        data = json.loads(path.read_text())
+        meta = data["#meta"]
+        for config in configurations(meta):
+            rest = [data[key] for key in ("states", "loop") if key in data] + [
+                meta.get("closing"),
+                meta.get("fairness"),
+            ]
+            run = json.dumps([meta["model"], config, rest], sort_keys=True)
+            assert run not in runs, path.name
+            runs.add(run)
+    written = TraceStore.read(evidence.COUNTEREXAMPLES).files()
+    assert [file.name for file in written] == [path.name for path in TRACES]
+    assert [file.name for file in written if (evidence.COUNTEREXAMPLES / file.name).read_text() != file.text] == []
 
 
 def test_the_exit_codes_are_all_there() -> None:
@@ -169,11 +197,7 @@ def test_every_command_is_on_the_front_page() -> None:
     assert named == set(COMMANDS) - {"models"}
 
 
-PAGES = sorted(
-    p
-    for p in ROOT.rglob("*.md")
-    if not {".venv", "build"} & set(p.relative_to(ROOT).parts) and "--" not in p.name  # the stories have no links
-)
+PAGES = sorted(p for p in ROOT.rglob("*.md") if not {".venv", "build"} & set(p.relative_to(ROOT).parts))
 
 
 def test_every_link_leads_somewhere() -> None:
@@ -186,9 +210,8 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_no_page_is_long() -> None:
-    """A reader finds what a page has without a search: at most 30 KB, and stories too."""
-    pages = [*PAGES, *(ROOT / "counterexamples").glob("*--*.md")]
-    assert [p.name for p in pages if p.stat().st_size > 30_000] == []
+    """A reader finds what a page has without a search: at most 30 KB."""
+    assert [p.name for p in PAGES if p.stat().st_size > 30_000] == []
 
 
 @pytest.mark.parametrize("folder", ["models", "counterexamples"])

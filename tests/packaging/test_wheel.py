@@ -79,6 +79,10 @@ def test_one_package_is_installed(site: Path) -> None:
     assert not list((site / "reassure").rglob("tests"))
 
 
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size <= 3_000_000
+
+
 def test_beside_a_package_called_models(site: Path, tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "__init__.py").write_text("")

@@ -15,7 +15,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.console.arguments import note
-from reassure.checkers.console.files import PreparedModels, must_be_writable, read_trace
+from reassure.checkers.console.files import PreparedModels, must_be_writable, read_traces
 from reassure.checkers.console.gate_kind import Kind
 from reassure.checkers.traces.replay import replay_trace
 
@@ -54,16 +54,20 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         return _run_folder(args, console)
     if args.junit or args.fail_stale:
         raise Failure(Exit.USAGE, "--junit and --fail-stale are for a folder of traces")
-    trace, bound, changed = read_trace(args.trace, args.model)
-    note(changed)
-    result = replay_trace(trace, bound, str(args.trace))
-    for line in result.said:
-        console.print(line, markup=False)
-    for line in result.notes:
-        note(line)
-    if result.problem:
-        raise Failure(result.code, result.problem)
-    return result.code
+    codes = []
+    traces = read_traces(args.trace, args.model)
+    for trace, bound, changed in traces:
+        note(changed)
+        release = f"Kafka {trace.meta['config']['release']}: " if len(traces) > 1 else ""
+        result = replay_trace(trace, bound, str(args.trace))
+        for line in result.said:
+            console.print(f"{release}{line}", markup=False)
+        for line in result.notes:
+            note(f"{release}{line}")
+        if result.problem:
+            raise Failure(result.code, f"{release}{result.problem}")
+        codes.append(result.code)
+    return worst(codes)
 
 
 def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
@@ -91,14 +95,14 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _replayed(path: Path, name: str, model: str | None, models: PreparedModels) -> ReplayedFile:
-    began, stale = time.monotonic(), False
+    began, stale, code, problem = time.monotonic(), False, Exit.OK, ""
     try:
-        trace, bound, changed = read_trace(path, model, models)
-        stale = bool(changed)
-        result = replay_trace(trace, bound, name)
-        code, problem = result.code, result.problem
-        if code is not Exit.OK and not problem:
-            problem = result.said[-1]
+        for trace, bound, changed in read_traces(path, model, models):
+            stale |= bool(changed)
+            result = replay_trace(trace, bound, name)
+            if result.code is not Exit.OK:
+                code, problem = result.code, result.problem or result.said[-1]
+                break
     except Failure as failure:
         code, problem = failure.code, str(failure).splitlines()[0]
     return ReplayedFile(name, code, problem, stale, time.monotonic() - began)

@@ -24,7 +24,7 @@ from reassure.checkers.console.files import (
     must_be_writable,
     name_traces,
     outputs_must_be_writable,
-    read_trace,
+    read_traces,
 )
 from reassure.checkers.console.gate_kind import SPARK_OPTIONS, Kind, Record
 from reassure.checkers.evidence.findings import CONFIRMED
@@ -58,6 +58,7 @@ from reassure.checkers.kafka.controller.replay import ControllerTrace, controlle
 from reassure.checkers.kafka.controller.report import report_accepted, report_difference, say
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.checkers.kafka.controller.words import few_enough
+from reassure.spec.semantics.trace import properties_of
 
 KEPT_MODEL = "kraft_kafka"
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
@@ -154,6 +155,9 @@ SUBCOMMANDS = {
             TRACE,
             OF_TRACE,
             Option("--release R", "the release to write it for (default: the trace's, or the newest)", default=""),
+            Option(
+                "--property NAME", "of several that the trace violates, assert this (default: the first)", default=""
+            ),
             OUT,
             Option(
                 "--main",
@@ -219,13 +223,13 @@ def run_fetch(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def run_replay(args: argparse.Namespace, console: Console) -> Exit:
-    """Executes each trace on the releases asked for, or on its own; one JVM for each release."""
+    """Executes each trace on the releases asked for, or on each of its own; one JVM for each release."""
     prepared: PreparedModels = {}
-    asked = _releases(args.release) if args.release else None
+    asked = _releases(args.release) if args.release else []
     by_release: dict[Release, list[tuple[Path, ControllerTrace]]] = {}
     for path in args.traces:
-        trace, own = _controller_trace(path, args.model, prepared)
-        for wanted in asked or [own]:
+        runs = _controller_traces(path, args.model, prepared)
+        for trace, wanted in [(runs[-1][0], given) for given in asked] or runs:
             by_release.setdefault(wanted, []).append((path, trace))
     codes = [Exit.OK]
     for wanted, traces in by_release.items():
@@ -247,15 +251,18 @@ def _replay(path: Path, trace: ControllerTrace, driver: Driver, console: Console
     return Exit.TRACE
 
 
-def _controller_trace(
+def _controller_traces(
     path: Path, model: str | None, prepared: PreparedModels | None = None
-) -> tuple[ControllerTrace, Release]:
-    """The commands of a trace, of a model's or of a run of the controller, and the release that it is of."""
+) -> list[tuple[ControllerTrace, Release]]:
+    """The commands of a trace, of a model's or of a run of the controller, for each release that it is of."""
     if (data := run_of_controller(path)) is not None:
-        return run_from_itf(data, str(path)), own_release(data["#meta"]["kafka"].get("release"))
-    trace, bound, changed = read_trace(path, model, prepared)
-    note(changed)
-    return controller_trace(trace, ModelView(bound)), own_release(getattr(bound.config, "release", None))
+        return [(run_from_itf(data, str(path)), own_release(data["#meta"]["kafka"].get("release")))]
+    runs = []
+    for trace, bound, changed in read_traces(path, model, prepared):
+        note(changed)
+        own = own_release(getattr(bound.config, "release", None))
+        runs.append((controller_trace(trace, ModelView(bound)), own))
+    return runs
 
 
 KEPT_CONFIGURATIONS: tuple[tuple[str, ...], ...] = ((), ("admin_requests=3", "unclean=off", "shutdowns=0"))
@@ -352,9 +359,11 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     must_be_writable(args.out, "--out")
     meta = itf(args.trace)["#meta"]
-    trace, own = _controller_trace(args.trace, args.model)
+    trace, own = _controller_traces(args.trace, args.model)[-1]
     wanted = release(args.release) if args.release else own
-    promise = meta.get("property", "")
+    promise = args.property or meta.get("property", "")
+    if args.property and promise not in properties_of(meta):
+        raise Failure(Exit.USAGE, f"{args.trace} is not about {promise}")
     name = promise or args.trace.name.split(".")[0]
     program = reproduction(trace, wanted, name, promise) if args.main else None
     text = program.text if program is not None else junit_method(trace, wanted, name, promise)
@@ -379,7 +388,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
     wanted = release(args.release or max(r.version for r in RELEASES if r.tested))
-    steps = confirm(_controller_trace(args.trace, args.model)[0], fetch(wanted, tests=True))
+    steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(wanted, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"
         say(console, f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")

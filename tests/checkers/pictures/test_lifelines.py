@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reassure.checkers.api import load, walk
 from reassure.checkers.console.files import read_trace
 from reassure.checkers.pictures.lifelines import picture
 from reassure.spec.semantics.interpreter import BoundModel
@@ -151,8 +153,22 @@ def test_a_leader_that_nobody_is(made: Any) -> None:
 
 def test_an_order_that_changes_is_told_beside_the_step() -> None:
     """Nobody joins or leaves a list that is only reordered."""
-    drawn = picture(*_committed("reassignment_classic--crashes-2-deaths-0--another_controller_goes_on"))
+    drawn = picture(*_another_controller_goes_on())
     assert drawn["steps"][2]["other"] == ["logs[0].wanted [1, 2] → [2, 1]", "asked 0 → 1"]
+
+
+def _another_controller_goes_on() -> tuple[Trace, BoundModel]:
+    model = load("reassignment_classic", crashes=2, deaths=0)
+    path = walk(model, "settled").take("crash").take("reassign", part=0, target=[2, 1]).take("take_over")
+    return path.trace, model.bound
+
+
+def _stale_request() -> tuple[Trace, BoundModel]:
+    model = load("kraft", unclean="off", in_flight=2, admin_requests=1)
+    path = walk(model, "settled", unclean=False).take("catch_up", follower=2).take("propose_expansion", follower=2)
+    path.take("shut_down_uncleanly", broker=1, successor=None)
+    (request,) = path.state["requests"]
+    return path.take("alter_partition", request=request, successor=None).trace, model.bound
 
 
 def _committed(name: str) -> tuple[Trace, BoundModel]:
@@ -178,15 +194,14 @@ def test_a_run_that_stops() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "actors"),
+    ("path", "actors"),
     [
-        ("kraft--admin-requests-1-in-flight-2-unclean-off--stale_request_refused",
-         ["broker 2", "broker 1", "controller", "controller"]),
-        ("reassignment_classic--crashes-2-deaths-0--another_controller_goes_on", ["controller", "admin", "controller"]),
+        (_stale_request, ["broker 2", "broker 1", "controller", "controller"]),
+        (_another_controller_goes_on, ["controller", "admin", "controller"]),
     ],
-)  # fmt: skip
-def test_who_acts_in_protocols(name: str, actors: list[str]) -> None:
-    drawn = picture(*_committed(name))
+)
+def test_who_acts_in_protocols(path: Callable[[], tuple[Trace, BoundModel]], actors: list[str]) -> None:
+    drawn = picture(*path())
     labels = {line["id"]: line["label"] for line in drawn["lifelines"]}
     assert [labels[step["lifeline"]] for step in drawn["steps"][1:]] == actors
 

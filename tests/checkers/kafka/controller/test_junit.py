@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,6 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
-from reassure.checkers.console.files import read_trace
 from reassure.checkers.evidence.headlines import HEADLINES
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
@@ -20,6 +20,7 @@ from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
 from reassure.spec.kafka.partition import Broker
+from tests.helpers.committed_traces import committed_file, committed_trace
 from tests.helpers.kafka_explored import findings_of
 from tests.helpers.kafka_jars import TESTED, class_path
 from tests.helpers.kafka_traces import JOIN, TWO, trace_of
@@ -46,7 +47,6 @@ def runs_of(version: str, folder: Path) -> dict[str, ControllerTrace]:
     return traces
 
 
-COUNTEREXAMPLES = Path(__file__).parents[4] / "counterexamples"
 MODELS_REASONS = {
     "rolling_back_ends": "the reassignment goes on although every replica is in sync",
     "nothing_lost_by_a_completion": "has deleted its log, and leads without what was committed",
@@ -61,8 +61,7 @@ def models_methods() -> dict[str, str]:
     """Counterexamples of `kraft_kafka` with the rules of 4.3 as methods, by property."""
     methods = {}
     for name in MODELS_REASONS:
-        path = min(COUNTEREXAMPLES.glob(f"kraft_kafka--*release-4-3*--{name}.itf.json"))
-        trace, bound, _ = read_trace(path, None)
+        trace, bound = committed_trace("kraft_kafka", name, release="4.3")
         methods[name] = junit_method(controller_trace(trace, ModelView(bound)), release("4.3.0"), name, name)
     return methods
 
@@ -114,16 +113,26 @@ def test_every_finding_of_requests_and_brokers_has_an_assertion() -> None:
 
 
 def test_a_property_without_an_assertion_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    path = min(COUNTEREXAMPLES.glob("kraft_kafka--*--completion_raises_leader_epoch.itf.json"))
-    assert main(["kafka", "test", str(path)]) == Exit.OK.value
+    path = committed_file("kraft_kafka", "completion_raises_leader_epoch")
+    assert main(["kafka", "test", str(path), "--property", "completion_raises_leader_epoch"]) == Exit.OK.value
     said = (
         "note: the steps are asserted; there is no assertion of completion_raises_leader_epoch, so that the test passes"
     )
     assert said in capsys.readouterr().err
 
 
+def test_one_of_several_properties_is_asserted(capsys: pytest.CaptureFixture[str]) -> None:
+    path = committed_file("kraft_kafka", "retarget_replaces_the_target", release="4.4")
+    assert list(json.loads(path.read_text())["#meta"]["properties"]).index("retarget_replaces_the_target") > 0
+    command = ["kafka", "test", str(path), "--property"]
+    assert main([*command, "retarget_replaces_the_target"]) == Exit.OK.value
+    assert "public void testRetargetReplacesTheTarget() {" in capsys.readouterr().out
+    assert main([*command, "rolling_back_ends"]) == Exit.USAGE.value
+    assert capsys.readouterr().err == f"reassure: {path} is not about rolling_back_ends\n"
+
+
 def test_a_run_that_is_no_test_is_refused_and_nothing_else_said(capsys: pytest.CaptureFixture[str]) -> None:
-    path = min(COUNTEREXAMPLES.glob("kraft_kafka_operated--*--changed_min_isr_leaves_who_may_lead.itf.json"))
+    path = committed_file("kraft_kafka_operated", "changed_min_isr_leaves_who_may_lead")
     assert main(["kafka", "test", str(path)]) == Exit.USAGE.value
     said = capsys.readouterr().err.splitlines()
     assert said[-1] == "reassure: change_min_isr(1) has no counterpart in Kafka's test context"

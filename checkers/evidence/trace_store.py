@@ -1,0 +1,185 @@
+"""The project's traces: a file for each run, with the properties that it violates and the Kafka releases that have it.
+
+Two traces are one run if model, configuration, steps and states are equal. Configurations that differ in the release
+alone share a file: it lists its releases, and its own configuration names the newest. The digest of the model's text
+is in the ledger, so that an edit of a model changes the files of those runs alone that become others.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.model_loader import UnknownModel, config_values, load
+from reassure.checkers.base.trace_files import trace_stem
+from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.trace import (
+    Trace,
+    TraceError,
+    configurations,
+    itf_text,
+    properties_of,
+    read_itf,
+    to_itf,
+)
+
+SUFFIX = ".itf.json"
+OF_THE_SEARCH = ("model_sha256", "engine", "engine_version", "repro")
+"""Parts of a trace's `#meta` that a file of the project does not take over; it has a command of its own."""
+OF_A_PROPERTY = ("property", "property_kind")
+OF_A_FILE = ("properties", "releases", "repro")
+
+Itf = dict[str, Any]
+"""The data of an ITF file, of one property under one configuration."""
+
+
+class TraceKey(NamedTuple):
+    """A violation. config: as JSON; method: `check` or `prove`."""
+
+    model: str
+    method: str
+    config: str
+    property: str
+
+    @staticmethod
+    def of(model: str, method: str, config: dict[str, Any], name: str) -> TraceKey:
+        """The key of a property's violation under a whole configuration."""
+        return TraceKey(model, method, json.dumps(config, sort_keys=True), name)
+
+
+@dataclass(frozen=True)
+class StoredTrace:
+    """A file of the project's traces. settings: those that are not the model's defaults, but for the release."""
+
+    name: str
+    model: str
+    settings: tuple[str, ...]
+    releases: tuple[str, ...]
+    """Of Kafka, oldest first; none if the model has no such setting."""
+    properties: tuple[str, ...]
+    states: int
+    text: str
+
+
+@dataclass
+class TraceStore:
+    """Traces by the violation that they show."""
+
+    traces: dict[TraceKey, Itf] = field(default_factory=dict)
+
+    @staticmethod
+    def read(folder: Path) -> TraceStore:
+        """The traces of a folder; a file that is no trace is left out."""
+        store = TraceStore()
+        for path in _files(folder):
+            store.traces |= _violations(path)
+        return store
+
+    def add(self, trace: Trace, bound: BoundModel, method: str = "check") -> None:
+        """Adds a trace that a search found."""
+        data = json.loads(to_itf(trace, bound))
+        meta = {key: value for key, value in data["#meta"].items() if key not in OF_THE_SEARCH}
+        if method != "check":
+            meta["method"] = method
+        key = TraceKey.of(meta["model"], method, meta["config"], meta["property"])
+        self.traces[key] = {**data, "#meta": meta}
+
+    def files(self) -> list[StoredTrace]:
+        """One file for each run and the properties that it violates, in the order of their names."""
+        by_release: dict[tuple[str, str], dict[str, Itf]] = defaultdict(dict)
+        for key, data in self.traces.items():
+            by_release[_run(data), _release(data)][key.property] = data
+        by_run: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, Itf]]] = defaultdict(dict)
+        for (run, release), violations in by_release.items():
+            by_run[run, tuple(sorted(violations))][release] = violations
+        return sorted((_file(violations) for violations in by_run.values()), key=lambda file: file.name)
+
+    def write(self, folder: Path) -> None:
+        """Writes the files that are not there as they should be, and removes the others."""
+        texts = {folder / file.name: file.text for file in self.files()}
+        for path in _files(folder):
+            if path not in texts:
+                path.unlink()
+        for path, text in texts.items():
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                write_atomically(path, text)
+
+
+def paths(folder: Path) -> dict[TraceKey, Path]:
+    """The file of each violation of which a folder has a trace."""
+    return {key: path for path in _files(folder) for key in _violations(path)}
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*--*{SUFFIX}"))
+
+
+def _violations(path: Path) -> dict[TraceKey, Itf]:
+    """What a file shows: each of its properties under each of its configurations."""
+    try:
+        data = read_itf(path)
+    except TraceError:
+        return {}
+    whole = data["#meta"]
+    meta = {key: value for key, value in whole.items() if key not in OF_A_FILE}
+    model, method = meta.get("model", ""), meta.get("method", "check")
+    violations = {}
+    for config in configurations(whole):
+        for name, kind in properties_of(whole).items():
+            of_one = {**meta, "config": config, "property": name, "property_kind": kind}
+            violations[TraceKey.of(model, method, config, name)] = {**data, "#meta": of_one}
+    return violations
+
+
+def _release(data: Itf) -> str:
+    return str(data["#meta"]["config"].get("release", ""))
+
+
+def _run(data: Itf) -> str:
+    """Equal for equal runs under configurations that differ in the release at most."""
+    meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_PROPERTY}
+    config = {key: value for key, value in meta["config"].items() if key != "release"}
+    return json.dumps({**data, "#meta": {**meta, "config": config}}, sort_keys=True)
+
+
+def _file(violations: dict[str, dict[str, Itf]]) -> StoredTrace:
+    """The file of a run. violations: its data by release and property."""
+    releases = sorted(violations, key=lambda release: [int(n) for n in release.split(".") if n])
+    of_newest = violations[releases[-1]]
+    names = tuple(sorted(of_newest))
+    data = of_newest[names[0]]
+    meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_PROPERTY}
+    model, method, config = meta["model"], meta.get("method", "check"), meta["config"]
+    settings = [f"{key}={_word(value)}" for key, value in config.items() if value != _defaults(model).get(key)]
+    meta["properties"] = {name: of_newest[name]["#meta"]["property_kind"] for name in names}
+    if len(releases) > 1:
+        meta["releases"] = releases
+    meta["repro"] = shlex.join(["reassure", method, model, *(f"--set={pair}" for pair in settings)])
+    return StoredTrace(
+        f"{trace_stem(model, settings, names[0], method)}{SUFFIX}",
+        model,
+        tuple(pair for pair in settings if not pair.startswith("release=")),
+        tuple(filter(None, releases)),
+        names,
+        len(data["states"]),
+        itf_text({**data, "#meta": meta}),
+    )
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def _defaults(model: str) -> dict[str, Any]:
+    """The configuration without settings; empty for a model that is no longer there."""
+    try:
+        return config_values(make_config(load(model), {}))
+    except UnknownModel:
+        return {}
