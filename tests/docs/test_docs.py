@@ -37,6 +37,7 @@ PUBLISH = "run `python -m reassure.checkers.publish`"
 TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
 RUN = (
     "die_hard",
+    "core_liveness",
     "kraft",
     "rolling_upgrade",
     "intermediate_inclusive",

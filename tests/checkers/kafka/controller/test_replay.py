@@ -25,7 +25,7 @@ STRANGER: list[tuple[str, dict[str, object]]] = [
     ("start", {"target": frozenset({TWO})}),
 ]
 """The ELR holds broker 2, which is no replica any more, when it becomes the target: Kafka throws."""
-DEFECTS = Path(__file__).parents[4] / "checkers" / "kafka" / "defects"
+DEFECTS = Path(__file__).parents[4] / "checkers" / "kafka" / "controller" / "defects"
 
 
 @pytest.fixture(scope="module")
