@@ -259,8 +259,9 @@ def trace_of(answer: Answer, name: str) -> tuple[Trace, BoundModel]:
     assert answer.record is not None
     bound = _bound(answer.run)
     trace = from_itf(read_itf(answer.traces[name]), bound)
-    trace.meta |= {"properties": {name: answer.results[name].kind}, "property": name}
-    trace.meta |= {"property_kind": answer.results[name].kind, "config": answer.record.config}
+    kind, config = answer.results[name].kind, answer.record.config
+    trace.meta |= {"property": name, "property_kind": kind, "properties": {name: kind}, "config": config}
+    trace.meta["repro"] = answer.record.repro
     return trace, bound
 
 

@@ -361,7 +361,7 @@ def test_page(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert '<html lang="en">' in text
     assert "prefers-color-scheme: dark" in text
     assert "Counterexample: goal_not_reached, 6 steps" in reader.text
-    assert "1. hero: fill_big()\n       big: 0 -> 5" in reader.text
+    assert "hero: fill_big()big: 0 → 5" in reader.text
 
 
 WHOLE_RUNS = """
