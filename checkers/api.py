@@ -204,7 +204,9 @@ def check(
         Failure: the model or what is asked for is wrong, or an engine cannot run.
     """
     loaded = model if isinstance(model, LoadedModel) else load(model, **settings)
-    options = SearchOptions(list(properties), depth, budget, memory, fail_fast=fail_fast, witness=witness)
+    options = SearchOptions(
+        properties=list(properties), depth=depth, budget=budget, memory=memory, fail_fast=fail_fast, witness=witness
+    )
     if workers is not None:
         options.workers = workers
     pairs = [f"{key}={_setting(value)}" for key, value in loaded.settings.items()]

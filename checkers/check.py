@@ -135,7 +135,7 @@ def _run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMod
     verdict.accept_clipping = asked.accept_clipping
     verdict.not_applicable = [p.name for p in bound.not_applicable]
     verdict.asked = {n for n in claimed if asked.options.properties and asked.options.wants(n)}
-    verdict.settings = asked.set
+    verdict.source, verdict.settings = asked.model, asked.set
     verdict.repro = asked.repro()
     if not claimed:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")

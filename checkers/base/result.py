@@ -117,6 +117,8 @@ class CheckResult:
     stopped: Stop | None = None
     """Why the run ended; None while it runs."""
     accept_clipping: bool = False
+    source: str = ""
+    """The name or path that the model was given by."""
     settings: list[str] = field(default_factory=list)
     """KEY=VALUE, as they were given."""
     repro: str = ""

@@ -73,6 +73,8 @@ CONF = Option(
     "--conf spark.KEY=VALUE", "Spark: a setting of Spark's; repeatable", setting, repeatable=True, place=10, secret=True
 )
 SPARK = (MASTER, CONF)
+OF_SPARK = ("master", "partitions", "out", "resume", "no_data", "fingerprints", "conf")
+"""The names of all options for Spark alone, of whatever command."""
 
 WALKS = SimulationOptions()
 SEARCH = (*COMMON, WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)

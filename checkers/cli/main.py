@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -77,7 +78,7 @@ def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]
     print(f"reassure: {message}", file=sys.stderr)
     path = getattr(args, "json", None)
     if isinstance(path, Path):
-        record = error_record(code, message, getattr(args, "model", None) or "", " ".join(["reassure", *words]))
+        record = error_record(code, message, getattr(args, "model", None) or "", shlex.join(["reassure", *words]))
         try:
             write_record(path, record)
         except OSError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.shared_options import OF_SPARK
 
 
 def search_options(args: argparse.Namespace, **others: Any) -> SearchOptions:
@@ -22,7 +23,7 @@ def spark_settings(args: argparse.Namespace) -> SparkOptions:
     """What the options say of Spark; `Failure` where they do not go together."""
     out, resume = getattr(args, "out", None), getattr(args, "resume", None)
     if getattr(args, "engine", "spark") != "spark":
-        for option in ("master", "partitions", "out", "resume", "no_data", "fingerprints", "conf"):
+        for option in OF_SPARK:
             if getattr(args, option, None):
                 raise Failure(Exit.USAGE, f"--{option.replace('_', '-')} is for --engine spark")
     if out and resume:

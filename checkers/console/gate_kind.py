@@ -10,7 +10,6 @@ from typing import Any
 Record = dict[str, Any]
 
 SEARCH_FIGURES = ("distinct", "generated", "depth", "clipped")
-SPARK_OPTIONS = frozenset({"master", "conf", "partitions", "out", "resume", "no_data", "fingerprints"})
 
 
 def search_figures(record: Record) -> dict[str, int]:

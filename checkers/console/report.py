@@ -192,15 +192,9 @@ def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) ->
             continue
         call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
         settings = [f"--set={pair}" for pair in verdict.settings]
-        words = shlex.join(["reassure", "find", _model_of(verdict), call, *settings])
+        words = shlex.join(["reassure", "find", verdict.source or verdict.model, call, *settings])
         console.print(Text(f"  what forbids it: {words}", style="dim"), soft_wrap=True)
         return
-
-
-def _model_of(verdict: CheckResult) -> str:
-    """The model as it was given on the command line."""
-    words = shlex.split(verdict.repro)
-    return words[2] if len(words) > 2 else verdict.model
 
 
 def _actions(verdict: CheckResult, console: Console) -> None:

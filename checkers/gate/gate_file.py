@@ -89,7 +89,7 @@ class Check:
         """A check of kind `check` as it is asked of an engine."""
         given = self.given
         budget = seconds(str(given["budget"])) if "budget" in given else None
-        search = SearchOptions(given.get("property", []), given.get("depth"), budget)
+        search = SearchOptions(properties=given.get("property", []), depth=given.get("depth"), budget=budget)
         engine = given.get("engine", DEFAULT_ENGINE)
         return CheckRequest(
             given["model"], pairs(given.get("set", {})), engine, search, given.get("accept_clipping", False)

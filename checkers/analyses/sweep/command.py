@@ -24,13 +24,14 @@ from reassure.checkers.base.shared_options import (
     FAIL_FAST,
     JOBS,
     MEMORY_OF_EACH,
+    OF_SPARK,
     SPARK,
 )
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.files import outputs_must_be_writable
-from reassure.checkers.console.gate_kind import SPARK_OPTIONS, Kind, Record
+from reassure.checkers.console.gate_kind import Kind, Record
 
 if TYPE_CHECKING:
     from reassure.checkers.analyses.sweep.analysis import Point, Task
@@ -62,7 +63,7 @@ def _figures(record: Record) -> dict[str, int]:
 KIND = Kind(
     ("configurations", "excluded"),
     _figures,
-    left_out=SPARK_OPTIONS | {"jobs", "fail_fast"},
+    left_out=frozenset({*OF_SPARK, "jobs", "fail_fast"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
 )
 

@@ -9,17 +9,17 @@ from rich.console import Console
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.shared_options import CHECK
+from reassure.checkers.base.shared_options import CHECK, OF_SPARK
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, SPARK_OPTIONS, Kind
+from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
 from reassure.checkers.console.reporting import run_and_report
 from reassure.spec.language.vocabulary import LanguageError
 
 OPTIONS = CHECK
 KIND = Kind(
     SEARCH_FIGURES,
-    left_out=SPARK_OPTIONS | {"dump_kernel", "fail_fast"},
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )

@@ -16,7 +16,18 @@ from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
-from reassure.checkers.base.shared_options import BUDGET, DEPTH, MODEL, OF_TRACE, OUT, OUTPUTS, SET, SPARK, TRACE
+from reassure.checkers.base.shared_options import (
+    BUDGET,
+    DEPTH,
+    MODEL,
+    OF_SPARK,
+    OF_TRACE,
+    OUT,
+    OUTPUTS,
+    SET,
+    SPARK,
+    TRACE,
+)
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import (
@@ -26,7 +37,7 @@ from reassure.checkers.console.files import (
     outputs_must_be_writable,
     read_traces,
 )
-from reassure.checkers.console.gate_kind import SPARK_OPTIONS, Kind, Record
+from reassure.checkers.console.gate_kind import Kind, Record
 from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.controller.answers import Recorder, folder, place
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
@@ -192,7 +203,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
 
 
-KIND = Kind(("kinds", "agree"), _figures, left_out=SPARK_OPTIONS | {"engine"}, by_digest=False)
+KIND = Kind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), by_digest=False)
 """Of `kafka conform`."""
 
 
