@@ -14,19 +14,19 @@ from typing import Any, NoReturn
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.terminal import PIPE, Console
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.parser import parse, record_among
-from reassure.checkers.console.terminal import Console
 
 
 def console_to(stream: Any) -> Console:
     """Colour and width of a terminal; plain and unwrapped in a pipe, unless FORCE_COLOR asks for colour."""
     if os.environ.get("FORCE_COLOR"):
-        return Console(_close_stdout, file=stream, highlight=False, force_terminal=True)
+        return Console(_close_stdout, file=stream, force_terminal=True)
     if stream.isatty():
-        return Console(_close_stdout, file=stream, highlight=False)
-    return Console(_close_stdout, file=stream, highlight=False, no_color=True, width=200, force_terminal=False)
+        return Console(_close_stdout, file=stream)
+    return Console(_close_stdout, file=stream, no_color=True, width=PIPE, force_terminal=False)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -11,10 +11,9 @@ import importlib
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from rich.console import Console
-
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.terminal import Console
 
 COMMANDS = {
     "models": "list the models, or print what one of them declares",

@@ -7,10 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.terminal import Console
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, configurations, from_itf, read_itf
 
@@ -43,7 +42,7 @@ def outputs_must_be_writable(args: argparse.Namespace) -> None:
 def name_traces(paths: list[str], console: Console) -> None:
     """Prints where traces were written to."""
     for path in paths:
-        console.print(f"trace: {path}", style="dim", markup=False, soft_wrap=True)
+        console.print(f"trace: {path}", style="dim")
 
 
 PreparedModels = dict[tuple[str, ...], tuple[BoundModel, str]]

@@ -7,12 +7,12 @@ import shlex
 import typing
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import results
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
@@ -54,7 +54,7 @@ def report(
     elif verdict.proof:
         by = f"by proof, method {verdict.proof.method}"
     config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
-    console.print(Text(f"{verdict.model} ({config}) {by}", style="bold"), soft_wrap=True)
+    console.print(f"{verdict.model} ({config}) {by}", style="bold")
     _properties(verdict, console, full)
     _covers(verdict, console, full)
     _why_unreached(verdict, bound, console)
@@ -64,9 +64,9 @@ def report(
     code = verdict.exit()
     console.print()
     style = "green" if code is Exit.OK else "bold red"
-    console.print(Text(f"{verdict.verdict} (exit code {code.value})", style=style))
+    console.print(f"{verdict.verdict} (exit code {code.value})", style=style)
     if verdict.repro:
-        console.print(Text(f"again: {verdict.repro}", style="dim"), soft_wrap=True)
+        console.print(f"again: {verdict.repro}", style="dim")
 
 
 def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
@@ -91,7 +91,7 @@ def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: in
         fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
         text = f"{some}{left} more trace{'s' * (left != 1)} (--full prints all, --property NAME one)"
-        console.print(Text(f"\n{text}", style="bold"))
+        console.print(f"\n{text}", style="bold")
 
 
 def _raised(found: PropertyResult | CoverResult) -> bool:
@@ -113,7 +113,7 @@ def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
     listed = [p for p in verdict.properties if p not in folded]
     width = max((len(p.name) for p in listed), default=0)
     shared = _shared_notes(listed)
-    console.print(Text("\nproperties", style="bold"))
+    console.print("\nproperties", style="bold")
     for p in listed:
         row = Text(f"  {p.name:{width}}  ")
         row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
@@ -121,20 +121,20 @@ def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
             row.append(f", trace of {len(p.trace)} states")
         if p.note and p.note not in shared:
             row.append(f" ({p.note})", style="dim")
-        console.print(row, soft_wrap=True)
+        console.print(row)
     for note, names in shared.items():
-        console.print(Text(f"  {', '.join(names)}: {note}", style="dim"), soft_wrap=True)
+        console.print(f"  {', '.join(names)}: {note}", style="dim")
     for status in dict.fromkeys(p.status for p in folded):
         alike = [p.name for p in folded if p.status is status]
         row = Text(f"  {len(alike)} of {len(verdict.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {_names(alike, console)}", style="dim")
-        console.print(row, soft_wrap=True)
+        console.print(row)
     if not verdict.properties:
         console.print("  none")
     if verdict.not_applicable:
         row = Text("  not applicable here: " + ", ".join(verdict.not_applicable), style="dim")
-        console.print(row, soft_wrap=True)
+        console.print(row)
 
 
 def _names(names: list[str], console: Console) -> str:
@@ -159,13 +159,13 @@ def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
     reached = [c for c in verdict.covers if c.depth is not None]
     folded = reached if len(reached) > MANY // 2 and not full else []
     width = max(len(c.name) for c in verdict.covers)
-    console.print(Text("\ncovers", style="bold"))
+    console.print("\ncovers", style="bold")
     if folded:
         row = Text(f"  {len(folded)} of {len(verdict.covers)} ")
         row.append("reached", style="green")
         last = max(c.depth for c in folded if c.depth is not None)
         row.append(f", the last at depth {last}: {_names([c.name for c in folded], console)}", style="dim")
-        console.print(row, soft_wrap=True)
+        console.print(row)
     for c in (one for one in verdict.covers if one not in folded):
         row = Text(f"  {c.name:{width}}  ")
         if c.depth is not None:
@@ -176,7 +176,7 @@ def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
         else:
             never = verdict.complete and verdict.found.exhaustive
             row.append("never reached" if never else "not reached so far", style="bold red")
-        console.print(row, soft_wrap=True)
+        console.print(row)
 
 
 def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) -> None:
@@ -193,7 +193,7 @@ def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) ->
         call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
         settings = [f"--set={pair}" for pair in verdict.settings]
         words = shlex.join(["reassure", "find", verdict.source or verdict.model, call, *settings])
-        console.print(Text(f"  what forbids it: {words}", style="dim"), soft_wrap=True)
+        console.print(f"  what forbids it: {words}", style="dim")
         return
 
 
@@ -204,28 +204,26 @@ def _actions(verdict: CheckResult, console: Console) -> None:
     if verdict.simulation:
         _shares("actions", {name: count.taken for name, count in verdict.actions.items()}, console)
         return
-    console.print(Text(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold"))
+    console.print(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold")
     for name, count in verdict.actions.items():
         row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
         if not count.taken:
             row.append("  never enabled" if verdict.complete else "  not enabled so far", style="yellow")
-        console.print(row, soft_wrap=True)
+        console.print(row)
 
 
 def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.lemmas:
-        console.print(Text(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold"))
+        console.print(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold")
         for text in proof.lemmas[:LEMMAS]:
-            console.print(Text(f"  {text}"), soft_wrap=True)
+            console.print(f"  {text}")
         if len(proof.lemmas) > LEMMAS:
-            console.print(Text(f"  and {len(proof.lemmas) - LEMMAS} more (--certificate FILE has all)"), soft_wrap=True)
+            console.print(f"  and {len(proof.lemmas) - LEMMAS} more (--certificate FILE has all)")
     if proof.bounds_open:
         said = ", ".join(proof.bounds_open)
-        console.print(
-            Text(f"\nnot excluded: steps that leave the bound of {said}, which the proof leaves out"), soft_wrap=True
-        )
-    console.print(Text(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim"), soft_wrap=True)
-    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+        console.print(f"\nnot excluded: steps that leave the bound of {said}, which the proof leaves out")
+    console.print(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim")
+    console.print(f"stopped because {verdict.stopped_because}")
 
 
 def _distribution(spark: dict[str, Any], console: Console) -> None:
@@ -233,27 +231,27 @@ def _distribution(spark: dict[str, Any], console: Console) -> None:
     levels = [level for level in spark["levels"] if level["seconds"]]
     if levels:
         heads = ("level", "states", "visited", "steps to it", "bytes shuffled", "seconds")
-        console.print(Text("\n" + "".join(f"{head:>15}" for head in heads), style="bold"), soft_wrap=True)
+        console.print("\n" + "".join(f"{head:>15}" for head in heads), style="bold")
     for level in levels:
         counts = [level[k] for k in ("level", "states", "visited", "generated", "shuffled_bytes")]
         text = "".join(f"{n:>15,}" for n in counts) + f"{level['seconds']:>15.2f}"
-        console.print(Text(text), soft_wrap=True)
+        console.print(text)
     if prints := spark.get("fingerprints"):
         text = (
             f"\nvisited states are kept as fingerprints of {prints['bits']} bits: that two of so many states share "
             f"one, so that one was passed over, has a probability of at most {prints['collision_bound']:.1e}"
         )
-        console.print(Text(text), soft_wrap=True)
+        console.print(text)
 
 
 def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
     """Numbers with bars."""
     width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
-    console.print(Text(f"\n{title}", style="bold"))
+    console.print(f"\n{title}", style="bold")
     for name, number in numbers.items():
         row = Text(f"  {name:{width}}  {number:>13,}  {number / max(whole, 1):>6.1%}  ")
         row.append("#" * round(30 * number / most), style="dim")
-        console.print(row, soft_wrap=True)
+        console.print(row)
 
 
 def _numbers(verdict: CheckResult, console: Console) -> None:
@@ -268,9 +266,9 @@ def _numbers(verdict: CheckResult, console: Console) -> None:
         clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
         walks = verdict.simulation.walks
         text = f"\n{walks:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
-        console.print(Text(text), soft_wrap=True)
-        console.print(Text(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim"), soft_wrap=True)
-        console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+        console.print(text)
+        console.print(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim")
+        console.print(f"stopped because {verdict.stopped_because}")
         return
     cluster = verdict.search.cluster if verdict.search else {}
     if cluster:
@@ -281,7 +279,7 @@ def _numbers(verdict: CheckResult, console: Console) -> None:
     if s.clipped:
         where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
         text += f"; {s.clipped:,} steps clipped at a bound ({where})"
-    console.print(Text(text), soft_wrap=True)
+    console.print(text)
     seconds = s.seconds
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
@@ -289,10 +287,6 @@ def _numbers(verdict: CheckResult, console: Console) -> None:
     workers = f" on {s.workers} {'cores' if cluster else 'threads'}" if s.workers > 1 else ""
     memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
     console.print(
-        Text(
-            f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}",
-            style="dim",
-        ),
-        soft_wrap=True,
+        f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}", style="dim"
     )
-    console.print(Text(f"stopped because {verdict.stopped_because}"), soft_wrap=True)
+    console.print(f"stopped because {verdict.stopped_because}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import write_traces
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable

@@ -6,14 +6,13 @@ import argparse
 import sys
 from dataclasses import replace
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import JSON
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.refresh import refresh

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.mutants.record import of_the_project
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence.ledger import RecordedResult
 from reassure.checkers.evidence.mutant_page import unexercised_remarks
 from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table
@@ -123,21 +123,21 @@ def tell(found: list[Entry], console: Console) -> None:
         head = Text(f"{claim.id}  ", style="bold")
         head.append(standing(entry), style=STYLES[entry.standing])
         head.append(f"  {where(claim)}", style="dim")
-        console.print(head, soft_wrap=True)
-        console.print(Text(f"    {claim.statement}"), soft_wrap=True)
+        console.print(head)
+        console.print(f"    {claim.statement}")
         for answer in entry.answers:
             row = Text(f"    {reading_name(answer)}: ", style="bold")
             row.append(answer.verdict.words, style=STYLES[answer.verdict])
             row.append(f"  {source(answer)}", style="dim")
-            console.print(row, soft_wrap=True)
+            console.print(row)
             lines = [", ".join(answer.reading.properties), answer.strength(), *cautions(answer), answer.reading.note]
             lines += [
                 f"trace: {relative(p)}" for p in answer.traces.values() if answer.verdict is ReadingVerdict.VIOLATED
             ]
             for line in filter(None, lines):
-                console.print(Text(f"        {line}", style="dim"), soft_wrap=True)
+                console.print(f"        {line}", style="dim")
             for line in remarks(answer):
-                console.print(Text(f"        {line}", style="bold red"), soft_wrap=True)
+                console.print(f"        {line}", style="bold red")
         console.print()
 
 
@@ -148,21 +148,19 @@ def tell_table(found: list[Entry], console: Console) -> None:
         return
     width = max(len(a.reading.name) for a, _ in rows)
     for i, promise in enumerate(PROMISES):
-        console.print(Text(f"{promise.name}", style="bold"), soft_wrap=True)
-        console.print(Text(f"    {matters(promise.doc)}", style="italic"), soft_wrap=True)
+        console.print(f"{promise.name}", style="bold")
+        console.print(f"    {matters(promise.doc)}", style="italic")
         for answer, cells in rows:
             row = Text(f"    {answer.reading.name:{width}}  ")
             good = cells[i] is not None and getattr(cells[i], "status", "") in ESTABLISHED
             row.append(cell(answer, cells[i]), style="green" if good else "bold red" if cells[i] else "yellow")
-            console.print(row, soft_wrap=True)
+            console.print(row)
     console.print()
 
 
 def tell_counts(found: list[Entry], console: Console) -> None:
     parts = [f"{n} {key.short}" for key, n in counts(found)]
-    console.print(
-        Text(f"{len(found)} claim{'s' * (len(found) != 1)}: {', '.join(parts)}", style="bold"), soft_wrap=True
-    )
+    console.print(f"{len(found)} claim{'s' * (len(found) != 1)}: {', '.join(parts)}", style="bold")
 
 
 def matters(doc: str) -> str:

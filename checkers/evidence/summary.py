@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence import pages
 from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, Standing
 
@@ -22,7 +22,7 @@ def tell_summary(found: list[Entry], console: Console) -> None:
     column = max(map(len, standings))
     any_of_kafka = any(map(pages.kafka_violates, found))
     for document in dict.fromkeys(e.claim.document for e in found):
-        console.print(Text(pages.title(document, found), style="bold"))
+        console.print(pages.title(document, found), style="bold")
         for entry, standing in zip(found, standings, strict=True):
             if entry.claim.document == document:
                 row = Text(f"  {entry.claim.id:{wide}}  ")
@@ -36,7 +36,7 @@ def tell_summary(found: list[Entry], console: Console) -> None:
                 console.print(row)
     console.print()
     if any("/" in s for s in standings):
-        console.print(Text(LEGEND, style="dim"))
+        console.print(LEGEND, style="dim")
     _tell_what_to_look_at(found, console)
 
 
@@ -45,12 +45,12 @@ def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
     every = [a for e in found for a in e.answers]
     good = sum(not _remark(a) for a in every)
     text = f"{good:,} of {len(every):,} readings are up to date and have the expected verdict"
-    console.print(Text(text), soft_wrap=True)
+    console.print(text)
     style = "green" if code is Exit.OK else "bold red"
-    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+    console.print(f"{VERDICTS[code]} (exit code {code.value})", style=style)
     hint = "`reassure claims ID` prints a claim's readings, --full all; --table compares protocols"
     hint += "; --refresh runs what is missing or stale" if any(a.staleness for a in every) else ""
-    console.print(Text(hint, style="dim"))
+    console.print(hint, style="dim")
 
 
 def _standing(entry: Entry) -> str:
@@ -75,6 +75,6 @@ def _tell_what_to_look_at(found: list[Entry], console: Console) -> None:
         row.append(remark, style="bold red")
         console.print(row)
     if len(rows) > REMARKS:
-        console.print(Text(f"{len(rows) - REMARKS:,} more readings to look at (--full names all)", style="bold red"))
+        console.print(f"{len(rows) - REMARKS:,} more readings to look at (--full names all)", style="bold red")
     if rows:
         console.print()

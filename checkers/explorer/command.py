@@ -8,12 +8,11 @@ import webbrowser
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.traces.named_path import from_text, named_path, to_text
 from reassure.spec.semantics.interpreter import BoundModel
@@ -54,15 +53,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
     address = server.address + (f"#{begin}" if begin else "")
     try:
-        console.print(f"{bound.model.name}: {address}", markup=False, soft_wrap=True)
-        console.print("Ctrl-C ends the explorer", markup=False)
+        console.print(f"{bound.model.name}: {address}")
+        console.print("Ctrl-C ends the explorer")
         if not args.no_search:
             session.search.start()
         if not args.no_browser:
             webbrowser.open(address)
         server.serve_forever()
     except KeyboardInterrupt:
-        console.print("\nended", markup=False)
+        console.print("\nended")
     finally:
         session.close()
         server.server_close()

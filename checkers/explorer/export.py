@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-
+from reassure.checkers.base.terminal import printed
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.pictures.html_page import html_page
@@ -74,9 +72,8 @@ def _page(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[s
 
 
 def _story(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
-    out = io.StringIO()
-    tell(trace, bound, Console(file=out, width=WIDTH, highlight=False, no_color=True, force_terminal=False))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    text = printed(lambda console: tell(trace, bound, console))
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 def _test(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:

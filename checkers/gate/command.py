@@ -7,12 +7,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, TRACE_DIR
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import must_be_writable
 
 OPTIONS = (
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.gate.gate_file import schema
 
     if args.schema:
-        console.print(json.dumps(schema(), indent=2), markup=False, highlight=False, soft_wrap=True)
+        console.print(json.dumps(schema(), indent=2))
         return Exit.OK
     from reassure.checkers.base.atomic_files import write_atomically, write_record
     from reassure.checkers.gate import github

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rich.console import Console
-
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.gate.locations import Locations
 from reassure.checkers.gate.run_gate import Report
 
@@ -69,7 +68,7 @@ def tell(report: Report, console: Console) -> None:
     """Annotations on standard output, and the summary where the job asks for it."""
     if in_actions():
         for line in workflow_commands(report):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(line)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         with Path(path).open("a", encoding="utf-8") as file:

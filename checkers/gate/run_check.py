@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import RAISES, error_record
 from reassure.checkers.base.stop import BY_USER, StopReason
+from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import read_trace
 from reassure.checkers.console.gate_kind import Record
@@ -158,27 +157,26 @@ def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[
     if left is not None and takes(check.kind, "budget"):
         given = check.given.get("budget")
         own.append(f"--budget={min(left, seconds(str(given)) if given is not None else left):.3f}")
-    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, no_color=True, force_terminal=False)
-    noise = io.StringIO()
+    out, noise = io.StringIO(), io.StringIO()
     args = argparse.Namespace(json=None)
     try:
         with contextlib.redirect_stderr(noise), contextlib.redirect_stdout(noise):
             module = parse([*check.words(), *own], args)
-            code = module.run(args, console)
+            code = module.run(args, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
     except KeyboardInterrupt:
         return interrupted(check).record, ""
     except Exception as error:
         failure = as_failure(error)
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
-    printed = str(console.file.getvalue())  # type: ignore[attr-defined]
-    last = (printed.strip() or VERDICTS[code]).splitlines()[-1]
+    output = out.getvalue()
+    last = (output.strip() or VERDICTS[code]).splitlines()[-1]
     record = {**error_record(code, last, check.model or "", check.repro()), "complete": code is Exit.OK}
     if json_file.is_file():
         record |= json.loads(json_file.read_text(encoding="utf-8"))
         record["repro"] = check.repro()
         # What a command says of properties beside a verdict, as `mutants`, is its own affair.
         record["properties"] = [p for p in record["properties"] if "status" in p]
-    return record, printed
+    return record, output
 
 
 def _explain(check: Check, found: Outcome) -> None:
@@ -205,13 +203,11 @@ def places(bound: BoundModel) -> dict[str, Place]:
 def story(path: Path, model: str, name: str) -> Story:
     """The counterexample of a file, told."""
     trace, bound, _ = read_trace(path, model)
-    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, no_color=True, force_terminal=False)
-    tell(trace, bound, console)
     steps = [Step(trace.steps[0].action, call(trace.steps[0]), [])]
     for step, before, after in moves(trace):
         rows = [change.line for change in changes(before, after)]
         steps.append(Step(step.action, call(step), rows or ["nothing changes"]))
-    return Story(name, str(console.file.getvalue()).rstrip(), len(trace), steps)  # type: ignore[attr-defined]
+    return Story(name, printed(lambda console: tell(trace, bound, console)).rstrip(), len(trace), steps)
 
 
 def _kept(record: dict[str, Any], folder: Path) -> dict[str, str]:

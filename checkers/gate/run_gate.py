@@ -12,12 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.gate import update
 from reassure.checkers.gate.gate_file import Check, GateFile, read
@@ -124,7 +124,7 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> Report:
         progress.done()
     if options.update:
         _update(report, console)
-    console.print(Text(report.summary(), style="bold"))
+    console.print(report.summary(), style="bold")
     return report
 
 
@@ -159,12 +159,12 @@ def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
     """One line of a check that is as expected; else what it gave, what is wrong, and how to run it again."""
 
     def say(text: str, style: str) -> None:
-        console.print(Text(text, style=style), soft_wrap=True)
+        console.print(text, style=style)
 
     row = Text("FAIL " if outcome.problems else "ok   ", style="bold red" if outcome.problems else "green")
     row.append(f"{check.name}: {outcome.record['verdict']}{outcome.counts}", style="default")
     row.append(f" (unchanged since {outcome.unchanged_since})" if outcome.unchanged_since else "", style="dim")
-    console.print(row, soft_wrap=True)
+    console.print(row)
     for problem in outcome.problems:
         place = outcome.places.get(problem.about)
         say(f"     {problem.text}" + (f" ({place})" if place is not None else ""), "red")
@@ -198,13 +198,13 @@ def _update(report: Report, console: Console) -> None:
     }
     made = update.updated(file.text, wanted)
     if made == file.text:
-        console.print(Text("--update: the file has every pin and length of a trace that this run gives", style="dim"))
+        console.print("--update: the file has every pin and length of a trace that this run gives", style="dim")
         return
     write_atomically(file.path, made)
     name = str(file.path)
     for line in difflib.unified_diff(file.text.splitlines(), made.splitlines(), name, name, lineterm="", n=2):
         style = {"+": "green", "-": "red"}.get(line[:1], "dim")
-        console.print(Text(line, style=style), soft_wrap=True)
+        console.print(line, style=style)
     anew = read(file.path)
     for check, outcome in zip(report.checks, report.outcomes, strict=False):
         if outcome.ran and not outcome.interrupted:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.publish import ROOT, differing, entries, files, pages, session_pages, stale
 from reassure.checkers.publish.gate_run import gate_runs
 
@@ -21,9 +20,9 @@ def main(words: list[str] | None = None) -> int:
     args = parser.parse_args(words)
     made = session_pages() | pages(entries()) if args.pages else files(gate_runs(ROOT / "gate.toml"))
     wrong = differing(made) if args.pages else stale(made)
-    console = Console(highlight=False)
+    console = Console()
     for path in wrong:
-        console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}", markup=False)
+        console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
         if args.check:
             continue
         if path in made:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.terminal import printed
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
-WIDTH = 100
 ESTABLISHED = (PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED)
 
 
@@ -27,9 +24,7 @@ class ModelCheckFailed(AssertionError):
 
 def story(trace: Trace, bound: BoundModel) -> str:
     """A counterexample, told."""
-    out = io.StringIO()
-    tell(trace, bound, Console(file=out, width=WIDTH, highlight=False, no_color=True, force_terminal=False))
-    return out.getvalue().rstrip()
+    return printed(lambda console: tell(trace, bound, console)).rstrip()
 
 
 def wrong(found: PropertyResult | CoverResult, bound: BoundModel) -> str:

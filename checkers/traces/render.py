@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.result import RAISES
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
@@ -128,31 +128,31 @@ def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
 
 def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Trace] = ()) -> None:
     """The story as text, coloured if the console is. earlier: told already; their beginnings are not repeated."""
-    console.print(Text(heading(trace), style="bold"))
+    console.print(heading(trace), style="bold")
     for line in ending(trace, bound):
-        console.print(Text("  " + line, style="italic"))
+        console.print("  " + line, style="italic")
     told, same = _common_beginning(trace, earlier)
-    console.print(Text(f"  0. {call(trace.steps[0])}", style="cyan"), soft_wrap=True)
+    console.print(f"  0. {call(trace.steps[0])}", style="cyan")
     if told is None:
         for name, value in flat(trace.states[0]).items():
-            console.print(Text(f"       {name} = {plain(value)}", style="dim"), soft_wrap=True)
+            console.print(f"       {name} = {plain(value)}", style="dim")
     else:
         steps = "" if same == 0 else f", with step{'s' * (same > 1)} 1{f' to {same}' * (same > 1)}"
-        console.print(Text(f"       as in {_named(told)}{steps}", style="dim"), soft_wrap=True)
+        console.print(f"       as in {_named(told)}{steps}", style="dim")
     for i, (step, before, after) in enumerate(moves(trace), 1):
         if i <= same:
             continue
         did = Text(f"  {i}. ", style="cyan")
         did.append(f"{step.actor}: ", style="bold cyan")
         did.append(call(step), style="cyan")
-        console.print(did, soft_wrap=True)
+        console.print(did)
         changed = changes(before, after)
         for change in changed:
-            console.print(_row(change), soft_wrap=True)
+            console.print(_row(change))
         if not changed:
-            console.print(Text("       nothing changes", style="dim"))
+            console.print("       nothing changes", style="dim")
     for line in reasons_of_all(trace, bound):
-        console.print(Text("  " + line, style="bold red"), soft_wrap=True)
+        console.print("  " + line, style="bold red")
 
 
 def _common_beginning(trace: Trace, earlier: Sequence[Trace]) -> tuple[Trace | None, int]:
@@ -187,13 +187,13 @@ def _row(change: Change) -> Text:
 
 def tell_astray(name: str, states: list[Any], console: Console) -> None:
     """A counterexample to induction, its first state in full and then what changes."""
-    console.print(Text(f"{name} is not carried on from here (perhaps not reachable)", style="bold"))
+    console.print(f"{name} is not carried on from here (perhaps not reachable)", style="bold")
     for field, value in flat(states[0]).items():
-        console.print(Text(f"       {field} = {plain(value)}", style="dim"), soft_wrap=True)
+        console.print(f"       {field} = {plain(value)}", style="dim")
     for k in range(1, len(states)):
-        console.print(Text(f"  step {k}", style="cyan"))
+        console.print(f"  step {k}", style="cyan")
         for change in changes(states[k - 1], states[k]):
-            console.print(Text(f"       {change.line}"), soft_wrap=True)
+            console.print(f"       {change.line}")
 
 
 def markdown(trace: Trace, bound: BoundModel) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from rich.console import Console
-
 from reassure.checkers.analyses.diff.analysis import diff
 from reassure.checkers.analyses.diff.report import answers, diff_record, property_changes, report_diff
 from reassure.checkers.base.atomic_files import write_atomically, write_record
@@ -15,6 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import CheckResult, PropertyStatus, error_record
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell
 
 GOOD = {PropertyStatus.HOLDS, PropertyStatus.PROVED, PropertyStatus.HOLDS_WITHIN_BOUNDS}
@@ -56,44 +54,44 @@ def report_diff(found: Diff, changes: list[PropertyChange], console: Console, st
     for one, label in zip(found.sides, labels, strict=True):
         graph = one.graph
         clipped = f", {graph.clipped:,} clipped" if graph.clipped else ""
-        console.print(Text(f"{label}: {graph.count:,} states, {graph.edge_count:,} steps{clipped}", style="bold"))
-    console.print(f"compared: {comparison.observation.words}", markup=False, soft_wrap=True)
+        console.print(f"{label}: {graph.count:,} states, {graph.edge_count:,} steps{clipped}", style="bold")
+    console.print(f"compared: {comparison.observation.words}")
     counts = f"\n{comparison.both:,} states of both"
     if comparison.only is not None:
         counts += "".join(f", {n:,} of {label} alone" for n, label in zip(comparison.only, labels, strict=True))
-    console.print(Text(counts), soft_wrap=True)
+    console.print(counts)
     _report_steps(found, console)
     if changes:
-        console.print(Text("\nproperties", style="bold"))
+        console.print("\nproperties", style="bold")
         width = max(len(c.name) for c in changes)
         for change in changes:
             answers = f"{change.before or 'none'} -> {change.after or 'none'}".replace("_", " ")
             style = {"gained": "green", "lost": "bold red"}.get(change.kind, "")
-            console.print(Text(f"  {change.kind:8} {change.name:{width}}  {answers}", style=style), soft_wrap=True)
+            console.print(f"  {change.kind:8} {change.name:{width}}  {answers}", style=style)
     for side, what, trace in sorted(found.traces, key=lambda one: len(one[2]))[:stories]:
-        console.print(Text(f"\nonly {labels[side]}: {what}", style="bold"))
+        console.print(f"\nonly {labels[side]}: {what}", style="bold")
         tell(trace, found.sides[side].bound, console)
     console.print()
     for reason in comparison.open:
-        console.print(Text(f"the rest is undecided: {reason}", style="yellow"), soft_wrap=True)
+        console.print(f"the rest is undecided: {reason}", style="yellow")
     style = "green" if found.exit is Exit.OK else "bold red"
     seen = "" if comparison.observation.whole else " in what is compared"
-    console.print(Text(f"{comparison.verdict}{seen}", style="bold"))
-    console.print(Text(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style))
-    console.print(Text(f"again: {repro}", style="dim"), soft_wrap=True)
+    console.print(f"{comparison.verdict}{seen}", style="bold")
+    console.print(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style)
+    console.print(f"again: {repro}", style="dim")
 
 
 def _report_steps(found: Diff, console: Console) -> None:
     for side, label in enumerate(found.labels):
         mine = [d for d in found.comparison.differences if d.side == side]
         if any(number == side for number, _ in found.comparison.initial_only):
-            console.print(Text(f"\nan initial state that only {label} has", style="bold"))
+            console.print(f"\nan initial state that only {label} has", style="bold")
         if mine:
-            console.print(Text(f"\nsteps that only {label} takes, in states of both", style="bold"))
+            console.print(f"\nsteps that only {label} takes, in states of both", style="bold")
         width = max((len(d.action) for d in mine), default=0)
         for d in mine:
             text = f"  {d.action:{width}}  {d.steps:,} step{'s' * (d.steps != 1)}, trace of {len(d.trace)} states"
-            console.print(text, markup=False)
+            console.print(text)
 
 
 def diff_record(found: Diff, changes: list[PropertyChange], repro: str, traces: list[str]) -> dict[str, Any]:

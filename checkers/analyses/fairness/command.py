@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import COMMON, MEMORY, WORKERS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import Analysis, Need, PropertyNeeds
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel
@@ -38,17 +38,17 @@ def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
 
 def report_fairness(bound: BoundModel, found: Analysis, console: Console, stories: bool) -> None:
     """Prints what each assumption is for."""
-    console.print(Text(f"{bound.model.name}: {found.states:,} states", style="bold"))
+    console.print(f"{bound.model.name}: {found.states:,} states", style="bold")
     for p in found.properties:
         text, style = _verdict(p, found.clipped)
         row = Text(f"\n{p.name}  ", style="bold")
         row.append(text, style=style)
-        console.print(row, soft_wrap=True)
+        console.print(row)
         last = None
         width = max((len(w.words) for w in p.weakenings), default=0)
         for w in p.weakenings:
             if w.assumption != last:
-                console.print(Text(f"  {w.assumption}"), soft_wrap=True)
+                console.print(f"  {w.assumption}")
                 last = w.assumption
             line = Text(f"    {w.words:{width}}  ")
             line.append(w.need, style="green" if w.need is Need.NEEDED else "yellow")
@@ -56,15 +56,15 @@ def report_fairness(bound: BoundModel, found: Analysis, console: Console, storie
                 steps = [*w.trace.steps[1:], *([w.trace.closing] if w.trace.closing else [])]
                 told = [" > ".join(map(call, steps))] if steps else []
                 line.append(": " + "; ".join([*told, repeats(w.trace)]), style="dim")
-            console.print(line, soft_wrap=True)
+            console.print(line)
         if p.enough is not None:
             enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
-            console.print(Text(f"  sufficient together: {enough}"), soft_wrap=True)
+            console.print(f"  sufficient together: {enough}")
     if found.stopped:
-        console.print(Text(f"\nstopped because {found.stopped.text}"), soft_wrap=True)
+        console.print(f"\nstopped because {found.stopped.text}")
     code = exit_of(found)
     style = "green" if code is Exit.OK else "bold red"
-    console.print(Text(f"\n{VERDICTS[code]} (exit code {code.value})", style=style))
+    console.print(f"\n{VERDICTS[code]} (exit code {code.value})", style=style)
 
 
 def fairness_record(

@@ -6,7 +6,6 @@ import argparse
 import re
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.find.analysis import Answer, find
@@ -15,6 +14,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, WORKERS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
@@ -74,7 +74,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
         tell(found.trace, found.bound, console)
         head = [f"true: {found.expression}"] if found.exit is Exit.OK else []
         for line in [*head, *(f"  {reason}" for reason in found.reasons)]:
-            console.print(Text("  " + line, style="bold green" if head else "bold red"), soft_wrap=True)
+            console.print("  " + line, style="bold green" if head else "bold red")
         console.print()
     states = f"{result.stats.distinct:,} states"
     if found.exit is Exit.OK and found.trace is not None:
@@ -94,12 +94,12 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     else:
         clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
         said = f"unknown: not found among {states}{clipped}; stopped because {result.stopped_because}"
-    console.print(Text(said, style="bold"), soft_wrap=True)
+    console.print(said, style="bold")
     if found.unreachable and not found.by_proof:
         _report_guards(found, console)
     style = "green" if found.exit is Exit.OK else "bold red"
-    console.print(Text(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style))
-    console.print(Text(f"again: {result.repro}", style="dim"), soft_wrap=True)
+    console.print(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style)
+    console.print(f"again: {result.repro}", style="dim")
 
 
 def _report_guards(found: Answer, console: Console) -> None:
@@ -109,7 +109,7 @@ def _report_guards(found: Answer, console: Console) -> None:
         if guard.trace is not None:
             steps = " > ".join(call(step) for step in guard.trace.steps[1:])
             row.append(f"\n    without it: {steps or 'true in an initial state'}", style="dim")
-        console.print(row, soft_wrap=True)
+        console.print(row)
     if not found.guards and found.guards_left == 0:
         console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")
     elif found.guards_left:

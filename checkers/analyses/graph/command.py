@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
@@ -18,6 +16,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import ACCEPT_CLIPPING, BUDGET, MEMORY, MODEL, OUT, QUIET, SET, WORKERS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
 from reassure.spec.semantics.interpreter import ModelError
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if to_file:
         write_atomically(args.out, text)
         for line in [picture.heading, *picture.remarks, f"{kind}: {args.out}"]:
-            console.print(line, markup=False, soft_wrap=True)
+            console.print(line)
     else:
         sys.stdout.write(text)
         for line in picture.remarks:

@@ -6,8 +6,6 @@ import argparse
 import sys
 from typing import Any
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
@@ -16,6 +14,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, PropertyStatus, error_record
 from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKERS
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable

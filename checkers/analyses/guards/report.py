@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.guards.analysis import Guard, Ran
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel
 
 
 def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str, console: Console) -> None:
     """Prints what each guard is for."""
-    console.print(Text(f"{bound.model.name}: {base.distinct:,} states, {base.generated:,} steps", style="bold"))
+    console.print(f"{bound.model.name}: {base.distinct:,} states, {base.generated:,} steps", style="bold")
     if base.fallen:
-        console.print(
-            Text(f"violated with every guard: {', '.join(sorted(base.fallen))}", style="yellow"), soft_wrap=True
-        )
+        console.print(f"violated with every guard: {', '.join(sorted(base.fallen))}", style="yellow")
     last = ""
     for g in guards:
         if g.action != last:
-            console.print(Text(f"\n{g.action}", style="bold"))
+            console.print(f"\n{g.action}", style="bold")
             last = g.action
         row = Text(f"  {g.text}")
         row.append("\n    ")
@@ -37,15 +35,15 @@ def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str,
                 row.append(f"; {g.note}")
         elif g.note:
             row.append(f": {g.note}")
-        console.print(row, soft_wrap=True)
+        console.print(row)
     counts = {v: sum(g.verdict == v for g in guards) for v in dict.fromkeys(g.verdict for g in guards)}
-    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in counts.items())), soft_wrap=True)
+    console.print("\n" + ", ".join(f"{n} {v}" for v, n in counts.items()))
     if counts.get("not needed"):
         console.print("not needed: without it no property is violated; a property may be missing")
     if temporal := [p.name for p in bound.properties if p.temporal]:
-        console.print(Text(f"not evaluated, since they are about whole runs: {', '.join(temporal)}"), soft_wrap=True)
+        console.print(f"not evaluated, since they are about whole runs: {', '.join(temporal)}")
     if early:
-        console.print(Text(f"stopped because {early}"), soft_wrap=True)
+        console.print(f"stopped because {early}")
 
 
 def guards_record(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import duration, positive, seed
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
@@ -16,6 +14,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, MEMORY, MODEL, PROPERTY, QUIET, SET
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record
 

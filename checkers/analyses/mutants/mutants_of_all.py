@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.mutants.analysis import Fate
@@ -28,6 +27,7 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.terminal import Console
 
 TIMEOUT = 300.0
 """Seconds of one mutant's search. The limit of states comes first, so that no record depends on the machine."""
@@ -93,15 +93,15 @@ class MutantsOfAll:
         counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items())
         seconds = time.monotonic() - began
         head = f"{plan.model}: {report.extent}: {counts or 'none was judged'} ({seconds:.0f} s)"
-        self.console.print(Text(head, style="bold"), soft_wrap=True)
+        self.console.print(head, style="bold")
         if report.early:
-            self.console.print(Text(f"  this is incomplete: stopped because {report.early.text}", style="yellow"))
+            self.console.print(f"  this is incomplete: stopped because {report.early.text}", style="yellow")
             return Exit.INCONCLUSIVE, None
         code = Exit.OK
         for name in report.unexercised:
             reason = plans.reason(plan.model, name, records)
             line = Text(f"  unexercised: {name}: {reason or 'no reason is stated in mutants.toml'}")
-            self.console.print(line, style="" if reason else "bold red", soft_wrap=True)
+            self.console.print(line, style="" if reason else "bold red")
             code = code if reason else Exit.EXPECTATION
         return code, record_of(report, plan)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.analyses.mutants.analysis import Fate, Judged
@@ -13,6 +12,7 @@ from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import error_record
 from reassure.checkers.base.stop import Stop, StopReason
+from reassure.checkers.base.terminal import Console
 
 JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
 SHOWN = 3
@@ -24,29 +24,29 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     """Prints what became of each mutant that no property kills (full: of each), and what each property kills."""
     base = report.base
     head = f"{report.model}: {base.distinct:,} states, {base.generated:,} steps; {report.extent}"
-    console.print(Text(head, style="bold"), soft_wrap=True)
+    console.print(head, style="bold")
     for mutant, judged in report.judged:
         if judged.fate is not Fate.KILLED or full:
             _print_mutant(mutant, judged, console)
     _print_properties(report, console)
     counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items()) or "none was judged"
     told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full lists those that are killed)"
-    console.print(Text(f"\n{counts}{told}"), soft_wrap=True)
+    console.print(f"\n{counts}{told}")
     if report.early:
-        console.print(Text(f"this is incomplete: stopped because {report.early.text}", style="yellow"), soft_wrap=True)
+        console.print(f"this is incomplete: stopped because {report.early.text}", style="yellow")
     code = report.exit()
     style = "green" if code is Exit.OK else "bold red"
-    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style=style))
+    console.print(f"{VERDICTS[code]} (exit code {code.value})", style=style)
 
 
 def _print_mutant(mutant: Mutant, judged: Judged, console: Console) -> None:
-    console.print(Text(f"\n{mutant.place} {mutant.where}: {mutant.kind}", style="bold"), soft_wrap=True)
-    console.print(Text(f"  {change_of(mutant)}"), soft_wrap=True)
+    console.print(f"\n{mutant.place} {mutant.where}: {mutant.kind}", style="bold")
+    console.print(f"  {change_of(mutant)}")
     line = Text("  ")
     line.append(judged.fate, style=STYLES.get(judged.fate, "yellow"))
     told = killers_of(judged) if judged.killers else judged.note
     line.append(f": {told}" if told else "")
-    console.print(line, soft_wrap=True)
+    console.print(line)
 
 
 def change_of(mutant: Mutant) -> str:
@@ -68,12 +68,12 @@ def killers_of(judged: Judged) -> str:
 def _print_properties(report: MutantReport, console: Console) -> None:
     noticed = report.noticed
     width = max((len(p.name) for p in noticed), default=0)
-    console.print(Text("\nkills  alone  property", style="bold"))
+    console.print("\nkills  alone  property", style="bold")
     for p in noticed:
         remark = _remark(p)
         row = Text(f"{p.kills:5,}  {p.alone:5,}  {p.name:{width if remark else 0}}")
         row.append(f"  {remark}" if remark else "", style="yellow")
-        console.print(row, soft_wrap=True)
+        console.print(row)
 
 
 def _remark(noticed: Noticed) -> str:

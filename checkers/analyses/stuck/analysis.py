@@ -21,8 +21,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import networkx as nx
-from rich.console import Console
-from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.model_loader import config_values, own_file
@@ -31,6 +29,7 @@ from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import trace_meta
 from reassure.checkers.traces.reconstruct import told
 from reassure.checkers.traces.render import tell
@@ -242,32 +241,32 @@ class Report:
         """Prints it."""
         v = self.verdict
         config = ", ".join(f"{k}={x}" for k, x in v.config.items())
-        console.print(Text(f"{v.model} ({config})", style="bold"), soft_wrap=True)
+        console.print(f"{v.model} ({config})", style="bold")
         for f in self.found:
-            console.print(Text(f"\n{f.name}", style="bold"), soft_wrap=True)
-            console.print(f"  {f.claimed:,} state{'s' * (f.claimed != 1)} must be followed by the goal", markup=False)
+            console.print(f"\n{f.name}", style="bold")
+            console.print(f"  {f.claimed:,} state{'s' * (f.claimed != 1)} must be followed by the goal")
             if f.trapped:
                 by = "by fair actions alone" if f.fair_only else "on every path"
                 text = f"violated: from {f.trapped:,} of them the goal is unreachable {by}"
                 text += f", trace of {len(f.trace or ())} states"
-                console.print(Text(f"  {text}", style="bold red"), soft_wrap=True)
+                console.print(f"  {text}", style="bold red")
             if f.undecided:
                 text = f"undecided: {f.undecided:,} of them, from which unexplored states can be reached"
-                console.print(Text(f"  {text}", style="yellow"), soft_wrap=True)
+                console.print(f"  {text}", style="yellow")
             if f.complete and f.claimed and not f.trapped and not f.undecided:
-                console.print(Text("  from each of them the goal can be reached", style="green"), soft_wrap=True)
+                console.print("  from each of them the goal can be reached", style="green")
             if stories and f.trace is not None:
                 console.print()
                 tell(f.trace, self.bound, console)
                 by = " by fair actions alone" if f.fair_only else ""
-                console.print(Text(f"  from here on the goal is unreachable{by}", style="bold red"), soft_wrap=True)
+                console.print(f"  from here on the goal is unreachable{by}", style="bold red")
         clipped = f"; {v.stats.clipped:,} steps clipped at a bound" if v.stats.clipped else ""
         text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
-        console.print(Text(text), soft_wrap=True)
-        console.print(Text(f"stopped because {v.stopped_because}"), soft_wrap=True)
-        console.print(Text(DIFFERENCE, style="dim"), soft_wrap=True)
-        console.print(Text(f"\n{VERDICTS[self.exit]} (exit code {self.exit.value})", style="bold red"))
-        console.print(Text(f"again: {v.repro}", style="dim"), soft_wrap=True)
+        console.print(text)
+        console.print(f"stopped because {v.stopped_because}")
+        console.print(DIFFERENCE, style="dim")
+        console.print(f"\n{VERDICTS[self.exit]} (exit code {self.exit.value})", style="bold red")
+        console.print(f"again: {v.repro}", style="dim")
 
 
 def analysed(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import MODEL, OUTPUTS, PROPERTY, SET
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import write_traces
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind

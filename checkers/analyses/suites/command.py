@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -19,6 +17,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import plain, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SEED, SET, WORKERS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import must_be_writable
 from reassure.spec.language.vocabulary import LanguageError
@@ -149,6 +148,6 @@ def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
     files, taken = write_random_traces(args.out, name, bound, traces, meta, args.format == "steps")
     console.print(f"{bound.model.name}: {len(files):,} random walks, seed {args.seed}, {sum(taken.values()):,} steps")
     for action, count in taken.items():
-        console.print(f"  {action}: {count:,}", markup=False)
-    console.print(f"{args.out / files[0]} to {files[-1]}", markup=False, soft_wrap=True)
+        console.print(f"  {action}: {count:,}")
+    console.print(f"{args.out / files[0]} to {files[-1]}")
     return Exit.OK

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rich.console import Console
 from rich.table import Table
 
 from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.analyses.suites.suite import KeptSuite, WrittenSuite
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.engines.native.state_graph import StateGraph
 
 MOST_NAMES = 4
@@ -24,7 +24,7 @@ def report_suite(
     """Prints the coverage, the traces, and what is not taken."""
 
     def say(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line)
 
     say(f"{graph.bound.model.name}: {graph.count:,} states, {graph.edge_count:,} steps; {graph.stopped.text}")
     if graph.clipped:

@@ -7,8 +7,6 @@ import os
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
@@ -28,6 +26,7 @@ from reassure.checkers.base.shared_options import (
     SPARK,
 )
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.files import outputs_must_be_writable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.terminal import Console
 
 EXCLUDED = 5
 """Reasons of skipped combinations that are printed."""
@@ -33,9 +33,9 @@ def report_sweep(
     several = len(excluded) != 1
     left_out = f", {len(excluded)} combination{'s' * several} skipped: the model excludes {'them' if several else 'it'}"
     text += left_out if excluded else ""
-    console.print(Text(text, style="bold"), soft_wrap=True)
+    console.print(text, style="bold")
     for why in list(dict.fromkeys(excluded.values()))[:EXCLUDED]:
-        console.print(Text(f"  skipped: {why}", style="dim"), soft_wrap=True)
+        console.print(f"  skipped: {why}", style="dim")
     rows = []
     for record in records:
         point = dict(record["point"])
@@ -52,11 +52,11 @@ def report_sweep(
         line.rstrip()
         style = "bold" if number == 0 else ("" if records[number - 1]["exit_code"] == 0 else "red")
         line.stylize(style)
-        console.print(line, soft_wrap=True)
+        console.print(line)
     verdicts: dict[str, int] = {}
     for record in records:
         verdicts[record["verdict"]] = verdicts.get(record["verdict"], 0) + 1
     if not_run:
         verdicts["not run: interrupted"] = not_run
-    console.print(Text("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items())))
-    console.print(Text(f"{VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"))
+    console.print("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
+    console.print(f"{VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red")

@@ -11,8 +11,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
@@ -22,6 +20,7 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, JSON, MODEL, QUIET, SET
 from reassure.checkers.base.stop import Interrupted
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
 from reassure.checkers.console.gate_kind import Kind
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
@@ -140,7 +139,7 @@ def report(answer: Answer, bound: BoundModel, engine: str, console: Console, qui
     from reassure.checkers.traces.render import flat
 
     def say(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line)
 
     behaviour = answer.behaviour
     assert behaviour is not None

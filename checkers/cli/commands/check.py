@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import CHECK, OF_SPARK
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
@@ -44,5 +43,5 @@ def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
         listing = kernel_listing(lowered)
     except LanguageError as error:
         raise Failure(Exit.MODEL, str(error)) from None
-    console.print(listing, markup=False, highlight=False, soft_wrap=True)
+    console.print(listing)
     return Exit.OK

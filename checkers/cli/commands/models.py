@@ -6,7 +6,6 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.declared import Option
@@ -14,6 +13,7 @@ from reassure.checkers.base.describe_model import first_line, module_text, param
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.model_loader import find, load, names
 from reassure.checkers.base.shared_options import MODEL
+from reassure.checkers.base.terminal import Console
 from reassure.spec.language.vocabulary import LanguageError, Model
 
 OPTIONS = (
@@ -33,20 +33,20 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         try:
             model = load(name)
         except LanguageError as error:
-            console.print(f"{name}: {error}", style="red", markup=False)
+            console.print(f"{name}: {error}", style="red")
             continue
         row = Text(f"{name:24} ", style="cyan").append(module_text(model), style="default")
         if console.is_terminal:
             row.truncate(console.width, overflow="ellipsis")
         console.print(row)
-    console.print(Text("\n`reassure models MODEL` prints settings, actions and properties", style="dim"))
+    console.print("\n`reassure models MODEL` prints settings, actions and properties", style="dim")
     return Exit.OK
 
 
 def _tell(model: Model, path: Path, console: Console) -> None:
     """Everything that a model declares, each with the first line of its text."""
-    console.print(Text(f"{model.name}: {module_text(model)}", style="bold"), soft_wrap=True)
-    console.print(Text(str(path), style="dim"), soft_wrap=True)
+    console.print(f"{model.name}: {module_text(model)}", style="bold")
+    console.print(str(path), style="dim")
     settings = settings_of(model)
     _table(
         "settings (--set NAME=VALUE)",
@@ -71,7 +71,7 @@ def _table(title: str, rows: list[tuple[str, str, str]], console: Console) -> No
     """Rows of a name, what it is, and its meaning."""
     if not rows:
         return
-    console.print(Text(f"\n{title}", style="bold"))
+    console.print(f"\n{title}", style="bold")
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     below = console.is_terminal and 2 * sum(widths) > console.width  # little room is left for the meaning
     for name, what, meaning in rows:
@@ -82,4 +82,4 @@ def _table(title: str, rows: list[tuple[str, str, str]], console: Console) -> No
             row.append("\n      ")
         row.append(meaning, style="dim")
         row.rstrip()
-        console.print(row, soft_wrap=True)
+        console.print(row)

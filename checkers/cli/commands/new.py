@@ -6,11 +6,10 @@ import argparse
 import keyword
 from pathlib import Path
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.terminal import Console
 
 MODEL = '''"""A lease on a resource, given by a server to one client at a time."""
 
@@ -144,7 +143,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for path, text in ((model, MODEL), (test, TEST)):
         write_atomically(path, text.format(name=name))
     write_atomically(gate, checks + GATE.format(name=name))
-    console.print(f"{model}: the model\n{test}: its test\n{gate}: an entry", markup=False, soft_wrap=True)
+    console.print(f"{model}: the model\n{test}: its test\n{gate}: an entry")
     for command in (f"reassure check {model}", f"pytest {test}", f"reassure gate {gate}"):
-        console.print(f"  {command}", style="cyan", markup=False, soft_wrap=True)
+        console.print(f"  {command}", style="cyan")
     return Exit.OK

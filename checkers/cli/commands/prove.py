@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import ProofOptions
 from reassure.checkers.base.shared_options import PROVE
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import must_be_writable
@@ -44,5 +43,5 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             raise Failure(code if code is not Exit.OK else Exit.NOTHING, missing)
         certificate.model_file = args.model if own_file(args.model) else None
         certificate.write(args.certificate)
-        console.print(f"certificate: {args.certificate}", style="dim", markup=False, soft_wrap=True)
+        console.print(f"certificate: {args.certificate}", style="dim")
     return code

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.shared_options import SPARK
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 
 OPTIONS = (

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.shared_options import OF_TRACE
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import PreparedModels, must_be_writable, read_traces
 from reassure.checkers.console.gate_kind import Kind
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         release = f"Kafka {trace.meta['config']['release']}: " if len(traces) > 1 else ""
         result = replay_trace(trace, bound, str(args.trace))
         for line in result.said:
-            console.print(f"{release}{line}", markup=False)
+            console.print(f"{release}{line}")
         for line in result.notes:
             note(f"{release}{line}")
         if result.problem:
@@ -80,9 +79,9 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
         results.append(_replayed(path, str(path.relative_to(args.trace)), args.model, models))
         found = results[-1]
         if found.problem:
-            console.print(f"FAIL  {found.name}: {found.problem}", markup=False, soft_wrap=True)
+            console.print(f"FAIL  {found.name}: {found.problem}")
         elif found.stale:
-            console.print(f"stale {found.name}: the trace replays; the model's text has changed since", markup=False)
+            console.print(f"stale {found.name}: the trace replays; the model's text has changed since")
     stale, failed = sum(r.stale for r in results), sum(bool(r.problem) for r in results)
     code = worst([r.code for r in results] + ([Exit.DRIFT] if args.fail_stale and stale else []))
     console.print(

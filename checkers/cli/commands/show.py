@@ -7,13 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.shared_options import OF_TRACE, OUT, TRACE
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable, read_trace
 from reassure.checkers.pictures.html_page import html_page
@@ -76,16 +74,16 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         sys.stdout.write(text)
     else:
         write_atomically(args.out, text)
-        console.print(f"{args.format}: {args.out}", style="dim", markup=False, soft_wrap=True)
+        console.print(f"{args.format}: {args.out}", style="dim")
     return Exit.OK
 
 
 def _print_values(expression: str, along: list[str], console: Console) -> None:
     """The first value, and the others where they change, by the numbers that the steps have."""
-    console.print(Text(f"\n{expression}", style="bold"))
+    console.print(f"\n{expression}", style="bold")
     for number, value in enumerate(along):
         if number == 0 or value != along[number - 1]:
-            console.print(Text(f"  {number}. {value}"))
+            console.print(f"  {number}. {value}")
 
 
 def _format_of(file: Path) -> str:

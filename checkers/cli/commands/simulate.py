@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SimulationOptions
 from reassure.checkers.base.shared_options import SIMULATE
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind

@@ -6,13 +6,12 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import OF_TRACE
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import file_of_a_model
 from reassure.checkers.console.gate_kind import Kind
 
@@ -45,9 +44,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     except certificate.CertificateError as error:
         raise Failure(Exit.USAGE, str(error)) from None
     for line in wrong:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line)
     if wrong:
         return Exit.EXPECTATION
     for line in certificate.told(found, len(rows), left):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line)
     return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE

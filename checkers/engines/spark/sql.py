@@ -9,10 +9,10 @@ import logging
 import re
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.engines.spark.run_directory import RunDirectory, RunDirectoryError
 from reassure.checkers.engines.spark.session import JobFailed, failed, start
 

@@ -9,10 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
 from reassure.checkers.pictures.html_page import page, table
@@ -63,7 +63,7 @@ def print_report(report: AuditReport, console: Console) -> None:
     shown = [_row(f) for f in audit.findings[:SHOWN]]
     if console.is_terminal and console.width < WIDE:
         for offset, time, partition, kind, what, change in shown:
-            console.print(f"{offset:>6}  {time}  {partition}  {kind}: {what}\n        {change}", markup=False)
+            console.print(f"{offset:>6}  {time}  {partition}  {kind}: {what}\n        {change}")
     else:
         console.print(_findings_table(shown))
     if len(audit.findings) > SHOWN:

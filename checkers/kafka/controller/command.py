@@ -7,8 +7,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
@@ -28,6 +26,7 @@ from reassure.checkers.base.shared_options import (
     SPARK,
     TRACE,
 )
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import (

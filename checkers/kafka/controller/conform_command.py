@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
@@ -17,6 +15,7 @@ from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.gate.gate_file import read

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.controller.controller_itf import Run
 from reassure.checkers.kafka.controller.explained import Explanation
 from reassure.checkers.kafka.controller.explore import Exploration

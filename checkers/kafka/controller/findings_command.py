@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from rich.console import Console
-
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.evidence import findings, ledger, verdicts
 from reassure.checkers.evidence.findings import Case

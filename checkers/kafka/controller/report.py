@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
-
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
 from reassure.checkers.kafka.controller.model_view import call_text
@@ -16,7 +15,7 @@ COLUMN = 26
 
 def say(console: Console, text: str, style: str = "") -> None:
     """A line as it is."""
-    console.print(text, style=style, markup=False, soft_wrap=True)
+    console.print(text, style=style)
 
 
 def report_difference(found: Difference, name: str, version: str, console: Console) -> None:

@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.result import ENGINE_VERSION, SCHEMA
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, Judged, Limits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import name
 
@@ -54,7 +54,7 @@ def report_plan(
     """Prints everything found. copying: bytes of a partition and of a broker's throttle, if given."""
 
     def say(text: str = "", style: str = "") -> None:
-        console.print(Text(text, style=style), soft_wrap=True)
+        console.print(text, style=style)
 
     count = len(judged.paths)
     options = f" {limits_said(limits)}" if limits_said(limits) else ""
@@ -72,7 +72,7 @@ def report_plan(
         row = Text(f"  {promise.name:{width}}  ")
         style = {"holds": "green", "violated": "red"}.get(promise.status, "yellow")
         row.append(_verdict(promise, count), style=style)
-        console.print(row, soft_wrap=True)
+        console.print(row)
         for b in promise.breaks[:EXAMPLES]:
             failure = f", {b.failure}" if b.failure else ""
             where = _title(b.stage, len(judged.paths[b.partition]))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.values import Map

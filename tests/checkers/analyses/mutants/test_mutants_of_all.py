@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from reassure.checkers.analyses.mutants import mutants_of_all
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
@@ -17,6 +16,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.base.terminal import Console
 from tests.helpers.command import said
 
 
@@ -30,7 +30,7 @@ def paths(tmp_path: Path) -> MutantPaths:
 
 def judged(paths: MutantPaths, model: str | None, write: bool) -> tuple[Exit, str]:
     out = io.StringIO()
-    console = Console(file=out, width=200, highlight=False)
+    console = Console(file=out, width=200)
     code = MutantsOfAll(1, None, None, Progress(quiet=True), console, paths).run(model, write)
     return code, out.getvalue()
 

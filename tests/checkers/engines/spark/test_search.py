@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from rich.console import Console
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, names, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import budget_ended
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.report import report
 from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.spark import owner_table

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import Rules, explain, with_records

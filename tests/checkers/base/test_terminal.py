@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.text import Text
 
+from reassure.checkers.base.terminal import Console, broken
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.commands import COMMANDS
-from reassure.checkers.console.terminal import Console, broken
 
 
 @pytest.mark.parametrize(

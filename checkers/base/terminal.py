@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Callable
 from typing import Any
 
 import rich.console
+from rich.style import Style
 from rich.text import Text
 
+PIPE = 200
+"""Columns of a pipe; a table takes no more."""
 HANGING = 4
 """Columns by which the rest of a long line stands further right than its beginning, unless it has columns."""
 LAST_COLUMN = re.compile(r"^.*\S {2,}")
@@ -19,29 +23,35 @@ COPIED = re.compile(r"^\s*(?:(?:again|what forbids it): |reassure )")
 
 
 class Console(rich.console.Console):
-    """A console that breaks lines between words in a terminal and nowhere else.
+    """A console that prints each text as it is and breaks lines between words in a terminal and nowhere else.
 
-    It falls silent when the reader of a pipe has gone. (rich would break lines inside of paths and commands, and would
-    end the interpreter with exit code 1.)
+    It falls silent when the reader of a pipe has gone. (rich would read markup and emoji in texts, break lines inside
+    of paths and commands, and end the interpreter with exit code 1.)
     """
 
-    def __init__(self, closed: Callable[[], None], **settings: Any) -> None:
-        super().__init__(soft_wrap=True, **settings)
+    def __init__(self, closed: Callable[[], None] = lambda: None, **settings: Any) -> None:
+        super().__init__(soft_wrap=True, markup=False, emoji=False, highlight=False, **settings)
         self._closed = closed
         self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
 
-    def print(self, *objects: Any, **settings: Any) -> None:
+    def print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:
         """As of rich; one text that is wider than a terminal is broken between words."""
-        if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], str | Text):
-            text = objects[0]
-            if isinstance(text, str):
-                text = self.render_str(text, markup=settings.get("markup"), highlight=False)
-            objects = (broken(text, self.width),)
-        super().print(*objects, **settings)
+        if len(objects) == 1 and isinstance(objects[0], str):
+            objects, style = (Text(objects[0], style or ""),), None
+        if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], Text):
+            objects = (broken(objects[0], self.width),)
+        super().print(*objects, style=style, **settings)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
         self._closed()
+
+
+def printed(write: Callable[[Console], object]) -> str:
+    """The text that a function prints, without colours."""
+    out = io.StringIO()
+    write(Console(file=out, width=PIPE, no_color=True, force_terminal=False))
+    return out.getvalue()
 
 
 def broken(text: Text, width: int) -> Text:
