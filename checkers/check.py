@@ -118,15 +118,6 @@ ENGINES: dict[str, Engine] = {
 
 def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` where there is no verdict to be had."""
-    if asked.engine != "spark":
-        return _run(asked, progress)
-    from reassure.checkers.engines.spark.launch import ahead
-
-    with ahead(asked.cluster):
-        return _run(asked, progress)
-
-
-def _run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     began = time.monotonic()
     bound, lowered, sha = prepare(asked.model, asked.set)
     covers = [p.name for p in bound.covers]

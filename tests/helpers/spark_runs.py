@@ -16,11 +16,13 @@ MASTER = "local[2]"
 needs_spark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
-def checked(model: str, pairs: list[str], cluster: SparkOptions | None = None, **options: Any) -> CheckResult:
+def checked(
+    model: str, pairs: list[str], cluster: SparkOptions | None = None, progress: Progress | None = None, **options: Any
+) -> CheckResult:
     """The result by Spark on this cluster; by the native engine without one. options: of `SearchOptions`."""
     engine = "native" if cluster is None else "spark"
     asked = CheckRequest(model, pairs, engine, SearchOptions(**options), cluster=cluster or SparkOptions())
-    return run(asked, Progress(quiet=True))[0]
+    return run(asked, progress or Progress(quiet=True))[0]
 
 
 def far(**options: Any) -> SparkOptions:

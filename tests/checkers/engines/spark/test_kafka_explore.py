@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_without_java_spark_is_refused_in_a_line(
     class_path("4.4.0")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("reassure.checkers.engines.spark.session._active", lambda: None)
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
     code = main(["kafka", "explore", "--brokers", "2", "--engine", "spark", "--master", "local[3]", "--quiet"])
     said = capsys.readouterr()
     assert (code, said.out) == (Exit.SYSTEM.value, "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -244,20 +243,18 @@ def test_what_failed(report: str, message: str) -> None:
 def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
     """As on a cluster, where executors have this program as one."""
     served: list[str] = []
-    cluster = SimpleNamespace(master="spark://head:7077", _python_includes=[], addPyFile=served.append)
-    archive = spark_session._ship(cluster)
-    assert archive is not None and served == [str(archive)]
-    try:
-        path = tmp_path / "jugs.py"
-        path.write_text((Path(__file__).parents[4] / "models/examples/die_hard.py").read_text(encoding="utf-8"))
-        for model in ("die_hard", str(path)):
-            task = sweep.shipped(sweep.Task(model, None, SearchOptions(), False, True))
-            found = sweep._beside(archive, task, (("goal", "3"),))
-            assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
-                "safety-violation", 16, ["goal_not_reached"],
-            )  # fmt: skip
-    finally:
-        shutil.rmtree(archive.parent)
+    cluster = SimpleNamespace(master="spark://head:7077", listFiles=served, addPyFile=served.append)
+    for _ in range(2):  # the second time it is there
+        spark_session._ship(cluster)
+    (archive,) = map(Path, served)
+    path = tmp_path / "jugs.py"
+    path.write_text((Path(__file__).parents[4] / "models/examples/die_hard.py").read_text(encoding="utf-8"))
+    for model in ("die_hard", str(path)):
+        task = sweep.shipped(sweep.Task(model, None, SearchOptions(), False, True))
+        found = sweep._beside(archive, task, (("goal", "3"),))
+        assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
+            "safety-violation", 16, ["goal_not_reached"],
+        )  # fmt: skip
 
 
 # -- sessions ------------------------------------------------------------------------------------------------------
@@ -275,7 +272,8 @@ def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
 def test_the_session_that_is_there(there: str | None, asked: str, used: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a notebook: its master, unless another one is named."""
     active = SimpleNamespace(master=there) if there else None
-    monkeypatch.setattr(spark_session, "_active", lambda: active)
+    pyspark = SimpleNamespace(SparkContext=SimpleNamespace(_active_spark_context=active))
+    monkeypatch.setitem(sys.modules, "pyspark", pyspark)
     assert resolved(SparkOptions(asked)).master == used
 
 
@@ -283,13 +281,15 @@ def test_no_executors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """Said once, after a while without any; not where there are some."""
     now, executors = [0.0], [1]
     monkeypatch.setattr(spark_session.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(spark_session, "_executors", lambda _: executors[0])
-    lonely = spark_session.Lonely(SimpleNamespace(master="spark://head:7077"))
+    tracker = SimpleNamespace(getExecutorInfos=lambda: range(1 + executors[0]))  # with the driver
+    scala = SimpleNamespace(statusTracker=lambda: tracker)
+    context = SimpleNamespace(master="spark://head:7077", _jsc=SimpleNamespace(sc=lambda: scala))
+    lonely = spark_session.lonely(context)
 
     def pass_by(seconds: int) -> str:
         for _ in range(seconds):
             now[0] += 1
-            lonely.look()
+            next(lonely)
         return capsys.readouterr().err
 
     assert pass_by(60) == ""

@@ -12,13 +12,12 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import bind, load, names, settings
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.report import report
-from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.spark import owner_table
-from reassure.checkers.engines.spark.distributed_search import Run
 from tests.helpers.command import said
 from tests.helpers.configurations import mutants, small
 from tests.helpers.runs import everything
@@ -87,22 +86,23 @@ def test_small_levels_are_searched_in_the_driver(
         assert sum(rows) == resumed.stats.generated - 1
 
 
-def test_a_small_level_at_the_end_looks_at_the_budget(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit, committed = Run.commit, set()
+class OutOfTime(Progress):
+    """The budget ends when the progress is reported for the nth time, or with so many levels."""
 
-    def noted(self: Run, level: int, *given: Any, **more: Any) -> None:
-        committed.add(level)
-        commit(self, level, *given, **more)
+    def __init__(self, reports: int = 10**9, levels: int = 10**9) -> None:
+        super().__init__(quiet=True)
+        self.reports, self.levels = reports, levels
 
-    def look(clock: Clock) -> None:
-        if 14 in committed:
+    def report(self, depth: int, *figures: Any) -> None:
+        self.reports -= 1
+        if self.reports < 0 or depth >= self.levels:
             raise budget_ended(9)
 
-    monkeypatch.setattr(Run, "commit", noted)
-    monkeypatch.setattr(Clock, "look", look)
-    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000), budget=9)
+
+def test_a_small_level_at_the_end_looks_at_the_budget(context: Any) -> None:
+    verdict = checked("core", ["brokers=4"], SparkOptions(MASTER, small=8_000), OutOfTime(levels=14), budget=9)
     assert (verdict.stopped_because, verdict.exit()) == ("the budget of 9 s ended", Exit.INCONCLUSIVE)
-    assert (max(committed), sent_levels(verdict)) == (14, [9, 10, 11, 12])
+    assert (len(verdict.search.cluster["levels"]), sent_levels(verdict)) == (14, [9, 10, 11, 12])
 
 
 def test_no_memory_for_a_small_level_at_the_end(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,16 +161,10 @@ def test_a_graph_larger_than_the_drivers_memory_is_not_checked(
     assert (enough.properties[0].status, enough.exit()) == ("holds", Exit.OK)
 
 
-def test_budget_in_the_driver(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_budget_in_the_driver(context: Any) -> None:
     """What was found before it ended has its trace, and is counted."""
-
-    def look(clock: Clock, looks: list[int] = []) -> None:  # noqa: B006 (one list for all looks)
-        looks.append(1)
-        if len(looks) > 12:
-            raise budget_ended(9)
-
-    monkeypatch.setattr(Clock, "look", look)
-    verdict = checked("kraft_kafka", small("kraft_kafka"), SparkOptions(MASTER, small=10**9), budget=9)
+    cluster = SparkOptions(MASTER, small=10**9)
+    verdict = checked("kraft_kafka", small("kraft_kafka"), cluster, OutOfTime(reports=12), budget=9)
     assert verdict.stopped_because == "the budget of 9 s ended"
     fallen = [p for p in verdict.properties if p.status == "violated"]
     assert fallen and all(p.trace is not None for p in fallen)
