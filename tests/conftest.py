@@ -40,3 +40,14 @@ def quick_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_shape, "LEVEL", 0)
         yield
+
+
+@pytest.fixture(scope="session")
+def context() -> Iterator[Any]:
+    """A Spark context for all tests that run in this process: starting one takes longer than what is tested."""
+    from reassure.checkers.base.options import SparkOptions
+    from reassure.checkers.engines.spark.session import start
+
+    session = start("tests", SparkOptions("local[2]"))
+    yield session.context
+    session.stop()
