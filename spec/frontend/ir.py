@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reassure.spec.frontend.operations import OPERATIONS
+from reassure.spec.frontend.operations import LEAVES, OPERATIONS
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
 
 BOOL = BoolType()
@@ -83,7 +83,7 @@ class Graph:
 
     def _folded(self, op: str, type_: Type, args: tuple[Node, ...]) -> Node | None:
         """The result as a constant, if all arguments are constants and the operation is defined on them."""
-        fold = OPERATIONS[op].fold if op in OPERATIONS else None
+        fold = None if op in LEAVES else OPERATIONS[op].fold
         if fold is None or any(a.op != "const" for a in args):
             return None
         value = fold(*(a.data for a in args))
