@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
@@ -54,8 +53,8 @@ ReadTrace = tuple[Trace, BoundModel, str]
 
 
 def read_trace(path: Path, model: str | None) -> ReadTrace:
-    """The trace of a file under its configuration, which names the newest of several releases."""
-    return _read(_itf(path), path, model, {})
+    """The trace of a file; of several releases of Kafka that have it, under the rules of the newest."""
+    return read_traces(path, model)[-1]
 
 
 def read_traces(path: Path, model: str | None, prepared: PreparedModels | None = None) -> list[ReadTrace]:
@@ -63,34 +62,30 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
 
     prepared: models are looked up there first, and noted there.
     """
-    data, models = _itf(path), {} if prepared is None else prepared
-    metas = [{**data["#meta"], "config": config} for config in configurations(data["#meta"])]
-    return [_read({**data, "#meta": meta}, path, model, models) for meta in metas]
-
-
-def _itf(path: Path) -> dict[str, Any]:
     try:
-        return read_itf(path)
+        data = read_itf(path)
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
-
-
-def _read(data: dict[str, Any], path: Path, model: str | None, prepared: PreparedModels) -> ReadTrace:
     meta = data["#meta"]
     file = meta.get("model_file")
     name = model or (file and file_of_a_model(file, path)) or meta.get("model")
     if not name:
         raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
-    pairs = [f"{k}={v}" for k, v in meta.get("config", {}).items()]
-    if (name, *pairs) not in prepared:
-        prepared[name, *pairs] = plain(name, pairs)
-    bound, sha = prepared[name, *pairs]
-    try:
-        trace = from_itf(data, bound)
-    except TraceError as error:
-        raise Failure(Exit.TRACE, f"{path} is no trace of {name}: {error}") from None
-    stale = meta.get("model_sha256", sha) != sha
-    return trace, bound, f"note: the text of {name} has changed since the trace was found" if stale else ""
+    known: PreparedModels = {} if prepared is None else prepared
+    traces = []
+    for config in configurations(meta):
+        pairs = [f"{k}={v}" for k, v in config.items()]
+        if (name, *pairs) not in known:
+            known[name, *pairs] = plain(name, pairs)
+        bound, sha = known[name, *pairs]
+        try:
+            trace = from_itf({**data, "#meta": {**meta, "config": config}}, bound)
+        except TraceError as error:
+            raise Failure(Exit.TRACE, f"{path} is no trace of {name}: {error}") from None
+        stale = meta.get("model_sha256", sha) != sha
+        note = f"note: the text of {name} has changed since the trace was found" if stale else ""
+        traces.append((trace, bound, note))
+    return traces
 
 
 def file_of_a_model(named: str, found_by: Path) -> str:

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
         sys.stdout.write(html_page(found))
     elif args.format == "md":
-        sys.stdout.write("" if args.table else pages.markdown(found) + "\n")
+        sys.stdout.write("" if args.table else pages.markdown_page(found) + "\n")
         sys.stdout.write(pages.markdown_table(found))
     else:
         _print(found, code, console, summary=not wanted and not args.full, table_only=args.table)

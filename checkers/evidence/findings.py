@@ -10,12 +10,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence.headlines import HEADLINES, Headline
 from reassure.checkers.evidence.ledger import PATHS
+from reassure.checkers.evidence.markdown import BY, table
 from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, trace_of
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import changes
@@ -137,41 +139,40 @@ def markdown(
 ) -> str:
     """The page. folder: where it will be, for its links. confirmed: else as `confirmations` reads it."""
     notes = confirmations() if confirmed is None else confirmed
-    by_headline: dict[Headline, list[Case]] = {}
-    for case in cases(found, headlines):
-        by_headline.setdefault(case.headline, []).append(case)
-    releases = sorted({c.release for several in by_headline.values() for c in several})
-    head = f"| | {' | '.join(releases)} |\n|---|{'---|' * len(releases)}"
-    rows = [_row(number, several, releases) for number, several in enumerate(by_headline.values(), 1)]
+    numbered = _numbered(found, headlines)
+    releases = sorted({case.release for _, several in numbered for case in several})
+    rows = [_row(number, several, releases) for number, several in numbered]
     parts = [
         "# Findings in released Kafka",
-        "Written by `python -m reassure.checkers.publish` from the claims' ledger and its traces. The table gives, for "
+        f"{BY} from the claims' ledger and its traces. The table gives, for "
         "each release, the number of steps of a shortest run that violates the promise. An exhaustive search within "
         "the claim's bounds found it.",
-        "\n".join([head, *rows]),
+        table(("", *releases), rows),
         "Each run is about partition 0 of a topic, with eligible leader replicas (ELR) on. Kafka's classes execute the "
         "controller's part. The model adds that a broker deletes its log when it leaves the replicas. The whole "
         "controller is run for the releases whose test jars Kafka published.",
     ]
-    parts += [_section(number, several, folder, notes) for number, several in enumerate(by_headline.values(), 1)]
+    parts += [_section(number, several, folder, notes) for number, several in numbered]
     return "\n\n".join(parts) + "\n"
 
 
 def front_table(found: list[Entry], root: Path) -> str:
     """The findings in short, with links from the front page. root: of the checkout."""
-    rows = ["| what happens | steps of a shortest run, by release | run | failing test |", "|---|---|---|---|"]
-    by_headline: dict[Headline, list[Case]] = {}
-    for case in cases(found):
-        by_headline.setdefault(case.headline, []).append(case)
-    for number, (headline, several) in enumerate(by_headline.items(), 1):
-        broken = [c for c in several if c.violated]
+    rows = []
+    for number, several in _numbered(found, HEADLINES):
+        headline, broken = several[0].headline, [c for c in several if c.violated]
         if broken:
             title = f"[{headline.title}](docs/findings.md#{_anchor(number, headline)})"
             run = f"[{headline.claim}](counterexamples/{broken[-1].path.name})"
             test = test_of(headline, root / "docs")
             as_test = f"[{test.stem}]({test.relative_to(root).as_posix()})" if test.is_file() else "-"
-            rows.append(f"| {title} | {_by_release(broken)} | {run} | {as_test} |")
-    return "\n".join(rows)
+            rows.append((title, _by_release(broken), run, as_test))
+    return table(("what happens", "steps of a shortest run, by release", "run", "failing test"), rows)
+
+
+def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple[int, list[Case]]]:
+    """The cases of each finding, with its number on the page."""
+    return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
 
 
 def test_of(headline: Headline, folder: Path) -> Path:
@@ -195,10 +196,10 @@ def _span(releases: list[str]) -> str:
     return ", ".join(releases) if len(releases) < 3 else f"{releases[0]} to {releases[-1]}"
 
 
-def _row(number: int, several: list[Case], releases: list[str]) -> str:
+def _row(number: int, several: list[Case], releases: list[str]) -> list[str]:
     by_release = {c.release: c for c in several}
     cells = [_verdict(by_release[r]) if r in by_release else "-" for r in releases]
-    return f"| [{number}. {several[0].headline.title}](#{_anchor(number, several[0].headline)}) | {' | '.join(cells)} |"
+    return [f"[{number}. {several[0].headline.title}](#{_anchor(number, several[0].headline)})", *cells]
 
 
 def _verdict(case: Case) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants.record import ModelRecord, Plans
+from reassure.checkers.evidence.markdown import BY, table
 
 HEAD = """# Which mistakes the properties notice
 
@@ -28,27 +29,20 @@ def mutant_pages(plans: Plans, records: Mapping[str, ModelRecord], folder: Path)
 
 def index(records: Mapping[str, ModelRecord]) -> str:
     """The counts of every model."""
-    rows = [
-        "| model | configuration | mutants | " + " | ".join(FATES) + " | unexercised properties |",
-        "|---|---|---|" + "---|" * (len(FATES) + 1),
-    ]
+    rows = []
     for name, record in sorted(records.items()):
         judged = f"{record.judged} of {record.mutants}" if record.judged < record.mutants else f"{record.mutants}"
-        counts = " | ".join(str(record.counts.get(fate, 0)) for fate in FATES)
+        counts = [str(record.counts.get(fate, 0)) for fate in FATES]
         settings = " ".join(record.set) or "default"
-        rows.append(f"| [`{name}`](mutants/{name}.md) | {settings} | {judged} | {counts} | {len(record.unexercised)} |")
-    return "\n".join([HEAD, *rows, ""])
+        rows.append((f"[`{name}`](mutants/{name}.md)", settings, judged, *counts, str(len(record.unexercised))))
+    head = ("model", "configuration", "mutants", *FATES, "unexercised properties")
+    return f"{HEAD}\n{table(head, rows)}\n"
 
 
 def page(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> str:
     """The unexercised properties and the survivors of a model."""
-    head = [
-        f"# {name}: mutants",
-        "",
-        "Written by `python -m reassure.checkers.publish`. [All models](../mutants.md).",
-        "",
-    ]
-    return "\n".join([*head, *_lines(plans, records, name)])
+    head = f"# {name}: mutants\n\n{BY}. [All models](../mutants.md).\n"
+    return "\n".join([head, *_lines(plans, records, name)])
 
 
 FATES = ("killed", "equivalent", "survived", "clipped", "undecided", "raised", "refused")
@@ -64,15 +58,15 @@ def _lines(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> Itera
     if record.unexercised:
         yield ""
     if record.survivors:
-        yield from ("| where | mistake | verdict |", "|---|---|---|")
-        for s in record.survivors:
-            where = f"`{s.place}` {s.function}"
-            yield f"| {where} | {s.kind}: `{_bar(s.change)}` | {s.verdict}: {_bar(s.note)} |"
-        yield ""
+        rows = [
+            (f"`{s.place}` {s.function}", f"{s.kind}: `{_quoted(s.change)}`", f"{s.verdict}: {_quoted(s.note)}")
+            for s in record.survivors
+        ]
+        yield from (table(("where", "mistake", "verdict"), rows), "")
 
 
-def _bar(text: str) -> str:
-    return text.replace("|", "\\|").replace("`", "'")
+def _quoted(text: str) -> str:
+    return text.replace("`", "'")
 
 
 def unexercised_remarks(

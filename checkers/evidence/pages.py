@@ -10,6 +10,7 @@ from rich.text import Text
 
 from reassure.checkers.analyses.mutants.record import of_the_project
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.evidence import markdown
 from reassure.checkers.evidence.ledger import RecordedResult
 from reassure.checkers.evidence.mutant_page import unexercised_remarks
 from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table
@@ -171,36 +172,25 @@ def matters(doc: str) -> str:
 # -- Markdown ---------------------------------------------------------------------------------------------
 
 
-def markdown(found: list[Entry], to: Path | None = None) -> str:
+def markdown_page(found: list[Entry], to: Path | None = None) -> str:
     """The claims, document by document; links are relative to the folder `to`."""
     lines: list[str] = []
     for document in dict.fromkeys(e.claim.document for e in found):
-        lines += [
-            f"### {title(document, found)}",
-            "",
-            "| claim | reading | verdict | by |",
-            "|---|---|---|---|",
-        ]
+        rows = []
         for entry in (e for e in found if e.claim.document == document):
             place = f" ({lines_of(entry.claim)})" if entry.claim.lines else ""
-            said = f"**{entry.claim.id}**, {standing(entry)}. {_bar(entry.claim.statement)}{place}"
-            for row in reading_rows(entry, to):
-                lines.append("| " + " | ".join((said, *row)) + " |")
-                said = ""
-        lines.append("")
+            claim = f"**{entry.claim.id}**, {standing(entry)}. {entry.claim.statement}{place}"
+            rows += [(claim * (i == 0), *row) for i, row in enumerate(reading_rows(entry, to))]
+        heading = f"### {title(document, found)}"
+        lines += [heading, "", markdown.table(("claim", "reading", "verdict", "by"), rows), ""]
     return "\n".join(lines)
 
 
 def reading_rows(entry: Entry, to: Path | None = None) -> list[tuple[str, str, str]]:
     """The readings of a claim as cells of Markdown: name, verdict, run. Links are relative to the folder `to`."""
     return [
-        (_bar(reading_name(answer)), _verdict_of(answer, to), f"`{source(answer, whole=False)}`")
-        for answer in entry.answers
+        (reading_name(answer), _verdict_of(answer, to), f"`{source(answer, whole=False)}`") for answer in entry.answers
     ]
-
-
-def _bar(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _verdict_of(answer: Answer, to: Path | None) -> str:
@@ -209,13 +199,13 @@ def _verdict_of(answer: Answer, to: Path | None) -> str:
     if answer.record is not None:
         strength = answer.strength()
         founded = strength.removeprefix("refuted: ")  # "violated" says it already
-        text = f"{word}{';' if founded == strength else ':'} {_bar(founded)}"
+        text = f"{word}{';' if founded == strength else ':'} {founded}"
     if answer.verdict is ReadingVerdict.VIOLATED:
         for name, path in answer.traces.items():
             folder = to or path.parent.parent
             link = os.path.relpath(path, folder).replace(os.sep, "/")
             text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
-    return "; ".join([text, *map(_bar, cautions(answer)), *remarks(answer)])
+    return "; ".join([text, *cautions(answer), *remarks(answer)])
 
 
 def markdown_table(found: list[Entry]) -> str:
@@ -224,10 +214,7 @@ def markdown_table(found: list[Entry]) -> str:
     if not rows:
         return ""
     head = ["protocol", *(f"`{p.name}`" for p in PROMISES)]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for answer, cells in rows:
-        lines.append("| " + " | ".join([_bar(answer.reading.name), *(cell(answer, c) for c in cells)]) + " |")
-    return "\n".join(lines) + "\n"
+    return markdown.table(head, [[a.reading.name, *(cell(a, c) for c in cells)] for a, cells in rows]) + "\n"
 
 
 # -- data -------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reassure.checkers.evidence.findings import CLAIM_PAGES
+from reassure.checkers.evidence.markdown import table
 from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
 
 HEAD = """# Claims by Kafka release
@@ -24,18 +25,13 @@ def page(found: list[Entry]) -> str:
     """The matrix, as a page."""
     rows = [row for entry in found for row in _rows(entry)]
     releases = sorted({release for _, _, cells in rows for release in cells})
-    lines = [f"| claim | reading | {' | '.join(releases)} |", f"|---|---|{'---|' * len(releases)}"]
-    told = ""
+    lines, above = [], None
     for entry, reading, cells in rows:
-        claim = (
-            f"[{entry.claim.id}](../{CLAIM_PAGES}/{entry.claim.id}.md) {entry.claim.statement}"
-            if entry.claim.id != told
-            else ""
-        )
-        told = entry.claim.id
+        claim = f"[{entry.claim.id}](../{CLAIM_PAGES}/{entry.claim.id}.md) {entry.claim.statement}"
         by_release = [_cell(cells[r]) if r in cells else "-" for r in releases]
-        lines.append(f"| {' | '.join(_bar(text) for text in [claim, reading, *by_release])} |")
-    return f"{HEAD}\n" + "\n".join(lines) + "\n"
+        lines.append([claim * (entry is not above), reading, *by_release])
+        above = entry
+    return f"{HEAD}\n{table(('claim', 'reading', *releases), lines)}\n"
 
 
 def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, Answer]]]:
@@ -50,13 +46,7 @@ def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, Answer]]]:
 
 
 def _cell(answer: Answer) -> str:
-    if answer.record is None:
-        return answer.verdict.words
-    if answer.verdict is not ReadingVerdict.VIOLATED:
+    if answer.record is None or answer.verdict is not ReadingVerdict.VIOLATED:
         return answer.verdict.words
     lengths = [result.states - 1 for result in answer.violated.values() if result.states]
     return f"**{min(lengths)}**" if lengths else "**unreachable**"
-
-
-def _bar(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from reassure.checkers.evidence import pages
+from reassure.checkers.evidence.markdown import BY, table
 from reassure.checkers.evidence.verdicts import Entry
-from reassure.checkers.publish.markdown import BY, cell, table
 
 ACROSS = "X"
 """The letter of claims that no single document makes."""
@@ -28,7 +28,7 @@ def claim_pages(letter: str, entries: list[Entry], folder: Path) -> dict[Path, s
 
 def _index(own: list[Entry], shared: str, folder: Path) -> str:
     """The claims, a line each. shared: the table of the properties that all protocols share, or ""."""
-    rows = [(f"[{e.claim.id}]({e.claim.id}.md)", pages.standing(e), cell(e.claim.statement)) for e in own]
+    rows = [(f"[{e.claim.id}]({e.claim.id}.md)", pages.standing(e), e.claim.statement) for e in own]
     guide = os.path.relpath(GUIDE, folder).replace(os.sep, "/")
     lines = [
         f"# {pages.title(own[0].claim.document, own)}: claims",

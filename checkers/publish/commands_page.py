@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from reassure.checkers.base.declared import Option
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.console.parser import sentence
+from reassure.checkers.evidence.markdown import table
 
 HEAD = """# Commands
 
@@ -23,9 +24,9 @@ def page() -> str:
 def _command(name: str, summary: str) -> Iterator[str]:
     yield f"## reassure {name}\n"
     yield f"{sentence(summary)}\n"
-    rows = [f"| `{_name(option)}` | {_cell(option.help)} |" for option in options_of(name)]
+    rows = [(f"`{_name(option)}`", option.help) for option in options_of(name)]
     if rows:
-        yield from ["| argument | effect |\n|---|---|", *rows, ""]
+        yield from (table(("argument", "effect"), rows), "")
     if " " not in name:
         for word, subcommand in subcommands(name).items():
             yield from _command(f"{name} {word}", subcommand.help)
@@ -36,7 +37,3 @@ def _name(option: Option) -> str:
         return option.metavar or option.name
     words = ", ".join(option.flags)
     return words if option.switch else f"{words} {option.metavar or '{' + ','.join(option.choices) + '}'}"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from reassure.checkers.base.model_loader import load, names
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.evidence.markdown import BY, table
 from reassure.checkers.evidence.verdicts import Entry
 from reassure.checkers.publish.claim_pages import ACROSS, claim_pages
 from reassure.checkers.publish.gate_run import GateRun
-from reassure.checkers.publish.markdown import BY, table
 
 PROTOCOLS = {
     "kraft": ("KRaft reassignment", "K"),

@@ -21,12 +21,12 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.console import files
 from reassure.checkers.console.commands import COMMANDS
 from reassure.checkers.evidence import ledger
+from reassure.checkers.evidence.markdown import table
 from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.publish import commands_page
 from reassure.checkers.publish.gate_run import GateRun, gate_runs
-from reassure.checkers.publish.markdown import table
 from reassure.checkers.publish.model_pages import check_row, pages_of_claims, protocol_of
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.trace import configurations
