@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def write_record(path: Path, record: dict[str, Any]) -> None:
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
     """Writes a run record as JSON, atomically; the path `-` is standard output."""
     text = json.dumps(record, indent=2) + "\n"
     if path == Path("-"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from reassure.checkers.base.run_record import EngineRecord
+
 
 @dataclass
 class SearchResult:
@@ -19,12 +21,14 @@ class SearchResult:
     cluster: dict[str, Any] = field(default_factory=dict)
     """Of a distributed search: the master, the partitions, and what each level took."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> EngineRecord:
         """Its part of the run record."""
-        return {
-            **({"fairness": self.fairness} if self.fairness else {}),
-            **({"spark": self.cluster} if self.cluster else {}),
-        }
+        record = EngineRecord()
+        if self.fairness:
+            record["fairness"] = self.fairness
+        if self.cluster:
+            record["spark"] = self.cluster
+        return record
 
 
 @dataclass
@@ -41,7 +45,7 @@ class SimulationResult:
     lengths: list[dict[str, int]] = field(default_factory=list)
     """How many walks had `from` to `to` states."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> EngineRecord:
         """Its part of the run record."""
         numbers = {"walks": self.walks, "depth": self.depth, "seed": self.seed, "weights": self.weights}
         return {"simulation": {**numbers, "depths": self.lengths}}
@@ -61,7 +65,7 @@ class ProofSummary:
     certificate: Any = None
     """The inductive invariant, a `Certificate`; None if nothing was proved by induction."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> EngineRecord:
         """Its part of the run record."""
         return {"lemmas": self.lemmas, "bounds_open": self.bounds_open}
 

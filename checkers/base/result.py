@@ -8,6 +8,7 @@ from typing import Any
 
 from reassure.checkers.base.engine_results import EngineResult, ProofSummary, SearchResult, SimulationResult
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
+from reassure.checkers.base.run_record import PropertyRecord, RunRecord
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.trace import Trace
@@ -55,6 +56,13 @@ class PropertyResult:
     def temporal(self) -> bool:
         """Whether it is about whole runs."""
         return self.kind in TEMPORAL
+
+    def record(self, trace: str | None) -> PropertyRecord:
+        """Its part of the run record; trace: the file of its counterexample."""
+        row = PropertyRecord(name=self.name, kind=self.kind, status=self.status, trace=trace, depth=self.depth)
+        if self.status is PropertyStatus.RAISED:
+            row["error"] = self.note
+        return row
 
 
 @dataclass
@@ -229,7 +237,7 @@ class CheckResult:
         code = self.exit()
         return PASS_TO_DEPTH if code is Exit.OK and self.ended(StopReason.DEPTH) else VERDICTS[code]
 
-    def record(self, traces: dict[str, str]) -> dict[str, Any]:
+    def record(self, traces: dict[str, str]) -> RunRecord:
         """The run record, `traces` giving the files that counterexamples were written to."""
         code = self.exit()
         s = self.stats
@@ -245,11 +253,7 @@ class CheckResult:
             "config": self.config,
             "engine": self.engine,
             "engine_version": ENGINE_VERSION,
-            "properties": [
-                {"name": p.name, "kind": p.kind, "status": p.status, "trace": traces.get(p.name), "depth": p.depth}
-                | ({"error": p.note} if p.status is PropertyStatus.RAISED else {})
-                for p in self.properties
-            ],
+            "properties": [p.record(traces.get(p.name)) for p in self.properties],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
             **self.found.record(),
@@ -271,7 +275,7 @@ class CheckResult:
         }
 
 
-def error_record(code: Exit, message: str, model: str, repro: str) -> dict[str, Any]:
+def error_record(code: Exit, message: str, model: str, repro: str) -> RunRecord:
     """The record of a run that ended before an engine could answer."""
     return {
         "schema": SCHEMA,

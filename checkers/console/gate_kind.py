@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Record = dict[str, Any]
+Record = Mapping[str, Any]
+"""The run record of a command, with the keys that it adds."""
 
 SEARCH_FIGURES = ("distinct", "generated", "depth", "clipped")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import RAISES, PropertyStatus
+from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
@@ -28,7 +28,7 @@ class Problem:
     about: str = ""
 
 
-def judge(check: Check, record: Record) -> list[Problem]:
+def judge(check: Check, record: RunRecord) -> list[Problem]:
     """What is not as the check expects."""
     if record.get("stop_reason") == StopReason.NOT_STARTED and not record["complete"]:
         return _judge_failure(check, record)
@@ -48,26 +48,26 @@ def judge(check: Check, record: Record) -> list[Problem]:
     return problems + _judge_pins(check, record)
 
 
-def _judge_failure(check: Check, record: Record) -> list[Problem]:
+def _judge_failure(check: Check, record: RunRecord) -> list[Problem]:
     """Of a command that could not answer: nothing that was asked is known, unless that is what is expected."""
     if record["verdict"] != check.expect:
         return [Problem(Exit(record["exit_code"]), record["stopped_because"])]
     return _judge_pins(check, record)
 
 
-def lengths(record: Record) -> dict[str, int | None]:
+def lengths(record: RunRecord) -> dict[str, int | None]:
     """The violated properties, with the lengths of their traces in states."""
     return {p["name"]: p["depth"] for p in record["properties"] if p["status"] == PropertyStatus.VIOLATED}
 
 
-def unexpected(check: Check, record: Record) -> list[str]:
+def unexpected(check: Check, record: RunRecord) -> list[str]:
     """Properties that are violated and should not be, those with the shortest traces first."""
     expected = check.violated if check.violated is not None else lengths(record) if _asks_for_violation(check) else {}
     extra = {name: n for name, n in lengths(record).items() if name not in expected}
     return sorted(extra, key=lambda name: (extra[name] is None, extra[name] or 0, name))
 
 
-def _error(record: Record) -> str:
+def _error(record: RunRecord) -> str:
     """What the model raises in a reachable state."""
     return next((str(p["error"]) for p in record["properties"] if "error" in p), str(record["stopped_because"]))
 
@@ -76,7 +76,7 @@ def _asks_for_violation(check: Check) -> bool:
     return check.expect in (VERDICTS[Exit.SAFETY], VERDICTS[Exit.LIVENESS], VERDICTS[Exit.DEADLOCK])
 
 
-def _judge_violations(check: Check, record: Record) -> list[Problem]:
+def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
     fallen = lengths(record)
     expected = check.violated
     if expected is None:
@@ -94,7 +94,7 @@ def _violated(name: str, states: int | None) -> str:
     return f"violated: {name}" + (f", trace of {states} states" if states else "")
 
 
-def _judge_covers(check: Check, record: Record) -> list[Problem]:
+def _judge_covers(check: Check, record: RunRecord) -> list[Problem]:
     """An expected violation must not hide that nothing interesting happens any more."""
     if check.expect in (VERDICTS[Exit.VACUOUS], INCONCLUSIVE) or not check.about.decides:
         return []
@@ -110,7 +110,7 @@ def _judge_covers(check: Check, record: Record) -> list[Problem]:
     return problems
 
 
-def _judge_undecided(check: Check, record: Record) -> list[Problem]:
+def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     """An expected violation must not hide that other properties were not decided."""
     if check.expect == INCONCLUSIVE or not check.about.decides:
         return []
@@ -122,7 +122,7 @@ def _judge_undecided(check: Check, record: Record) -> list[Problem]:
     return problems
 
 
-def _judge_pins(check: Check, record: Record) -> list[Problem]:
+def _judge_pins(check: Check, record: RunRecord) -> list[Problem]:
     problems = []
     figures = check.about.figures(record)
     for name, pinned in check.pin.items():
@@ -141,12 +141,12 @@ def _judge_pins(check: Check, record: Record) -> list[Problem]:
     return problems
 
 
-def _property_names(record: Record) -> list[str]:
+def _property_names(record: RunRecord) -> list[str]:
     kinds = [f"{p['name']} ({p['kind']})" for p in record["properties"]]
     kinds += [f"{c['name']} (cover)" for c in record["covers"]]
     return sorted([*kinds, *(f"{name} (not applicable)" for name in record["not_applicable"])])
 
 
-def property_digest(record: Record) -> str:
+def property_digest(record: RunRecord) -> str:
     """Which properties and covers were asked about, whatever their order: what a dropped invariant changes."""
     return hashlib.sha256("\n".join(_property_names(record)).encode()).hexdigest()[:DIGITS]

@@ -12,18 +12,17 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import RAISES, error_record
+from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import BY_USER, StopReason
 from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import read_trace
-from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.console.parser import parse
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem, judge, unexpected
@@ -71,7 +70,7 @@ class Outcome:
     """What became of one check: plain data, which processes can send each other."""
 
     problems: list[Problem]
-    record: Record
+    record: RunRecord
     traces: dict[str, str] = field(default_factory=dict)
     """The files that counterexamples were written to, by property."""
     story: Story | None = None
@@ -147,7 +146,7 @@ def interrupted(check: Check) -> Outcome:
     return Outcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
 
 
-def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[Record, str]:
+def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[RunRecord, str]:
     """The run record of a check, whose traces are below `folder`, and what its command printed."""
     json_file = folder / "record.json"
     own = ["--quiet"] if takes(check.kind, "quiet") else []
@@ -170,9 +169,10 @@ def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
     output = out.getvalue()
     last = (output.strip() or VERDICTS[code]).splitlines()[-1]
-    record = {**error_record(code, last, check.model or "", check.repro()), "complete": code is Exit.OK}
+    record = error_record(code, last, check.model or "", check.repro())
+    record["complete"] = code is Exit.OK
     if json_file.is_file():
-        record |= json.loads(json_file.read_text(encoding="utf-8"))
+        record.update(json.loads(json_file.read_text(encoding="utf-8")))
         record["repro"] = check.repro()
         # What a command says of properties beside a verdict, as `mutants`, is its own affair.
         record["properties"] = [p for p in record["properties"] if "status" in p]
@@ -185,8 +185,8 @@ def _explain(check: Check, found: Outcome) -> None:
         return
     bound, _ = plain(check.model, pairs(check.given.get("set", {})))
     found.places = places(bound)
-    files = {p["name"]: p["trace"] for p in found.record["properties"]}
-    shown = next((name for name in [*unexpected(check, found.record), RAISES] if files.get(name)), None)
+    files = {p["name"]: p["trace"] for p in found.record["properties"] if p["trace"]}
+    shown = next((name for name in [*unexpected(check, found.record), RAISES] if name in files), None)
     if shown is not None:
         found.story = story(Path(files[shown]), check.model, shown)
 
@@ -210,7 +210,7 @@ def story(path: Path, model: str, name: str) -> Story:
     return Story(name, printed(lambda console: tell(trace, bound, console)).rstrip(), len(trace), steps)
 
 
-def _kept(record: dict[str, Any], folder: Path) -> dict[str, str]:
+def _kept(record: RunRecord, folder: Path) -> dict[str, str]:
     """Copies the traces of a failed check to where they stay; the files, by property."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}

@@ -11,7 +11,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES, PropertyStatus, error_record
+from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus, error_record
 from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKERS
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
@@ -85,17 +85,10 @@ def _report_raised(
         name_traces([str(path)], console)
     if args.json:
         name, sha, config, repro = about
-        finding = {
-            "name": RAISES,
-            "kind": RAISES,
-            "status": PropertyStatus.RAISED,
-            "trace": str(path) if path else None,
-            "depth": len(trace),
-            "error": text,
-        }
+        finding = PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text)
         record = error_record(Exit.MODEL, text, name, repro)
-        record |= {"model_sha256": sha, "config": config, "engine": "guards", "properties": [finding], "guards": []}
-        record["stop_reason"] = StopReason.RAISED
-        write_record(args.json, record)
+        record |= {"stop_reason": StopReason.RAISED, "model_sha256": sha, "config": config, "engine": "guards"}
+        record["properties"] = [finding.record(str(path) if path else None)]
+        write_record(args.json, {**record, "guards": []})
     print(f"reassure: no guard was left out: with all of them {text}", file=sys.stderr)
     return Exit.MODEL

@@ -17,13 +17,14 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NotRequired
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file, settings
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.console.processes import in_processes
 from reassure.spec.language.vocabulary import Model
@@ -31,6 +32,14 @@ from reassure.spec.semantics.interpreter import ConfigError, make_config
 
 Point = tuple[tuple[str, str], ...]
 """One configuration: settings in the order they were given."""
+
+
+class PointRecord(RunRecord):
+    """The run record of one configuration. took: seconds. texts: its traces as ITF, until files have them."""
+
+    point: dict[str, str]
+    took: float
+    texts: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ class Task:
     engine: str = DEFAULT_ENGINE
 
 
-def check_one(task: Task, point: Point) -> dict[str, Any]:
+def check_one(task: Task, point: Point) -> PointRecord:
     """The run record of one configuration, with its traces as ITF texts; in whatever process."""
     archive = next((p for p in Path(__file__).parents if p.is_file()), None)
     if archive is not None:
@@ -139,7 +148,7 @@ def check_one(task: Task, point: Point) -> dict[str, Any]:
         verdict, bound = run(asked, Progress(quiet=True))
     except Failure as failure:
         record = error_record(failure.code, str(failure), task.model, asked.repro())
-        return {**record, "point": point, "texts": {}, "took": time.monotonic() - began}
+        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began}
     texts = {}
     if task.traces:
         for found in results(verdict):
@@ -149,7 +158,7 @@ def check_one(task: Task, point: Point) -> dict[str, Any]:
                 texts[found.name] = to_itf(found.trace, bound)
     record = verdict.record({})
     record["repro"] = record["repro"].replace(name, task.model)
-    return {**record, "point": point, "texts": texts, "took": time.monotonic() - began}
+    return {**record, "point": dict(point), "texts": texts, "took": time.monotonic() - began}
 
 
 IN_TASK = """
@@ -162,7 +171,7 @@ with open(sys.argv[1], "wb") as told:
 """
 
 
-def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
+def _beside(archive: Path, task: Task, point: Point) -> PointRecord:
     """As `check_one`, in a process that has this program as files: models are read as text, not from a zip."""
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir()) / f"reassure-program-{os.getuid()}-{digest}"
@@ -185,11 +194,11 @@ def _beside(archive: Path, task: Task, point: Point) -> dict[str, Any]:
         )
         if done.returncode:
             raise RuntimeError((done.stderr.strip().splitlines() or ["no reason given"])[-1])
-        found: dict[str, Any] = pickle.loads(exchanged.read_bytes())
+        found: PointRecord = pickle.loads(exchanged.read_bytes())
         return found
 
 
-def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int], None]) -> list[dict[str, Any]]:
+def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int], None]) -> list[PointRecord]:
     """A record for each configuration, in order, in so many processes of this machine; interrupted, of the first ones.
 
     done: called with how many have ended, and of how many. Raises `Failure` where a process was killed.
@@ -211,7 +220,7 @@ def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int
 
 def by_spark(
     model: str, points: list[Point], task: Task, cluster: SparkOptions, done: Callable[[int, int], None]
-) -> list[dict[str, Any]]:
+) -> list[PointRecord]:
     """As `locally`, a task of Spark each. Raises `NoSpark` and `JobFailed`."""
     from reassure.checkers.engines.spark.session import Job, start
 
@@ -220,7 +229,7 @@ def by_spark(
     try:
         ended = context.accumulator(0)
 
-        def one(point: Point) -> dict[str, Any]:
+        def one(point: Point) -> PointRecord:
             record = check_one(task, point)
             ended.add(1)
             return record
@@ -228,7 +237,7 @@ def by_spark(
         # A task each: the slow ones do not hold up others.
         rdd = context.parallelize(points, len(points)).map(one)
         job = Job(context, "reassure-sweep", rdd.collect)
-        found: list[dict[str, Any]] = job.result(lambda: done(ended.value, len(points)))
+        found: list[PointRecord] = job.result(lambda: done(ended.value, len(points)))
         return found
     finally:
         session.stop()
@@ -240,7 +249,7 @@ def shipped(task: Task) -> Task:
     return replace(task, text=text)
 
 
-def worst_of(records: list[dict[str, Any]]) -> Exit:
+def worst_of(records: list[PointRecord]) -> Exit:
     """The exit code of a sweep: the most severe of its configurations."""
     order = list(Exit)
     return min((Exit(r["exit_code"]) for r in records), key=order.index, default=Exit.NOTHING)

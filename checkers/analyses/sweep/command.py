@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
@@ -33,7 +33,7 @@ from reassure.checkers.console.files import outputs_must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record
 
 if TYPE_CHECKING:
-    from reassure.checkers.analyses.sweep.analysis import Point, Task
+    from reassure.checkers.analyses.sweep.analysis import Point, PointRecord, Task
 
 CORES = os.cpu_count() or 1
 
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for record in records:
         texts, traces = record.pop("texts"), {}
         for name, text in texts.items():
-            settings = [f"{key}={value}" for key, value in record["point"]]
+            settings = [f"{key}={value}" for key, value in record["point"].items()]
             path = args.trace_dir / f"{trace_stem(record['model'], settings, name)}.itf.json"
             write_atomically(path, text)
             traces[name] = str(path)
@@ -111,16 +111,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         why_ended = "interrupted" if interrupted else "every configuration was checked"
         about = error_record(code, why_ended, args.model, args.repro)
         left_out = [{"point": dict(point), "why": why} for point, why in excluded.items()]
-        for record in records:
-            record["point"] = dict(record["point"])
-        about |= {"complete": not interrupted, "engine": "sweep", "configurations": records, "excluded": left_out}
-        write_record(args.json, about | {"not_run": [dict(point) for point in not_run]})
+        about |= {"complete": not interrupted, "engine": "sweep"}
+        answer = {"configurations": records, "excluded": left_out, "not_run": [dict(point) for point in not_run]}
+        write_record(args.json, {**about, **answer})
     return code
 
 
 def _records(
     args: argparse.Namespace, points: list[Point], task: Task, jobs: int, spark: SparkOptions
-) -> list[dict[str, Any]]:
+) -> list[PointRecord]:
     """The run records of all configurations, here or by Spark."""
     from reassure.checkers.analyses.sweep.analysis import by_spark, locally, shipped
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from reassure.checkers.analyses.sweep.analysis import PointRecord
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.terminal import Console
 
@@ -17,7 +18,7 @@ EXCLUDED = 5
 def report_sweep(
     model: str,
     keys: list[str],
-    records: list[dict[str, Any]],
+    records: list[PointRecord],
     excluded: Mapping[Any, str],
     every: int,
     not_run: int,
@@ -38,7 +39,7 @@ def report_sweep(
         console.print(f"  skipped: {why}", style="dim")
     rows = []
     for record in records:
-        point = dict(record["point"])
+        point = record["point"]
         fallen = [f"{p['name']} ({p['depth']})" for p in record["properties"] if p["status"] in ("violated", "raised")]
         fallen += [f"{c['name']} never reached" for c in record["covers"] if not c["reached"] and record["complete"]]
         what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]

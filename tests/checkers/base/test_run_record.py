@@ -1,0 +1,46 @@
+"""The page of the run record lists the keys of its type, and every record has them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_record import (
+    ActionRecord,
+    CoverRecord,
+    EngineRecord,
+    PropertyRecord,
+    RunRecord,
+    StatisticsRecord,
+)
+from tests.helpers.runs import checked
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "record.md"
+PARTS = {"properties": PropertyRecord, "covers": CoverRecord, "actions": ActionRecord, "stats": StatisticsRecord}
+NAME = re.compile(r"`([a-z_0-9]+)`")
+
+
+def keys(kind: type) -> set[str]:
+    return set(kind.__required_keys__ | kind.__optional_keys__)  # type: ignore[attr-defined]
+
+
+def test_the_page_has_exactly_the_keys() -> None:
+    rows = re.findall(r"^\| (`.*?) \| .*? \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    names = [name for cell, _ in rows for name in NAME.findall(cell)]
+    assert sorted(names) == sorted(keys(RunRecord))
+    meanings = {name: re.sub(r"\(`.*?\)", "", text) for cell, text in rows for name in NAME.findall(cell)}
+    for name, kind in PARTS.items():  # what is in brackets are values
+        assert set(NAME.findall(meanings[name])) == keys(kind), name
+
+
+def test_records_have_the_keys() -> None:
+    required = keys(RunRecord) - keys(EngineRecord)
+    record = checked("two_phase_commit", [], "reference")[0].record({})
+    assert set(record) == required
+    assert set(record["stats"]) == keys(StatisticsRecord)
+    assert all(set(p) == keys(PropertyRecord) - {"error"} for p in record["properties"])
+    assert all(set(c) == keys(CoverRecord) for c in record["covers"])
+    assert all(set(a) == keys(ActionRecord) for a in record["actions"].values())
+    assert set(error_record(Exit.USAGE, "a reason", "kraft", "reassure check kraft")) == required
