@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.encoding.state_layout import Field, Layout, codes, is_index
+from reassure.checkers.encoding.state_layout import Field, Layout, codes
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
@@ -54,16 +54,17 @@ CHUNK = 1 << 15
 
 @dataclass(frozen=True)
 class Shape:
-    """A type without the model's classes, so that a task needs no model: what it is, and what it is made of."""
+    """A type without the model's classes, so that a task needs no model: its kind, and the shapes in it."""
 
-    kind: str
+    kind: type[Type] | None
+    """None: a value of `inner` in one number, its fields side by side."""
     inner: tuple[Shape, ...] = ()
     names: tuple[Any, ...] = ()
     """Fields of a record, values of an enumeration, keys of a map."""
     size: int = 0
     """The lowest number, the items of a sequence or set, the slots of a bag."""
     bits: tuple[int, ...] = ()
-    """Of what is packed within: the item of a sequence, the fields of a record in one number."""
+    """Of what is packed within: the item of a sequence, the fields of a value in one number."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Tables:
             inner = tuple(
                 _packed(p.type) if isinstance(p.drawn, tuple) else shape_of(p.type) for p in action.parameters
             )
-            shape = Shape("record", inner, tuple(p.name for p in action.parameters))
+            shape = Shape(RecordType, inner, tuple(p.name for p in action.parameters))
             found.append(Columns(shape, _places(fields)) if inner else None)
         return cls(Columns.of(layout), kernel.actions, tuple(found))
 
@@ -135,39 +136,37 @@ def _places(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
 
 def _packed(kind: Type) -> Shape:
     """A record in one number."""
-    return Shape("packed", (shape_of(kind),), bits=tuple(c.bits for c in codes(kind)))
+    return Shape(None, (shape_of(kind),), bits=tuple(c.bits for c in codes(kind)))
 
 
 def shape_of(kind: Type) -> Shape:
     """The shape of a type."""
     if isinstance(kind, RecordType):
-        return Shape("record", tuple(shape_of(t) for _, t in kind.fields), tuple(n for n, _ in kind.fields))
+        return Shape(RecordType, tuple(shape_of(t) for _, t in kind.fields), tuple(n for n, _ in kind.fields))
     if isinstance(kind, MapType):
-        return Shape("map", (shape_of(kind.key), shape_of(kind.value)), tuple(range(kind.key.count)))
+        return Shape(MapType, (shape_of(kind.key), shape_of(kind.value)), tuple(range(kind.key.count)))
     if isinstance(kind, OptionType):
-        return Shape("index?" if is_index(kind.inner) else "option", (shape_of(kind.inner),))
+        return Shape(OptionType, (shape_of(kind.inner),))
     if isinstance(kind, BagType):
-        return Shape("bag", (_packed(kind.item),), size=kind.size)
+        return Shape(BagType, (_packed(kind.item),), size=kind.size)
     if isinstance(kind, SetType):
-        return Shape("set", (shape_of(kind.item),), size=kind.item.count)
+        return Shape(SetType, (shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SeqType):
-        return Shape("sequence", (shape_of(kind.item),), size=kind.length, bits=(bits_of(kind.item),))
+        return Shape(SeqType, (shape_of(kind.item),), size=kind.length, bits=(bits_of(kind.item),))
     if isinstance(kind, EnumType):
-        return Shape("enum", names=tuple(str(member.value) for member in kind.sort))
-    if isinstance(kind, IdType):
-        return Shape("number", size=kind.first)
-    if isinstance(kind, IntType):
-        return Shape("number", size=kind.low)
+        return Shape(EnumType, names=tuple(str(member.value) for member in kind.sort))
+    if isinstance(kind, IdType | IntType):
+        return Shape(IntType, size=kind.first if isinstance(kind, IdType) else kind.low)
     assert isinstance(kind, BoolType)
-    return Shape("bool")
+    return Shape(BoolType)
 
 
 def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
     """The values whose stored numbers come next, as `checkers.encoding.state_layout` puts them in order."""
-    if shape.kind == "record":
+    if shape.kind is RecordType:
         made = [_array(inner, stored, n) for inner in shape.inner]
         return pa.StructArray.from_arrays(made, names=list(shape.names))
-    if shape.kind == "map":
+    if shape.kind is MapType:
         key, value = shape.inner
         count = len(shape.names)
         values = [_array(value, stored, n) for _ in range(count)]
@@ -175,29 +174,27 @@ def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
         order = (np.arange(count)[None, :] * n + np.arange(n)[:, None]).reshape(-1)
         offsets = pa.array(np.arange(n + 1) * count, pa.int32())
         return pa.MapArray.from_arrays(offsets, keys, pa.concat_arrays(values).take(pa.array(order)))
-    if shape.kind == "option":
-        present = next(stored) != 0
-        return _where(present, _array(shape.inner[0], stored, n))
-    if shape.kind == "index?":
-        number = next(stored)
-        return _where(number != 0, _scalars(shape.inner[0], np.maximum(number - 1, 0)))
-    if shape.kind == "bag":
+    if shape.kind is OptionType:
+        number, (inner,) = next(stored), shape.inner
+        scalar = inner.kind in (BoolType, IntType, EnumType)  # then None is one number more
+        return _where(number != 0, _scalars(inner, np.maximum(number - 1, 0)) if scalar else _array(inner, stored, n))
+    if shape.kind is BagType:
         slots = np.stack([next(stored) for _ in range(shape.size)], axis=1)
         packed = slots[slots > 0] - 1
         items = _array(shape.inner[0], iter([packed]), len(packed))
         return pa.ListArray.from_arrays(_offsets((slots > 0).sum(axis=1)), items)
-    if shape.kind == "packed":
+    if shape.kind is None:
         packed, fields = next(stored), []
         for bits in reversed(shape.bits):
             fields.append(packed & ((1 << bits) - 1))
             packed = packed >> bits
         return _array(shape.inner[0], iter(fields[::-1]), n)
-    if shape.kind == "set":
+    if shape.kind is SetType:
         mask = next(stored)
         inside = (mask[:, None] >> np.arange(shape.size)) & 1 != 0
         members = np.nonzero(inside)[1]
         return pa.ListArray.from_arrays(_offsets(inside.sum(axis=1)), _scalars(shape.inner[0], members))
-    if shape.kind == "sequence":
+    if shape.kind is SeqType:
         packed, (bits,) = next(stored), shape.bits
         length = packed >> (shape.size * bits)
         number = (packed[:, None] >> (np.arange(shape.size) * bits)) & ((1 << bits) - 1)
@@ -207,9 +204,9 @@ def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
 
 
 def _scalars(shape: Shape, numbers: Any) -> pa.Array:
-    if shape.kind == "bool":
+    if shape.kind is BoolType:
         return pa.array(numbers != 0)
-    if shape.kind == "enum":
+    if shape.kind is EnumType:
         return pa.array(shape.names, pa.string()).take(pa.array(numbers))
     return pa.array(numbers + shape.size, pa.int64())
 
