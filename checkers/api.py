@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.traces.named_path import NamedStep, follow, named_path
 from reassure.checkers.traces.plain_json import to_plain

@@ -7,28 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from reassure.checkers.base.declared import repro
+from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions, SparkOptions
-from reassure.checkers.base.prepare import must_match, prepare
+from reassure.checkers.base.prepare import Prepared, must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
-from reassure.checkers.base.trace_files import results, trace_meta
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import ReplayRefused
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A model under a configuration, ready for every engine."""
-
-    bound: BoundModel
-    lowered: LoweredModel
 
 
 @dataclass
@@ -61,49 +52,47 @@ class CheckRequest:
         return repro("check", CHECK, values)
 
 
-Engine = Callable[[CheckRequest, Prepared, CheckResult, Progress], CheckResult]
+Engine = Callable[[Prepared, CheckRequest, Progress], EngineResult]
 
 
-def _reference(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
-    result.stats.workers = 1
-    return reference.check(model.bound, request.options, result, progress)
+def _reference(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
+    return reference.check(prepared, request.options, progress)
 
 
-def _native(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
-    from reassure.checkers.engines.native import engine
+def _native(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
+    from reassure.checkers.engines.native import engine  # imports LLVM and numpy, which only some engines need
 
-    return engine.check(model.bound, model.lowered, request.options, result, progress)
+    return engine.check(prepared, request.options, progress)
 
 
-def _spark(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+def _spark(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
     from reassure.checkers.engines.spark import engine
     from reassure.checkers.engines.spark.run_directory import RunDirectoryError
     from reassure.checkers.engines.spark.session import JobFailed, NoSpark
 
     try:
-        return engine.check(model.bound, model.lowered, request.options, result, progress, request.cluster)
+        return engine.check(prepared, request.options, progress, request.cluster)
     except (NoSpark, JobFailed) as error:
         raise Failure(Exit.SYSTEM, str(error)) from None
     except RunDirectoryError as error:
         raise Failure(Exit.USAGE, str(error)) from None
 
 
-def _simulate(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+def _simulate(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
     from reassure.checkers.engines.native import simulation
 
     walks = request.walks or SimulationOptions()
-    declared = [a.name for a in model.bound.model.actions]
+    declared = [a.name for a in prepared.bound.model.actions]
     if unknown := set(walks.weights) - set(declared):
         has = ", ".join(declared)
-        raise Failure(Exit.USAGE, f"{model.bound.model.name} has no action {min(unknown)!r}; it has {has}")
-    return simulation.simulate(model.bound, model.lowered, request.options, result, progress, walks)
+        raise Failure(Exit.USAGE, f"{prepared.bound.model.name} has no action {min(unknown)!r}; it has {has}")
+    return simulation.simulate(prepared, request.options, progress, walks)
 
 
-def _prove(request: CheckRequest, model: Prepared, result: CheckResult, progress: Progress) -> CheckResult:
+def _prove(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
     from reassure.checkers.engines.symbolic import prover
 
-    proof = request.proof or ProofOptions()
-    return prover.prove(model.bound, model.lowered, request.options, result, progress, proof)
+    return prover.prove(prepared, request.options, progress, request.proof or ProofOptions())
 
 
 ENGINES: dict[str, Engine] = {
@@ -116,29 +105,22 @@ ENGINES: dict[str, Engine] = {
 """Every engine by the name that a request gives (`prove:METHOD` is `prove`)."""
 
 
-def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
-    """Checks a model; `Failure` where there is no verdict to be had."""
-    began = time.monotonic()
-    bound, lowered, sha = prepare(asked.model, asked.set)
+def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
+    """Checks a model; `Failure` if there is no result."""
+    began, options = time.monotonic(), request.options
+    prepared = prepare(request.model, request.set)
+    bound = prepared.bound
     covers = [p.name for p in bound.covers]
-    claimed = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
-    verdict = CheckResult(bound.model.name, sha, config_values(bound.config), asked.engine)
-    verdict.accept_clipping = asked.accept_clipping
-    verdict.not_applicable = [p.name for p in bound.not_applicable]
-    verdict.asked = {n for n in claimed if asked.options.properties and asked.options.wants(n)}
-    verdict.source, verdict.settings = asked.model, asked.set
-    verdict.repro = asked.repro()
-    if not claimed:
+    names = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
+    if not names:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no property, no cover, and no deadlock check")
-    of_covers_alone = {n for n in claimed if asked.options.wants(n)} <= set(covers)
-    must_match(
-        bound, [n for n in claimed if n not in covers] if asked.proof and of_covers_alone else claimed, asked.options
-    )
-    verdict.stats.seconds["load"] = time.monotonic() - began
+    of_covers_alone = {n for n in names if options.wants(n)} <= set(covers)
+    must_match(bound, [n for n in names if n not in covers] if request.proof and of_covers_alone else names, options)
+    identity = RunIdentity.of(prepared, request.engine, request.repro())
+    load_seconds = time.monotonic() - began
     try:
-        lowered = lowered.only(asked.options.wants)
-        engine = ENGINES[asked.engine.partition(":")[0]]
-        verdict = engine(asked, Prepared(bound, lowered), verdict, progress)
+        engine = ENGINES[request.engine.partition(":")[0]]
+        engine_result = engine(prepared.only(options.wants), request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except reference.Nondeterminism as error:
@@ -149,9 +131,5 @@ def run(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMode
         raise Failure(Exit.INTERNAL, f"a counterexample does not replay in plain Python: {error}") from None
     finally:
         progress.done()
-    for found in results(verdict):
-        if found.trace is not None:
-            found.trace.meta = trace_meta(verdict, found)
-            if own_file(asked.model):
-                found.trace.meta["model_file"] = asked.model
-    return verdict, bound
+    engine_result.stats.seconds["load"] = load_seconds
+    return CheckResult.of(identity, bound, options, engine_result, request.accept_clipping), bound

@@ -1,11 +1,15 @@
-"""What each kind of engine has to say beside properties, covers and counts. A `CheckResult` holds one of these."""
+"""The facts that an engine returns. It decides no status: `CheckResult.of` does, for every engine."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, ClassVar
 
 from reassure.checkers.base.run_record import EngineRecord
+from reassure.checkers.base.stop import Stop
+from reassure.spec.semantics.trace import Trace
 
 
 @dataclass
@@ -70,4 +74,110 @@ class ProofSummary:
         return {"lemmas": self.lemmas, "bounds_open": self.bounds_open}
 
 
-EngineResult = SearchResult | SimulationResult | ProofSummary
+@dataclass
+class ActionStatistics:
+    """taken: enabled transitions; new: distinct states first reached, in their level, by this action."""
+
+    taken: int = 0
+    new: int = 0
+
+
+@dataclass
+class SearchStatistics:
+    generated: int = 0
+    distinct: int = 0
+    depth: int = 0
+    clipped: int = 0
+    clipped_at: dict[str, int] = field(default_factory=dict)
+    """Clipped transitions by the bound that they leave."""
+    undeclared: int = 0
+    """Of the clipped, those at bounds that the model does not declare."""
+    frontier: int = 0
+    """States found but not expanded when the run ended."""
+    seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("load", "compile", "search", "report"), 0.0)
+    )
+    bytes_per_state: int = 0
+    memory: int = 0
+    workers: int = 1
+
+    def clip(self, path: str, declared: bool, count: int = 1) -> None:
+        """Counts transitions that leave a bound."""
+        self.clipped += count
+        self.clipped_at[path] = self.clipped_at.get(path, 0) + count
+        self.undeclared += 0 if declared else count
+
+
+class Evidence(Enum):
+    """The kind of fact that an engine established of one property."""
+
+    COUNTEREXAMPLE = auto()
+    NO_PREMISE = auto()
+    """No reachable state satisfies the premise of a property about whole runs."""
+    EVERY_FAIR_RUN = auto()
+    """Every fair run satisfies it."""
+    PROOF = auto()
+    """A proof that passed its check."""
+    NONE_TO_DEPTH = auto()
+    """No counterexample of up to so many states, by bounded search."""
+    LEFT_OUT = auto()
+    """The engine does not check this property."""
+    OPEN = auto()
+    """The engine tried, and found neither a proof nor a counterexample."""
+
+
+@dataclass(frozen=True)
+class PropertyFact:
+    """One property as an engine leaves it."""
+
+    evidence: Evidence
+    trace: Trace | None = None
+    note: str = ""
+    counterexample_to_induction: tuple[Any, ...] = ()
+    """States, perhaps unreachable, of which all but the last satisfy everything."""
+
+
+def whole_run_fact(trace: Trace | None, concerned: bool, note: str) -> PropertyFact:
+    """The fact about a property of whole runs, every reachable state being known.
+
+    trace: of a fair run that violates it. concerned: whether some reachable state satisfies its premise. note: the
+    fairness that it assumes, in words.
+    """
+    if trace is not None:
+        return PropertyFact(Evidence.COUNTEREXAMPLE, trace, note)
+    return PropertyFact(Evidence.EVERY_FAIR_RUN, note=note) if concerned else PropertyFact(Evidence.NO_PREMISE)
+
+
+@dataclass
+class CoverResult:
+    """One cover's result; `depth` is the level of the state (or of the state after the step)."""
+
+    kind: ClassVar[str] = "cover"
+    name: str
+    depth: int | None = None
+    trace: Trace | None = None
+    walks: int | None = None
+    """Of a simulation: how many walks reached it."""
+
+    @property
+    def reached(self) -> bool:
+        return self.depth is not None
+
+
+@dataclass(frozen=True)
+class EngineResult:
+    """The end of one run of an engine.
+
+    complete: whether every reachable state was visited, or everything was decided. facts: by property; how far the
+    engine came decides the others. covers: those that it looked for. raised: a run into a state in which the model
+    raises, and what raises there.
+    """
+
+    summary: SearchResult | SimulationResult | ProofSummary
+    stats: SearchStatistics
+    stopped: Stop
+    complete: bool
+    facts: Mapping[str, PropertyFact] = field(default_factory=dict)
+    covers: tuple[CoverResult, ...] = ()
+    actions: dict[str, ActionStatistics] = field(default_factory=dict)
+    raised: tuple[Trace, str] | None = None

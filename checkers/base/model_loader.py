@@ -15,12 +15,10 @@ from typing import Any
 from reassure import models
 from reassure.checkers.base.digest import digest_of_modules
 from reassure.checkers.base.import_file import import_file
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
-from reassure.spec.semantics.interpreter import BoundModel, ConfigError, hints_of, make_config
+from reassure.spec.semantics.interpreter import ConfigError, hints_of
 
 
 class UnknownModel(Exception):
@@ -154,9 +152,3 @@ def config_values(config: Any) -> dict[str, Any]:
     """A configuration as plain JSON values."""
     values = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
     return {k: v.value if isinstance(v, Enum) else v for k, v in values.items()}
-
-
-def bind(model: Model, chosen: dict[str, Any]) -> tuple[BoundModel, LoweredModel]:
-    """The model with a configuration, checked to be within the language (`SubsetError` otherwise)."""
-    bound = BoundModel(model, make_config(model, chosen))
-    return bound, lower_model(bound)

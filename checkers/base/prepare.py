@@ -3,43 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel, bind, load, settings
+from reassure.checkers.base.model_loader import UnknownModel, config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError, Model
+from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
 
 
-def prepare(model: str, pairs: list[str]) -> tuple[BoundModel, LoweredModel, str]:
-    """A model ready to be checked, and its digest; `Failure` if it is none, or its configuration is wrong."""
-    (bound, lowered), sha = _prepared(model, pairs, bind)
-    return bound, lowered, sha
+@dataclass(frozen=True)
+class Prepared:
+    """A model under a configuration, ready for every engine.
+
+    sha256: the digest of its meaning. source: the name or path that it was asked for by. settings: KEY=VALUE, as they
+    were given.
+    """
+
+    bound: BoundModel
+    sha256: str = ""
+    source: str = ""
+    settings: tuple[str, ...] = ()
+    restricted: LoweredModel | None = None
+    """The lowered model with some claims only; None: with all of them."""
+
+    @cached_property
+    def lowered(self) -> LoweredModel:
+        """The model in the form that engines translate. Raises `SubsetError` if it is outside of the language."""
+        return lower_model(self.bound) if self.restricted is None else self.restricted
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration as plain JSON values."""
+        return config_values(self.bound.config)
+
+    def only(self, wants: Callable[[str], bool]) -> Prepared:
+        """The same model, in which no other claims are evaluated than those that are wanted."""
+        return replace(self, restricted=self.lowered.only(wants))
 
 
-Prepared = TypeVar("Prepared", bound=tuple[BoundModel, Any])
+def prepare(model: str, pairs: list[str]) -> Prepared:
+    """A model ready to be checked; `Failure` if there is none, or its configuration is wrong."""
+    return _prepared(model, pairs, lambda prepared: prepared.lowered)
 
 
 def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
-    """A model ready to be run by plain Python alone, and its digest; `Failure` as of `prepare`."""
-    (bound, _), sha = _prepared(
-        model, pairs, lambda loaded, chosen: (BoundModel(loaded, make_config(loaded, chosen)), None)
-    )
-    return bound, sha
+    """A model ready to be run by plain Python alone, inside the language or not, and its digest."""
+    prepared = _prepared(model, pairs, lambda prepared: None)
+    return prepared.bound, prepared.sha256
 
 
-def _prepared(model: str, pairs: list[str], bind: Callable[[Model, dict[str, Any]], Prepared]) -> tuple[Prepared, str]:
+def _prepared(model: str, pairs: list[str], lower: Callable[[Prepared], Any]) -> Prepared:
     try:
         loaded = load(model)
-        made = bind(loaded, settings(loaded, pairs))
-        why = _without_start(made[0])
+        bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
+        prepared = Prepared(bound, source=model, settings=tuple(pairs))
+        lower(prepared)
+        reason = _without_start(bound)
     except UnknownModel as error:
         raise Failure(Exit.USAGE, str(error)) from None
     except ConfigError as error:
@@ -49,37 +77,27 @@ def _prepared(model: str, pairs: list[str], bind: Callable[[Model, dict[str, Any
         raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
     except (LanguageError, DomainError, ModelError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
-    if why:
-        raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {why}")
-    return made, digest(loaded)
+    if reason:
+        raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {reason}")
+    return replace(prepared, sha256=digest(loaded), restricted=prepared.__dict__.get("lowered"))
 
 
 def _without_start(bound: BoundModel) -> str:
-    """Why there is no initial state, if there is none: everything is true of no state."""
-    why = f"{', '.join(i.name for i in bound.model.initials)} requires what is never so"
+    """The reason why there is no initial state, "" if there is one: every property holds of no state."""
+    reason = f"{', '.join(i.name for i in bound.model.initials)} requires what is never so"
     for declared, _, state in bound.initial_states():
         if not isinstance(state, Clipped):
             return ""
-        why = f"{declared.name} leaves the bound of {state.path}: {state.message}"
-    return why
+        reason = f"{declared.name} leaves the bound of {state.path}: {state.message}"
+    return reason
 
 
-def open_results(bound: BoundModel, options: SearchOptions, result: CheckResult) -> None:
-    """Lists every property and cover that is asked for, undecided."""
-    result.properties = [
-        PropertyResult(p.name, p.kind, PropertyStatus.UNKNOWN) for p in bound.properties if options.wants(p.name)
-    ]
-    if bound.model.deadlock and options.wants("deadlock"):
-        result.properties.append(PropertyResult("deadlock", "deadlock", PropertyStatus.UNKNOWN))
-    result.covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
-
-
-def must_match(bound: BoundModel, claimed: list[str], options: SearchOptions) -> None:
-    """Each pattern of `--property` names something: one that does not must not hide behind the others."""
+def must_match(bound: BoundModel, names: list[str], options: SearchOptions) -> None:
+    """Each pattern of `--property` matches a name: one that matches none must not hide behind the others."""
     for pattern in options.properties:
-        if not any(fnmatchcase(name, pattern) for name in claimed):
+        if not any(fnmatchcase(name, pattern) for name in names):
             idle = any(fnmatchcase(p.name, pattern) for p in bound.not_applicable)
-            why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(claimed)}"
+            why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(names)}"
             covers = [p.name for p in bound.covers if fnmatchcase(p.name, pattern)]
             if covers and not idle:
                 decided = "`reassure check` does, and `reassure find --prove` proves that none is reached"

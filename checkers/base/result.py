@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.engine_results import EngineResult, ProofSummary, SearchResult, SimulationResult
+from reassure.checkers.base.engine_results import (
+    ActionStatistics,
+    CoverResult,
+    EngineResult,
+    Evidence,
+    ProofSummary,
+    PropertyFact,
+    SearchResult,
+    SearchStatistics,
+    SimulationResult,
+)
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.run_record import PropertyRecord, RunRecord
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.spec.language.vocabulary import TEMPORAL
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
-SCHEMA = 1
-ENGINE_VERSION = "0.1.0"
 RAISES = "raises"
 """Name and kind of the finding that the model raises."""
 LIVENESS_NOTE = "about whole runs: `reassure check` decides it"
@@ -49,7 +61,7 @@ class PropertyResult:
     trace: Trace | None = None
     depth: int | None = None
     note: str = ""
-    counterexample_to_induction: list[Any] = field(default_factory=list)
+    counterexample_to_induction: tuple[Any, ...] = ()
     """States, perhaps unreachable, of which all but the last satisfy everything."""
 
     @property
@@ -66,144 +78,102 @@ class PropertyResult:
 
 
 @dataclass
-class CoverResult:
-    """One cover's result; `depth` is the level of the state (or of the state after the step)."""
-
-    name: str
-    depth: int | None = None
-    trace: Trace | None = None
-    walks: int | None = None
-    """Of a simulation: how many walks reached it."""
-
-    @property
-    def reached(self) -> bool:
-        return self.depth is not None
-
-
-@dataclass
-class ActionStatistics:
-    """taken: enabled transitions; new: distinct states first reached, in their level, by this action."""
-
-    taken: int = 0
-    new: int = 0
-
-
-@dataclass
-class SearchStatistics:
-    generated: int = 0
-    distinct: int = 0
-    depth: int = 0
-    clipped: int = 0
-    clipped_at: dict[str, int] = field(default_factory=dict)
-    """Clipped transitions by the bound that they leave."""
-    undeclared: int = 0
-    """Of the clipped, those at bounds that the model does not declare."""
-    frontier: int = 0
-    """States found but not expanded when the run ended."""
-    seconds: dict[str, float] = field(
-        default_factory=lambda: dict.fromkeys(("load", "compile", "search", "report"), 0.0)
-    )
-    bytes_per_state: int = 0
-    memory: int = 0
-    workers: int = 1
-
-
-@dataclass
 class CheckResult:
     """The result of one run: everything that the record, the report and the exit code say."""
 
-    model: str
-    model_sha256: str
-    config: dict[str, Any]
-    engine: str
-    properties: list[PropertyResult] = field(default_factory=list)
-    covers: list[CoverResult] = field(default_factory=list)
+    identity: RunIdentity
+    properties: list[PropertyResult]
+    covers: list[CoverResult]
+    returned: EngineResult
+    """The facts that the engine returned."""
     not_applicable: list[str] = field(default_factory=list)
-    actions: dict[str, ActionStatistics] = field(default_factory=dict)
-    stats: SearchStatistics = field(default_factory=SearchStatistics)
-    complete: bool = False
-    stopped: Stop | None = None
-    """Why the run ended; None while it runs."""
     accept_clipping: bool = False
-    source: str = ""
-    """The name or path that the model was given by."""
-    settings: list[str] = field(default_factory=list)
-    """KEY=VALUE, as they were given."""
-    repro: str = ""
-    found: EngineResult = field(default_factory=SearchResult)
-    """What this kind of engine has to say beside the above."""
-    asked: set[str] = field(default_factory=set)
+    by_name: frozenset[str] = frozenset()
     """Properties that were asked for by name."""
+
+    @classmethod
+    def of(
+        cls,
+        identity: RunIdentity,
+        bound: BoundModel,
+        options: SearchOptions,
+        engine: EngineResult,
+        accept_clipping: bool = False,
+    ) -> CheckResult:
+        """The result of a run: each property with its status, and each trace with where it comes from."""
+        properties = properties_of(bound, options, engine)
+        if engine.raised is not None:
+            trace, text = engine.raised
+            properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
+        names = [*_kinds(bound), *(p.name for p in bound.covers)] if options.properties else []
+        result = cls(
+            identity, properties, list(engine.covers), engine, [p.name for p in bound.not_applicable], accept_clipping,
+            frozenset(name for name in names if options.wants(name)),
+        )  # fmt: skip
+        for answer in result.answers:
+            if answer.trace is not None:
+                identity.sign(answer.trace, answer.name, answer.kind)
+        return result
+
+    @property
+    def answers(self) -> list[PropertyResult | CoverResult]:
+        """Everything that may have a trace."""
+        return [*self.properties, *self.covers]
+
+    @property
+    def model(self) -> str:
+        return self.identity.model
+
+    @property
+    def repro(self) -> str:
+        """The command that repeats the run."""
+        return self.identity.repro
 
     @property
     def stopped_because(self) -> str:
-        """Why the run ended, in words."""
-        return self.stopped.text if self.stopped is not None else ""
+        """The reason why the run ended, in words."""
+        return self.stopped.text
+
+    @property
+    def stats(self) -> SearchStatistics:
+        return self.returned.stats
+
+    @property
+    def actions(self) -> dict[str, ActionStatistics]:
+        return self.returned.actions
+
+    @property
+    def complete(self) -> bool:
+        """Whether every reachable state was visited, or everything was decided."""
+        return self.returned.complete
+
+    @property
+    def stopped(self) -> Stop:
+        """The reason why the run ended."""
+        return self.returned.stopped
 
     @property
     def simulation(self) -> SimulationResult | None:
         """Of random walks."""
-        return self.found if isinstance(self.found, SimulationResult) else None
+        return self.returned.summary if isinstance(self.returned.summary, SimulationResult) else None
 
     @property
     def proof(self) -> ProofSummary | None:
         """Of a proof."""
-        return self.found if isinstance(self.found, ProofSummary) else None
+        return self.returned.summary if isinstance(self.returned.summary, ProofSummary) else None
 
     @property
     def search(self) -> SearchResult | None:
         """Of a search."""
-        return self.found if isinstance(self.found, SearchResult) else None
+        return self.returned.summary if isinstance(self.returned.summary, SearchResult) else None
 
     def ended(self, *reasons: StopReason) -> bool:
         """Whether the run ended for one of these reasons."""
-        return self.stopped is not None and self.stopped.reason in reasons
-
-    def conclude(self) -> None:
-        """Gives every property that is not decided yet its status, by how far the search came."""
-        for p in self.properties:
-            if p.status is not PropertyStatus.UNKNOWN:
-                continue
-            if p.temporal and (self.simulation or self.ended(StopReason.COMPLETE)):
-                p.status, p.note = PropertyStatus.NOT_CHECKED, p.note or LIVENESS_NOTE
-            elif p.temporal:
-                p.note = p.note or self._why_not_decided()
-            elif not self.complete:
-                to_depth = self.ended(StopReason.DEPTH)
-                p.status = PropertyStatus.HOLDS_TO_DEPTH if to_depth else PropertyStatus.UNKNOWN
-            elif self.stats.clipped:
-                p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS
-            else:
-                p.status = PropertyStatus.HOLDS
-
-    def _why_not_decided(self) -> str:
-        """Why a property about whole runs has no answer."""
-        if not self.complete:
-            return "this takes every reachable state"
-        return "one about whole runs raises" if self.ended(StopReason.RAISED) else "its graph is not complete"
-
-    def decide_temporal(self, name: str, trace: Trace | None, concerned: bool, fairness: str) -> None:
-        """Gives a property about whole runs its status, every reachable state being known.
-
-        trace: of a fair run that violates it. concerned: whether some reachable state is what it is about. fairness:
-        what it assumes, in words.
-        """
-        p = next(p for p in self.properties if p.name == name)
-        p.note = f"assuming {fairness}"
-        if trace is not None:
-            p.status, p.trace, p.depth = PropertyStatus.VIOLATED, trace, len(trace)
-        elif not concerned:
-            p.status, p.note = PropertyStatus.VACUOUS, "no reachable state satisfies its premise"
-        else:
-            p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS if self.stats.clipped else PropertyStatus.HOLDS
-
-    def add_raised(self, trace: Trace, text: str) -> None:
-        """Adds the finding that the model raises at the end of a trace; text: what raises, and where."""
-        self.properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
+        return self.stopped.reason in reasons
 
     def exit(self) -> Exit:
         """The exit code: the most severe of what the run found."""
-        codes = [Exit.OK]
+        codes, summary = [Exit.OK], self.returned.summary
         if not self.properties and not self.covers:
             codes.append(Exit.NOTHING)
         left_out = self.search is None and all(p.status is PropertyStatus.NOT_CHECKED for p in self.properties)
@@ -217,11 +187,12 @@ class CheckResult:
             elif p.status is PropertyStatus.VACUOUS:
                 codes.append(Exit.VACUOUS)
             elif p.status is PropertyStatus.UNKNOWN or (
-                p.status is PropertyStatus.NOT_CHECKED and (p.name in self.asked or not self.found.about_safety)
+                p.status is PropertyStatus.NOT_CHECKED
+                and (p.name in self.by_name or not self.returned.summary.about_safety)
             ):
                 codes.append(Exit.INCONCLUSIVE)
         if self.complete:
-            short = Exit.VACUOUS if self.found.exhaustive else Exit.INCONCLUSIVE
+            short = Exit.VACUOUS if summary.exhaustive else Exit.INCONCLUSIVE
             codes += [short for c in self.covers if not c.reached]
         elif self.ended(StopReason.DEPTH):
             codes += [Exit.INCONCLUSIVE for c in self.covers if not c.reached]
@@ -239,25 +210,15 @@ class CheckResult:
 
     def record(self, traces: dict[str, str]) -> RunRecord:
         """The run record, `traces` giving the files that counterexamples were written to."""
-        code = self.exit()
-        s = self.stats
+        s, summary = self.stats, self.returned.summary
         return {
-            "schema": SCHEMA,
+            **self.identity.record(self.exit(), self.complete, self.stopped.reason, self.stopped.text),
             "verdict": self.verdict,
-            "exit_code": code.value,
-            "complete": self.complete,
-            "stop_reason": self.stopped.reason if self.stopped is not None else None,
-            "stopped_because": self.stopped_because,
-            "model": self.model,
-            "model_sha256": self.model_sha256,
-            "config": self.config,
-            "engine": self.engine,
-            "engine_version": ENGINE_VERSION,
             "properties": [p.record(traces.get(p.name)) for p in self.properties],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
-            **self.found.record(),
-            "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.actions.items()},
+            **summary.record(),
+            "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.returned.actions.items()},
             "stats": {
                 "generated": s.generated,
                 "distinct": s.distinct,
@@ -271,28 +232,67 @@ class CheckResult:
                 "memory": s.memory,
                 "workers": s.workers,
             },
-            "repro": self.repro,
+        }
+
+    def write_traces(self, folder: Path, bound: BoundModel) -> dict[str, str]:
+        """Writes every trace as ITF; the files by property."""
+        return {
+            answer.name: self.identity.write_trace(folder, answer.name, answer.trace, bound)
+            for answer in self.answers
+            if answer.trace is not None
         }
 
 
-def error_record(code: Exit, message: str, model: str, repro: str) -> RunRecord:
-    """The record of a run that ended before an engine could answer."""
-    return {
-        "schema": SCHEMA,
-        "verdict": VERDICTS[code],
-        "exit_code": code.value,
-        "complete": False,
-        "stop_reason": StopReason.NOT_STARTED,
-        "stopped_because": message,
-        "model": model,
-        "model_sha256": None,
-        "config": {},
-        "engine": None,
-        "engine_version": ENGINE_VERSION,
-        "properties": [],
-        "covers": [],
-        "not_applicable": [],
-        "actions": {},
-        "stats": {},
-        "repro": repro,
-    }
+def _kinds(bound: BoundModel) -> dict[str, str]:
+    """The kinds of the properties of a model, by name; "deadlock" is one unless the model says otherwise."""
+    return {p.name: p.kind for p in bound.properties} | ({"deadlock": "deadlock"} if bound.model.deadlock else {})
+
+
+def properties_of(bound: BoundModel, options: SearchOptions, engine: EngineResult) -> list[PropertyResult]:
+    """Every property that is asked for, with its status."""
+    return [_property_result(name, kind, engine) for name, kind in _kinds(bound).items() if options.wants(name)]
+
+
+def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResult:
+    fact = engine.facts.get(name)
+    status, remark = _status(kind in TEMPORAL, fact, engine)
+    if fact is None:
+        return PropertyResult(name, kind, status, note=remark)
+    depth = len(fact.trace) if fact.trace is not None else None
+    return PropertyResult(name, kind, status, fact.trace, depth, fact.note or remark, fact.counterexample_to_induction)
+
+
+def _status(temporal: bool, fact: PropertyFact | None, engine: EngineResult) -> tuple[PropertyStatus, str]:
+    """The status of a property, for every engine; and a remark where the status does not say it all.
+
+    temporal: whether it is about whole runs. fact: what the engine established of it by itself, if anything.
+    """
+    bounds_open = isinstance(engine.summary, ProofSummary) and engine.summary.bounds_open
+    clipped = bool(bounds_open or engine.stats.clipped)
+    holds = PropertyStatus.HOLDS_WITHIN_BOUNDS if clipped else PropertyStatus.HOLDS
+    match fact.evidence if fact is not None else None:
+        case Evidence.COUNTEREXAMPLE:
+            return PropertyStatus.VIOLATED, ""
+        case Evidence.NO_PREMISE:
+            return PropertyStatus.VACUOUS, "no reachable state satisfies its premise"
+        case Evidence.EVERY_FAIR_RUN:
+            return holds, ""
+        case Evidence.PROOF:
+            return (holds if clipped else PropertyStatus.PROVED), ""
+        case Evidence.NONE_TO_DEPTH:
+            return PropertyStatus.HOLDS_TO_DEPTH, ""
+        case Evidence.LEFT_OUT:
+            return PropertyStatus.NOT_CHECKED, LIVENESS_NOTE if temporal else ""
+        case Evidence.OPEN:
+            return PropertyStatus.UNKNOWN, ""
+    reason = engine.stopped.reason
+    if temporal:
+        if isinstance(engine.summary, SimulationResult) or reason is StopReason.COMPLETE:
+            return PropertyStatus.NOT_CHECKED, LIVENESS_NOTE
+        if not engine.complete:
+            return PropertyStatus.UNKNOWN, "this takes every reachable state"
+        raised = reason is StopReason.RAISED
+        return PropertyStatus.UNKNOWN, "one about whole runs raises" if raised else "its graph is not complete"
+    if engine.complete and not isinstance(engine.summary, ProofSummary):
+        return holds, ""
+    return PropertyStatus.HOLDS_TO_DEPTH if reason is StopReason.DEPTH else PropertyStatus.UNKNOWN, ""

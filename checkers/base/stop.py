@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import TracebackType
 
 
 class StopReason(StrEnum):
@@ -65,3 +66,24 @@ def depth_reached(depth: int) -> Stop:
 def budget_ended(seconds: float) -> Interrupted:
     """The exception that ends a run whose time is up."""
     return Interrupted(StopReason.BUDGET, f"the budget of {seconds:g} s ended")
+
+
+class Ending:
+    """Catches what ends work early: Ctrl-C, a limit, lack of memory. `stop` is the reason; None: the work was done."""
+
+    stop: Stop | None = None
+
+    def __enter__(self) -> Ending:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        match error:
+            case KeyboardInterrupt():
+                self.stop = BY_USER
+            case Interrupted():
+                self.stop = error.stop
+            case MemoryError():
+                self.stop = Stop(StopReason.MEMORY, str(error)) if str(error) else NO_MEMORY
+            case _:
+                return False
+        return True

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import PIPE, Console
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from reassure.checkers.base.engine_results import ProofSummary
+from reassure.checkers.base.engine_results import CoverResult, ProofSummary
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import results
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -48,12 +47,12 @@ def report(
     verdict: CheckResult, bound: BoundModel, console: Console, stories: int | None = None, full: bool = False
 ) -> None:
     """Prints a verdict. stories: how many traces are told, the shortest ones (none: a few). full: folds no list."""
-    by = f"with the {verdict.engine} engine"
+    by = f"with the {verdict.identity.engine} engine"
     if verdict.simulation:
         by = f"by random walks, seed {verdict.simulation.seed}"
     elif verdict.proof:
         by = f"by proof, method {verdict.proof.method}"
-    config = ", ".join(f"{k}={v}" for k, v in verdict.config.items())
+    config = ", ".join(f"{k}={v}" for k, v in verdict.identity.config.items())
     console.print(f"{verdict.model} ({config}) {by}", style="bold")
     _properties(verdict, console, full)
     _covers(verdict, console, full)
@@ -74,7 +73,7 @@ def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: in
 
     What they share is told once.
     """
-    shown = [found for found in results(verdict) if _states_told(found)]
+    shown = [found for found in verdict.answers if _states_told(found)]
     short = sorted(shown, key=lambda found: (isinstance(found, CoverResult), not _raised(found), _states_told(found)))
     chosen = short if most is None else short[:most]
     told: list[Trace] = []
@@ -98,8 +97,8 @@ def _raised(found: PropertyResult | CoverResult) -> bool:
     return isinstance(found, PropertyResult) and found.status is PropertyStatus.RAISED
 
 
-def _astray(found: PropertyResult | CoverResult) -> list[Any]:
-    return found.counterexample_to_induction if isinstance(found, PropertyResult) else []
+def _astray(found: PropertyResult | CoverResult) -> tuple[Any, ...]:
+    return found.counterexample_to_induction if isinstance(found, PropertyResult) else ()
 
 
 def _states_told(found: PropertyResult | CoverResult) -> int:
@@ -174,7 +173,7 @@ def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
                 of = f" of {verdict.simulation.walks:,}" if verdict.simulation else ""
                 row.append(f", in {c.walks:,}{of} walks")
         else:
-            never = verdict.complete and verdict.found.exhaustive
+            never = verdict.complete and verdict.returned.summary.exhaustive
             row.append("never reached" if never else "not reached so far", style="bold red")
         console.print(row)
 
@@ -191,21 +190,21 @@ def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) ->
         if cover.reached or not plain or state is not bound.model.state:
             continue
         call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
-        settings = [f"--set={pair}" for pair in verdict.settings]
-        words = shlex.join(["reassure", "find", verdict.source or verdict.model, call, *settings])
+        settings = [f"--set={pair}" for pair in verdict.identity.settings]
+        words = shlex.join(["reassure", "find", verdict.identity.source, call, *settings])
         console.print(f"  what forbids it: {words}", style="dim")
         return
 
 
 def _actions(verdict: CheckResult, console: Console) -> None:
-    if not verdict.actions:
+    if not verdict.returned.actions:
         return
-    width = max(len(name) for name in verdict.actions)
+    width = max(len(name) for name in verdict.returned.actions)
     if verdict.simulation:
-        _shares("actions", {name: count.taken for name, count in verdict.actions.items()}, console)
+        _shares("actions", {name: count.taken for name, count in verdict.returned.actions.items()}, console)
         return
     console.print(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold")
-    for name, count in verdict.actions.items():
+    for name, count in verdict.returned.actions.items():
         row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
         if not count.taken:
             row.append("  never enabled" if verdict.complete else "  not enabled so far", style="yellow")

@@ -8,7 +8,6 @@ from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import write_traces
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.report import report
@@ -18,7 +17,7 @@ def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Con
     """Runs it, writes what is asked for, and reports."""
     outputs_must_be_writable(args)
     result, bound = run(request, Progress(quiet=args.quiet))
-    written = write_traces(result, bound, args.trace_dir) if args.trace_dir else {}
+    written = result.write_traces(args.trace_dir, bound) if args.trace_dir else {}
     if args.json:
         write_record(args.json, result.record(written))
     report(result, bound, console, 0 if args.quiet else args.stories, args.full)

@@ -8,9 +8,9 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
 from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import ENGINE_VERSION, CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.base.trace_files import results
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, Record, RecordedResult, read, write
 from reassure.checkers.evidence.run_spec import RunSpec
@@ -79,7 +79,7 @@ def _run(spec: RunSpec, needed: list[str], sha256: str, progress: Progress, path
 def _record(result: CheckResult, searched: bool) -> Record:
     """The record of a run. searched: exhaustively, so that a cover that was not reached cannot be."""
     found: dict[str, RecordedResult] = {}
-    for item in results(result):
+    for item in result.answers:
         states = len(item.trace) if item.trace is not None else item.depth
         if isinstance(item, PropertyResult):
             found[item.name] = RecordedResult(item.kind, item.status, states)
@@ -90,11 +90,11 @@ def _record(result: CheckResult, searched: bool) -> Record:
     decided = any(p.temporal and p.status in DECIDED for p in result.properties)
     assumed = in_words(from_data(result.search.fairness)) if decided and result.search is not None else ""
     return Record(
-        sha256=result.model_sha256,
-        engine=result.engine,
+        sha256=result.identity.model_sha256 or "",
+        engine=result.identity.engine or "",
         engine_version=ENGINE_VERSION,
         repro=result.repro,
-        config=result.config,
+        config=result.identity.config,
         stopped_because=result.stopped_because,
         stats={"distinct": s.distinct, "generated": s.generated, "depth": s.depth} if searched else {},
         bounds=sorted({*s.clipped_at, *(result.proof.bounds_open if result.proof else [])}),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.model_loader import UnknownModel, config_values, load
-from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.base.run_identity import trace_stem
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from reassure.spec.semantics.trace import (
     Trace,

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import ENGINE_VERSION, PropertyStatus
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.evidence.ledger import Ledger, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects

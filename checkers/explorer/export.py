@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.base.terminal import printed
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.traces.named_path import named

@@ -12,7 +12,6 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult
-from reassure.checkers.base.trace_files import results
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import named_path, to_text
@@ -80,7 +79,7 @@ def _searched(model: str, settings: list[str], options: SearchOptions, progress:
         "text": result.stopped_because,
         "verdict": record["verdict"],
         "exit_code": record["exit_code"],
-        "digest": result.model_sha256,
+        "digest": result.identity.model_sha256,
         "states": result.stats.distinct,
         "levels": result.stats.depth,
         "clipped": result.stats.clipped,
@@ -89,7 +88,7 @@ def _searched(model: str, settings: list[str], options: SearchOptions, progress:
             {"name": c.name, "status": _cover_status(c.reached, result), "depth": c.depth, "path": _path(c, bound)}
             for c in result.covers
         ],
-        "traced": sum(found.trace is not None for found in results(result)),
+        "traced": sum(found.trace is not None for found in result.answers),
         "repro": result.repro,
     }
 

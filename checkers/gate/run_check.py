@@ -17,7 +17,8 @@ from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import RAISES, error_record
+from reassure.checkers.base.result import RAISES
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import BY_USER, StopReason
 from reassure.checkers.base.terminal import Console, printed

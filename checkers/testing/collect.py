@@ -15,7 +15,6 @@ from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.base.trace_files import results
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.run_check import Outcome, run_check
 from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
@@ -101,7 +100,7 @@ class ModelTest(pytest.Item):
             raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
             problem = wrong(raised[0], self.parent.model.bound) if raised else remaining(result)
         else:
-            problem = wrong({r.name: r for r in results(result)}[self.name], self.parent.model.bound)
+            problem = wrong({r.name: r for r in result.answers}[self.name], self.parent.model.bound)
         if problem:
             raise ModelCheckFailed(f"{problem}\nagain: {result.repro}")
 

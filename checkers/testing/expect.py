@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.api import LoadedModel, check, load
+from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
-from reassure.checkers.base.result import CheckResult, CoverResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.terminal import printed
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel

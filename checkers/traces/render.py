@@ -185,7 +185,7 @@ def _row(change: Change) -> Text:
     return row.append(change.new, style="green")
 
 
-def tell_astray(name: str, states: list[Any], console: Console) -> None:
+def tell_astray(name: str, states: Sequence[Any], console: Console) -> None:
     """A counterexample to induction, its first state in full and then what changes."""
     console.print(f"{name} is not carried on from here (perhaps not reachable)", style="bold")
     for field, value in flat(states[0]).items():

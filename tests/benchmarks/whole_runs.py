@@ -25,7 +25,6 @@ from pathlib import Path
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.engines.native.engine import check
 
 HERE = Path(__file__).parent
@@ -90,14 +89,14 @@ def tlc(brokers: int, jar: Path, folder: Path) -> Measured:
 
 def processor_seconds(model: str, pairs: list[str], whole_runs: bool) -> tuple[float, int]:
     """Of a search with one thread, kernels compiled; its states."""
-    bound, lowered, digest = prepare(model, pairs)
-    asked = [p.name for p in [*bound.properties, *bound.covers] if whole_runs or not p.temporal]
-    options = SearchOptions(workers=1, properties=asked)
+    prepared = prepare(model, pairs)
+    claims = [*prepared.bound.properties, *prepared.bound.covers]
+    options = SearchOptions(workers=1, properties=[p.name for p in claims if whole_runs or not p.temporal])
+    only = prepared.only(options.wants)
     took = []
     for _ in range(4):
-        result = CheckResult(model, digest, {}, "native")
         began = time.process_time()
-        check(bound, lowered.only(options.wants), options, result, Progress(quiet=True))
+        result = check(only, options, Progress(quiet=True))
         took.append(time.process_time() - began)
     return min(took), result.stats.distinct
 

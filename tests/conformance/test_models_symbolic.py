@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.base.model_loader import bind, load, names, settings
+from reassure.checkers.base.model_loader import load, names, settings
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model
@@ -17,6 +17,7 @@ from tests.helpers.configurations import mutants, small, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import plain_steps
+from tests.helpers.runs import bind
 from tests.helpers.symbolic_steps import Fixed
 
 MANY, FEW = 20, 4

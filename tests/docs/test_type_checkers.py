@@ -72,7 +72,8 @@ def written(folder: Path) -> tuple[Path, Path]:
 
 def test_the_loader_accepts_all_forms(tmp_path: Path) -> None:
     good, other = written(tmp_path)
-    bound, _, _ = prepare(str(good), [])
+    prepared = prepare(str(good), [])
+    bound = prepared.bound
     assert [a.name for a in bound.model.actions] == ["step_down", "fence", "keep"]
     prepare(str(other), [])
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native import engine
-from reassure.checkers.engines.reference import search as reference
 from reassure.spec.semantics.interpreter import ModelError
-from tests.fuzz.subject import Difference, Subject, new_verdict
+from tests.fuzz.subject import Difference, Subject
+from tests.helpers.runs import plain_result, result_of
 
 
 def asked(subject: Subject) -> Iterator[Difference]:
@@ -26,12 +25,10 @@ def asked(subject: Subject) -> Iterator[Difference]:
 
 
 def _plain(subject: Subject, options: SearchOptions) -> str:
-    result = new_verdict(subject, "reference")
-    reference.check(subject.bound, options, result, Progress(quiet=True))
+    result = plain_result(subject.bound, options)
     return str([(p.name, p.status, p.depth) for p in result.properties])
 
 
 def _native(subject: Subject, options: SearchOptions) -> str:
-    result = new_verdict(subject, "native")
-    engine.check(subject.bound, subject.lowered.only(options.wants), options, result, Progress(quiet=True))
+    result = result_of(engine.check, subject.bound, options, subject.lowered.only(options.wants))
     return str([(p.name, p.status, p.depth) for p in result.properties])

@@ -9,10 +9,10 @@ from pathlib import Path
 from reassure.checkers.analyses.guards import analysis as guard_analysis
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
-from tests.fuzz.subject import Difference, Refused, Subject, loaded, new_verdict
+from tests.fuzz.subject import Difference, Refused, Subject, loaded
+from tests.helpers.runs import plain_result
 
 MOST = 12
 """Guards of one model that are left out, at most."""
@@ -50,9 +50,8 @@ def _left_out(condition: ast.expr, guard: str) -> bool:
 
 def _search(subject: Subject) -> tuple[dict[str, int | None], tuple[int, int, int]] | None:
     """Safety properties that fall, with the states of their traces, and the counts; None if the model raises."""
-    verdict = new_verdict(subject, "reference")
     try:
-        reference.check(subject.bound, SearchOptions(), verdict, Progress(quiet=True))
+        verdict = plain_result(subject.bound)
     except ModelError:
         return None
     fallen = {p.name: p.depth for p in verdict.properties if p.status == "violated" and not p.temporal}

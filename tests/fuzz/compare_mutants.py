@@ -9,12 +9,11 @@ from reassure.checkers.analyses.mutants.analysis import Judge
 from reassure.checkers.analyses.mutants.mutant_search import Limits, Outcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.engines.reference import search as reference
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError
-from tests.fuzz.subject import STATES, Difference, Subject, new_verdict
+from tests.fuzz.subject import STATES, Difference, Subject
+from tests.helpers.runs import plain_result
 
 MOST = 3
 """Mutants of one model that are compared, at most."""
@@ -36,8 +35,7 @@ def mutants(subject: Subject) -> Iterator[Difference]:
 
 
 def _compared(subject: Subject, judge: Judge, mutant: Mutant, found: Outcome) -> Iterator[Difference]:
-    verdict = new_verdict(subject, "reference")
-    plain = reference.check(mutant.of(judge.bound), SearchOptions(), verdict, Progress(quiet=True))
+    plain = plain_result(mutant.of(judge.bound))
     where = f"{mutant.place} {mutant.kind}: {mutant.before} -> {mutant.after}"
     raises = any(p.status == "raised" for p in plain.properties)
     if bool(found.raised) != raises:

@@ -6,18 +6,19 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from reassure.checkers.base.engine_results import EngineResult, SearchResult, SearchStatistics
 from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, CheckResult, PropertyResult
-from reassure.checkers.base.stop import StopReason
-from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.base.stop import MODEL_RAISES, StopReason
 from reassure.checkers.engines.symbolic import certificate as certificates
 from reassure.checkers.engines.symbolic import prover
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
-from tests.fuzz.subject import Difference, Refused, Subject, loaded, new_verdict
+from tests.fuzz.subject import Difference, Refused, Subject, loaded
 from tests.fuzz.tighten import tightened
+from tests.helpers.runs import plain_result, result_of
 
 METHODS = (("bmc", 4), ("induction", None), ("k-induction", 3), ("pdr", None), ("auto", None))
 
@@ -38,7 +39,8 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
     try:
         verdict = _searched(subject, [*asked, *(p.name for p in subject.bound.covers)])
     except ModelError as error:
-        verdict, raised = new_verdict(subject, "reference"), str(error)
+        nothing = EngineResult(SearchResult(), SearchStatistics(), MODEL_RAISES, False)
+        verdict, raised = result_of(lambda *given: nothing, subject.bound), str(error)
     else:
         raised = ""
     truth = {name: _truth(verdict, name) for name in asked}
@@ -50,12 +52,13 @@ def proofs(subject: Subject, budget: float = 6.0, methods: tuple[str, ...] = ())
     for method, depth in METHODS:
         if methods and method not in methods:
             continue
-        proof = new_verdict(subject, "prove")
+
+        def prove(*given: Any, method: str = method, depth: int | None = depth) -> EngineResult:
+            return prover.prove(*given, ProofOptions(method, depth))
+
         options = SearchOptions(budget=budget, workers=1)
         try:
-            proof = prover.prove(
-                subject.bound, subject.lowered, options, proof, Progress(quiet=True), ProofOptions(method, depth)
-            )
+            proof = result_of(prove, subject.bound, options, subject.lowered)
         except ModelError as error:
             if subject.complete and not raised:
                 yield Difference("prove", f"{method} raises, Python does not", str(error))
@@ -86,7 +89,7 @@ def _raised(verdict: CheckResult) -> int | None:
 def _searched(subject: Subject, asked: list[str]) -> CheckResult:
     """What plain Python finds of some claims, on the levels that were searched."""
     options = SearchOptions(asked, subject.depth)
-    return reference.check(subject.bound, options, new_verdict(subject, "reference"), Progress(quiet=True))
+    return plain_result(subject.bound, options)
 
 
 def _truth(verdict: CheckResult, name: str) -> Truth:

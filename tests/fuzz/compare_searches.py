@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding import state_layout
 from reassure.checkers.engines.native import engine
-from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import from_itf, replay, to_itf
-from tests.fuzz.subject import Difference, Subject, error_kind, new_verdict
+from tests.fuzz.subject import Difference, Subject, error_kind
+from tests.helpers.runs import plain_result, result_of
 
 
 def everything(verdict: CheckResult) -> dict[str, Any]:
@@ -42,8 +42,7 @@ def searched(subject: Subject, check: Callable[..., CheckResult], **options: Any
 
 
 def plain(subject: Subject) -> dict[str, Any] | str:
-    quiet = Progress(quiet=True)
-    return searched(subject, lambda o: reference.check(subject.bound, o, new_verdict(subject, "reference"), quiet))
+    return searched(subject, lambda o: plain_result(subject.bound, o))
 
 
 def wide(subject: Subject) -> Iterator[Difference]:
@@ -57,8 +56,7 @@ def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3), name: str = "
     """The native engine on several numbers of threads. name: of the comparison."""
 
     def check(options: SearchOptions) -> CheckResult:
-        verdict = new_verdict(subject, "native")
-        return engine.check(subject.bound, subject.lowered, options, verdict, Progress(quiet=True))
+        return result_of(engine.check, subject.bound, options, subject.lowered)
 
     want = plain(subject)
     for workers in threads:
@@ -73,9 +71,10 @@ def spark(subject: Subject) -> Iterator[Difference]:
     from reassure.checkers.engines.spark import engine as distributed
 
     def check(options: SearchOptions) -> CheckResult:
-        verdict = new_verdict(subject, "spark")
-        cluster = SparkOptions("local[2]", small=1)
-        return distributed.check(subject.bound, subject.lowered, options, verdict, Progress(quiet=True), cluster)
+        def on_cluster(*given: Any) -> EngineResult:
+            return distributed.check(*given, SparkOptions("local[2]", small=1))
+
+        return result_of(on_cluster, subject.bound, options, subject.lowered)
 
     found = _different(plain(subject), lambda: searched(subject, check))
     if found is not None:
@@ -106,9 +105,8 @@ def differing(want: dict[str, Any] | str, got: dict[str, Any] | str) -> tuple[st
 
 def replays(subject: Subject) -> Iterator[Difference]:
     """Traces of plain Python, written and read again, are replayed."""
-    verdict = new_verdict(subject, "reference")
     try:
-        reference.check(subject.bound, SearchOptions(depth=subject.depth, witness=True), verdict, Progress(quiet=True))
+        verdict = plain_result(subject.bound, SearchOptions(depth=subject.depth, witness=True))
     except ModelError:
         return
     for found in [*verdict.properties, *verdict.covers]:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.digest import digest
-from reassure.checkers.base.model_loader import bind, load
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.model_loader import load
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import BagType, DomainError, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import Action, GuardRefused, LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+from tests.helpers.runs import bind
 
 STATES = 400
 """States of a model that are searched: as many whole levels as there are of so many states."""
@@ -169,9 +169,3 @@ def truth(call: Callable[[], bool]) -> bool | None:
         return call()
     except ModelError:
         return None
-
-
-def new_verdict(subject: Subject, engine: str) -> CheckResult:
-    verdict = CheckResult(subject.bound.model.name, subject.sha, {}, engine)
-    verdict.not_applicable = [p.name for p in subject.bound.not_applicable]
-    return verdict

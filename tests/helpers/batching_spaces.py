@@ -6,15 +6,15 @@ from functools import cache
 from typing import Any
 
 from reassure import Model
-from reassure.checkers.base.model_loader import config_values, settings
+from reassure.checkers.base.model_loader import settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.engines.reference import search as reference
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster
 from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.semantics.interpreter import BoundModel, make_config
+from tests.helpers.runs import plain_result
 
 P0 = Part(0)
 P1 = Part(1)
@@ -23,8 +23,7 @@ P1 = Part(1)
 def searched(model: Model, pairs: list[str]) -> tuple[CheckResult, BoundModel]:
     """A model that need not be in a file, searched by the reference engine."""
     bound = BoundModel(model, make_config(model, settings(model, pairs)))
-    verdict = CheckResult(model.name, "", config_values(bound.config), "reference")
-    return reference.check(bound, SearchOptions(), verdict, Progress(quiet=True)), bound
+    return plain_result(bound), bound
 
 
 @cache

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.trace_files import results
 from reassure.checkers.check import CheckRequest, run
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -114,7 +113,7 @@ def found(
     options = SearchOptions([name], witness=witness)
     asked = CheckRequest(str(made.__file__), list(settings), "reference", options)
     verdict, bound = run(asked, Progress(quiet=True))
-    (finding,) = results(verdict)
+    (finding,) = verdict.answers
     assert finding.trace is not None
     return finding.trace, bound
 

@@ -156,6 +156,7 @@ MODEL = Model.of(__name__, state=State, config=Config).adding(*[takes(a) for a i
     path.write_text(
         PRELUDE.replace("import *", "import *\nfrom reassure.spec.language.vocabulary import Property") + text
     )
-    bound, lowered, _ = prepare(str(path), [])
+    prepared = prepare(str(path), [])
+    bound, lowered = prepared.bound, prepared.lowered
     assert [p.name for p in bound.covers] == ["takes_elect", "takes_reset"]
     assert set(lowered.claims) >= {"takes_elect", "takes_reset"}

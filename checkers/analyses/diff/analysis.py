@@ -66,7 +66,8 @@ def diff(
         sides: list[Side] = []
         digests: list[str] = []
         for model, mine in zip(models, settings, strict=True):
-            bound, lowered, sha = prepare(model, mine)
+            prepared = prepare(model, mine)
+            bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
             bare = lowered.only(lambda _: False)
             sides.append(Side(bound, lowered, explore(bound, bare, options, progress)))
             digests.append(sha)

@@ -12,9 +12,9 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check
 from reassure.checkers.console.arguments import search_options

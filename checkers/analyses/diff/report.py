@@ -8,7 +8,8 @@ from typing import Any
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.result import CheckResult, PropertyStatus, error_record
+from reassure.checkers.base.result import CheckResult, PropertyStatus
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell

@@ -18,9 +18,9 @@ from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.exploration import Start
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.engines.native.results import Start
 from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel

@@ -9,9 +9,9 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.base.shared_options import COMMON, MEMORY, WORKERS
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record, verdict_figures
@@ -36,7 +36,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.fairness.report import exit_of, fairness_record, report_fairness
 
     outputs_must_be_writable(args)
-    bound, lowered, sha = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     claims = [p.name for p in bound.properties if p.temporal]
     if not claims:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no property about whole runs that applies here")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import Analysis, Need, PropertyNeeds
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import call

@@ -8,11 +8,14 @@ from pathlib import Path
 from reassure.checkers.analyses.find.goal import NAME, NAMES, as_written, never
 from reassure.checkers.analyses.guards.analysis import Guard, guards
 from reassure.checkers.base.digest import digest
+from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel, config_values, load, own_file, settings
+from reassure.checkers.base.model_loader import UnknownModel, load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, CheckResult, PropertyStatus
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import FAILED_FAST, Stop
 from reassure.checkers.engines.native.engine import check
 from reassure.checkers.engines.symbolic.prover import prove
@@ -22,24 +25,21 @@ from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError, Model
+from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, ModelError, make_config
 from reassure.spec.semantics.trace import Trace
 
 FOUND = Stop(FAILED_FAST.reason, "a state or step was found of which the expression is true")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Answer:
-    """What was asked of which model, and the answer."""
+    """Whether some reachable state or step makes an expression true. bound: of the model without the expression."""
 
     expression: str
     bound: BoundModel
-    """Of the model as it is."""
     result: CheckResult
-    by_proof: bool = False
-    """Whether it was asked of Z3, in place of a search."""
-    exit: Exit = Exit.INCONCLUSIVE
+    exit: Exit
     trace: Trace | None = None
     """To the state, or over the step, of which the expression is true; of a model that raises, to where it does."""
     reasons: list[str] = field(default_factory=list)
@@ -48,6 +48,11 @@ class Answer:
     """Those without one of which the expression comes true, where it never does."""
     guards_left: int | None = None
     """Where it never comes true: how many guards could not be left out. None: not all guards were tried."""
+
+    @property
+    def by_proof(self) -> bool:
+        """Whether Z3 was asked, in place of a search."""
+        return self.result.proof is not None
 
     @property
     def unreachable(self) -> bool:
@@ -63,22 +68,23 @@ def find(
     progress: Progress,
     weigh_guards: bool = True,
     by_proof: bool = False,
+    repro: str = "",
 ) -> Answer:
     """Searches, shortest traces first. weigh_guards: if there is no such state, each guard is left out in turn.
 
-    by_proof: proves that it never comes true, or refutes that, in place of searching.
-
-    Raises `Failure` where the model, its configuration or the expression is wrong.
+    by_proof: proves that it never comes true, or refutes that, in place of searching. repro: the command that repeats
+    it. Raises `Failure` where the model, its configuration or the expression is wrong.
     """
     try:
         loaded = load(model)
-        chosen = settings(loaded, pairs)
-        bound = BoundModel(loaded, make_config(loaded, chosen))
+        bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
         sha = digest(loaded)
-        result = CheckResult(loaded.name, sha, config_values(bound.config), "prove" if by_proof else "native")
-        with never(loaded, expression) as (asked, _):
-            found = Answer(expression, bound, result, by_proof)
-            _answer(found, asked, replace(options, fail_fast=True, properties=[]), progress, weigh_guards)
+        with never(loaded, expression) as (negated, _):
+            claim = BoundModel(negated, bound.config)
+            prepared = Prepared(claim, sha, model, tuple(pairs), _lowered(claim))
+            identity = replace(RunIdentity.of(prepared, "find", repro), model=loaded.name)
+            asked = Question(expression, bound, prepared, identity, replace(options, fail_fast=True, properties=[]))
+            return asked.proof(progress) if by_proof else asked.search(progress, weigh_guards)
     except UnknownModel as error:
         raise Failure(Exit.USAGE, str(error)) from None
     except ConfigError as error:
@@ -89,48 +95,68 @@ def find(
         raise Failure(Exit.DISAGREE, str(error)) from None
     finally:
         progress.done()
-    if found.trace is not None:
-        found.trace.meta |= {
-            "model": loaded.name,
-            "model_sha256": sha,
-            "config": result.config,
-            "engine": "find",
-            **({"model_file": model} if own_file(model) else {}),
-        }
-    return found
 
 
-def _answer(found: Answer, model: Model, options: SearchOptions, progress: Progress, weigh_guards: bool) -> None:
-    bound = BoundModel(model, found.bound.config)
-    lowered = _lowered(bound)
-    result = found.result
-    if found.by_proof:
-        prove(bound, lowered, replace(options, fail_fast=False), result, progress, ProofOptions())
-    else:
-        check(bound, lowered, options, result, progress)
-    (claim,) = [p for p in result.properties if p.kind != RAISES]
-    raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
-    if claim.trace is not None:
-        claim.trace.meta |= {"property": claim.name, "property_kind": claim.kind}
-        found.reasons = [line.strip() for line in reasons(claim.trace, bound)[1:]]
-        claim.trace.meta = {"expression": found.expression}
-        found.trace, found.exit, result.stopped = claim.trace, Exit.OK, FOUND
-    elif raised:
-        found.trace, found.exit = raised[0].trace, Exit.MODEL
-        assert found.trace is not None
-        if found.trace.meta[RAISES]["by"] == NAME:
-            found.trace.meta, found.reasons = {"expression": found.expression}, [raised[0].note]
-        else:
-            found.trace.meta |= {"property": RAISES, "property_kind": RAISES}
-    elif found.by_proof:
-        found.exit = Exit.VACUOUS if claim.status is PropertyStatus.PROVED else Exit.INCONCLUSIVE
-    elif result.complete and not result.stats.clipped:
-        found.exit = Exit.VACUOUS
-        if weigh_guards:
-            weighed, _, early = guards(bound, result.model_sha256, options, progress)
-            found.guards = [g for g in weighed if g.falls]
-            if not early:
-                found.guards_left = sum(g.verdict in ("undecided", "raises") for g in weighed)
+@dataclass(frozen=True)
+class Question:
+    """An expression, as the property of the prepared model that it is never true."""
+
+    expression: str
+    bound: BoundModel
+    prepared: Prepared
+    identity: RunIdentity
+    options: SearchOptions
+
+    def proof(self, progress: Progress) -> Answer:
+        """The answer of Z3."""
+        options = replace(self.options, fail_fast=False)
+        result = self._result(prove(self.prepared, options, progress, ProofOptions()))
+        answer = self._seen(result)
+        proved = result.properties[0].status is PropertyStatus.PROVED
+        return answer if answer is not None else self._answer(result, Exit.VACUOUS if proved else Exit.INCONCLUSIVE)
+
+    def search(self, progress: Progress, weigh_guards: bool) -> Answer:
+        """The answer of a search; if it is never true, with the guards that forbid it."""
+        result = self._result(check(self.prepared, self.options, progress))
+        answer = self._seen(result)
+        if answer is not None:
+            return answer
+        if not result.complete or result.stats.clipped:
+            return self._answer(result, Exit.INCONCLUSIVE)
+        answer = self._answer(result, Exit.VACUOUS)
+        if not weigh_guards:
+            return answer
+        weighed, _, early = guards(self.prepared.bound, self.prepared.sha256, self.options, progress)
+        undecided = None if early else sum(g.verdict in ("undecided", "raises") for g in weighed)
+        return replace(answer, guards=[g for g in weighed if g.falls], guards_left=undecided)
+
+    def _result(self, returned: EngineResult) -> CheckResult:
+        return CheckResult.of(self.identity, self.prepared.bound, self.options, returned)
+
+    def _answer(self, result: CheckResult, code: Exit) -> Answer:
+        return Answer(self.expression, self.bound, result, code)
+
+    def _seen(self, result: CheckResult) -> Answer | None:
+        """The answer if a run makes the expression true, or raises; None if none was found."""
+        claim = next(p for p in result.properties if p.kind != RAISES)
+        raised = next((p for p in result.properties if p.status is PropertyStatus.RAISED), None)
+        if claim.trace is not None:
+            values = [line.strip() for line in reasons(claim.trace, self.prepared.bound)[1:]]
+            result = replace(result, returned=replace(result.returned, stopped=FOUND))
+            return replace(self._answer(result, Exit.OK), trace=self._unnamed(claim.trace), reasons=values)
+        if raised is None or raised.trace is None:
+            return None
+        answer = self._answer(result, Exit.MODEL)
+        if raised.trace.meta[RAISES]["by"] != NAME:
+            return replace(answer, trace=raised.trace)
+        return replace(answer, trace=self._unnamed(raised.trace), reasons=[raised.note])
+
+    def _unnamed(self, trace: Trace) -> Trace:
+        """The trace with the expression in place of the property, which no model has."""
+        gone = ("property", "property_kind", RAISES)
+        kept = {key: value for key, value in trace.meta.items() if key not in gone}
+        trace.meta = {"expression": self.expression, **kept}
+        return trace
 
 
 def _lowered(bound: BoundModel) -> LoweredModel:

@@ -9,18 +9,16 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.analyses.find.analysis import Answer, find
-from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, WORKERS
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record, search_figures
 from reassure.checkers.traces.render import call, tell
-from reassure.spec.semantics.trace import to_itf
 
 OPTIONS = (
     MODEL,
@@ -51,20 +49,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     outputs_must_be_writable(args)
     options = search_options(args)
     progress = Progress(quiet=args.quiet)
-    found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove)
-    result = found.result
-    result.repro = args.repro
+    found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove, args.repro)
     path = None
-    if found.trace is not None:
-        found.trace.meta["repro"] = result.repro
-        if args.trace_dir:
-            name = re.sub(r"[^a-z0-9]+", "-", args.expression.lower()).strip("-")[:60]
-            path = args.trace_dir / f"{trace_stem(result.model, args.set, name, 'find')}.itf.json"
-            write_atomically(path, to_itf(found.trace, found.bound))
+    if found.trace is not None and args.trace_dir:
+        name = re.sub(r"[^a-z0-9]+", "-", args.expression.lower()).strip("-")[:60]
+        path = found.result.identity.write_trace(args.trace_dir, name, found.trace, found.bound, "find")
     if args.json:
-        write_record(args.json, _record(found, str(path) if path else None))
+        write_record(args.json, _record(found, path))
     _report(found, console, stories=not args.quiet)
-    name_traces([str(path)] if path else [], console)
+    name_traces([path] if path else [], console)
     return found.exit
 
 
@@ -127,7 +120,6 @@ def _record(found: Answer, trace: str | None) -> dict[str, Any]:
         **record,
         "verdict": VERDICTS[found.exit],
         "exit_code": found.exit.value,
-        "engine": "find",
         "properties": [],
         "expression": found.expression,
         "depth": len(found.trace) if found.exit is Exit.OK and found.trace is not None else None,

@@ -88,7 +88,8 @@ def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
     from reassure.checkers.analyses.graph.state_picture import marked, state_picture
     from reassure.checkers.engines.native.state_graph import explore
 
-    bound, lowered, _ = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    bound, lowered = prepared.bound, prepared.lowered
     by = grouping(bound, args.by) if args.by is not None else None
     by = view_grouping(bound, args.view) if args.view is not None else by
     limit = args.max_states or (FEW_STATES if by is None else None)

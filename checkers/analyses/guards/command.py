@@ -11,11 +11,11 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus, error_record
+from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus
+from reassure.checkers.base.run_identity import error_record, trace_stem
 from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKERS
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.gate_kind import Kind, verdict_figures
@@ -34,7 +34,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.guards.report import guards_record, report_guards
 
     outputs_must_be_writable(args)
-    bound, _, sha = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    bound, sha = prepared.bound, prepared.sha256
     options = search_options(args)
     weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
     must_match(bound, weighed, options)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from reassure.checkers.analyses.guards.analysis import Guard, Ran
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel

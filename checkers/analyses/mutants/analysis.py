@@ -17,7 +17,7 @@ from reassure.checkers.analyses.mutants.mutant_search import Limits, MutantSearc
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.results import Start
+from reassure.checkers.engines.native.exploration import Start
 from reassure.spec.frontend.lowered_model import Check, LoweredAction, LoweredModel
 from reassure.spec.frontend.lowering import with_changed
 from reassure.spec.frontend.refusals import SubsetError
@@ -138,7 +138,7 @@ class Judge:
     def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:
         """What the search of a mutant depends on. Nodes of one graph are the same if they are equal."""
         steps = ((tuple((c.kind, c.condition) for c in a.checks), a.clips, a.next_leaves) for a in lowered.actions)
-        return *steps, tuple(start.rows), tuple(sorted(start.clipped_at.items()))
+        return *steps, tuple(start.rows), tuple(sorted(start.stats.clipped_at.items()))
 
     def _lowered(self, mutant: Mutant) -> LoweredModel:
         if mutant.change is None:

@@ -66,7 +66,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     must_be_writable(args.json, "--json")
     limits, chosen = Limits(args.timeout, None, args.memory), args.seed or 0
     request = MutantRequest(args.model, tuple(args.set), tuple(args.property), limits, args.max, chosen, args.jobs)
-    bound, _, sha = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    bound, sha = prepared.bound, prepared.sha256
     names = [p.name for p in (*bound.properties, *bound.covers)] + ["deadlock"] * bound.model.deadlock
     must_match(bound, names, SearchOptions(args.property))
     progress = Progress(quiet=args.quiet)

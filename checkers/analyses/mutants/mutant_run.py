@@ -50,7 +50,8 @@ class MutantRequest:
 
     def judge(self, look: Callable[[int], None]) -> Judge:
         """The model itself, searched. Raises what `look` raises, `Failure` as `prepare` does, and `LanguageError`."""
-        bound, lowered, _ = prepare(self.model, list(self.settings))
+        prepared = prepare(self.model, list(self.settings))
+        bound, lowered = prepared.bound, prepared.lowered
         return Judge(bound, lowered, SearchOptions(list(self.properties)), self.limits, look)
 
     def sample(self, count: int) -> tuple[list[int], list[int]]:

@@ -19,12 +19,12 @@ from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.exploration import Start
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.results import Start
 from reassure.checkers.engines.native.search import OutOfMemory, RaisedAt, Search
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -128,8 +128,8 @@ class MutantSearch:
         found.unreached = covers - found.reached
         tally = search.tally
         found.distinct = search.distinct
-        found.generated = start.generated + int(tally[GENERATED]) + int(tally[CLIPS_TOTAL])
-        found.clipped = dict(start.clipped_at)
+        found.generated = start.stats.generated + int(tally[GENERATED]) + int(tally[CLIPS_TOTAL])
+        found.clipped = dict(start.stats.clipped_at)
         for (path, _), count in zip(kernel.model.clips, kernel.clip_counts(tally), strict=True):
             if count:
                 found.clipped[path] = found.clipped.get(path, 0) + count

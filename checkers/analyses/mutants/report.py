@@ -10,7 +10,7 @@ from reassure.checkers.analyses.mutants.analysis import Fate, Judged
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 

@@ -22,15 +22,15 @@ from typing import Any
 
 import networkx as nx
 
+from reassure.checkers.base.engine_results import EngineResult, Evidence, PropertyFact, SearchResult, SearchStatistics
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.prepare import Prepared, plain
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import trace_meta
 from reassure.checkers.traces.reconstruct import told
 from reassure.checkers.traces.render import tell
 from reassure.spec.language.vocabulary import Property
@@ -240,7 +240,7 @@ class Report:
     def report(self, console: Console, stories: bool) -> None:
         """Prints it."""
         v = self.verdict
-        config = ", ".join(f"{k}={x}" for k, x in v.config.items())
+        config = ", ".join(f"{k}={x}" for k, x in v.identity.config.items())
         console.print(f"{v.model} ({config})", style="bold")
         for f in self.found:
             console.print(f"\n{f.name}", style="bold")
@@ -285,8 +285,6 @@ def analysed(
             has = ", ".join(p.name for p in claims)
             raise Failure(Exit.NOTHING, f"no leads_to property of {bound.model.name} matches {pattern}; it has {has}")
     claims = [p for p in claims if SearchOptions(wanted).wants(p.name)]
-    verdict = CheckResult(bound.model.name, sha, config_values(bound.config), "stuck")
-    verdict.repro = repro
     try:
         graph = explored(bound, limit or LIMIT, progress)
         found = [stuck(bound, p, graph=graph, fair_only=fair_only) for p in claims]
@@ -294,16 +292,11 @@ def analysed(
         raise Failure(Exit.MODEL, f"{error}; `reassure check` shows how") from None
     finally:
         progress.done()
-    for f in found:
-        finding = PropertyResult(f.name, "leads_to", PropertyStatus(f.status), f.trace)
-        verdict.properties.append(finding)
-        if f.trace is not None:
-            f.trace.meta = trace_meta(verdict, finding)
-            if own_file(model):
-                f.trace.meta["model_file"] = model
-    verdict.complete = graph.complete
-    limited = Stop(StopReason.MEMORY, f"{limit or LIMIT:,} states were expanded")
-    verdict.stopped = ALL_VISITED if graph.complete else limited
-    verdict.stats.distinct, verdict.stats.generated = len(graph.states), graph.generated
-    verdict.stats.clipped = graph.clipped
-    return Report(verdict, bound, found)
+    facts = {
+        f.name: PropertyFact(Evidence.OPEN if f.trace is None else Evidence.COUNTEREXAMPLE, f.trace) for f in found
+    }
+    limited = Stop(StopReason.LIMIT, f"{limit or LIMIT:,} states were expanded")
+    stats = SearchStatistics(graph.generated, len(graph.states), clipped=graph.clipped)
+    ended = EngineResult(SearchResult(), stats, ALL_VISITED if graph.complete else limited, graph.complete, facts)
+    identity = RunIdentity.of(Prepared(bound, sha, model, tuple(pairs)), "stuck", repro)
+    return Report(CheckResult.of(identity, bound, SearchOptions([p.name for p in claims]), ended), bound, found)

@@ -12,7 +12,6 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import MODEL, OUTPUTS, PROPERTY, SET
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import write_traces
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
 
@@ -34,7 +33,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     outputs_must_be_writable(args)
     progress = Progress(quiet=args.quiet)
     found = analysed(args.model, args.set, args.property, args.limit, args.fair_only, args.repro, progress)
-    written = write_traces(found.verdict, found.bound, args.trace_dir) if args.trace_dir else {}
+    written = found.verdict.write_traces(args.trace_dir, found.bound) if args.trace_dir else {}
     if args.json:
         write_record(args.json, found.record(written))
     found.report(console, stories=not args.quiet)

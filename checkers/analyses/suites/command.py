@@ -87,7 +87,8 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     must_be_writable(args.out / "suite", "--out")
     if args.keep is not None and not args.keep.is_dir():
         raise Failure(Exit.USAGE, f"--keep {args.keep}: there is no such folder")
-    bound, lowered, sha = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if args.cover == "covers" and not bound.covers:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no cover that applies to this configuration")
     options = search_options(args)

@@ -12,8 +12,7 @@ from reassure.checkers.analyses.suites.goals import Attempt, Path
 from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.model_loader import config_values
-from reassure.checkers.base.result import ENGINE_VERSION
-from reassure.checkers.base.trace_files import trace_stem
+from reassure.checkers.base.run_identity import ENGINE_VERSION, trace_stem
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.traces.reconstruct import told
 from reassure.checkers.traces.steps_format import to_steps

@@ -23,7 +23,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file, settings
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, SparkOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.console.processes import in_processes
@@ -125,7 +125,6 @@ def check_one(task: Task, point: Point) -> PointRecord:
     archive = next((p for p in Path(__file__).parents if p.is_file()), None)
     if archive is not None:
         return _beside(archive, task, point)
-    from reassure.checkers.base.trace_files import results
     from reassure.checkers.check import CheckRequest, run
     from reassure.spec.semantics.trace import to_itf
 
@@ -151,7 +150,7 @@ def check_one(task: Task, point: Point) -> PointRecord:
         return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began}
     texts = {}
     if task.traces:
-        for found in results(verdict):
+        for found in verdict.answers:
             if found.trace is not None:
                 if task.text is not None:
                     found.trace.meta["model_file"] = task.model

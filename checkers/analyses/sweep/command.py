@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record, trace_stem
 from reassure.checkers.base.shared_options import (
     ACCEPT_CLIPPING,
     COMMON,
@@ -27,7 +27,6 @@ from reassure.checkers.base.shared_options import (
 )
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.trace_files import trace_stem
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.files import outputs_must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record

@@ -68,7 +68,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     must_be_writable(args.json, "--json")
     must_be_writable(args.trace, "--trace")
-    bound, lowered, sha = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     hidden = _hidden(args.hidden, bound)
     progress, clock = Progress(quiet=args.quiet), Clock(args.budget)
 

@@ -38,7 +38,8 @@ def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
     """Prints what the native engine compiles."""
     from reassure.checkers.engines.native.model.model_kernel import kernel_listing
 
-    _, lowered, _ = prepare(args.model, args.set)
+    prepared = prepare(args.model, args.set)
+    lowered = prepared.lowered
     try:
         listing = kernel_listing(lowered)
     except LanguageError as error:

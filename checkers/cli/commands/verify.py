@@ -33,7 +33,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         model = args.model or (found.model_file and file_of_a_model(found.model_file, args.certificate)) or found.model
         if model == found.model and model not in names():
             raise certificate.CertificateError(f"{args.certificate} is of a model of its own file: give --model FILE")
-        bound, lowered, sha = prepare(model, pairs)
+        prepared = prepare(model, pairs)
+        bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
         if sha != found.model_sha256:
             raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
         wrong = certificate.verify(found, lowered)

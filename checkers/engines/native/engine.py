@@ -9,109 +9,50 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from reassure.checkers.base.engine_results import EngineResult, SearchResult
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.stop import ALL_VISITED, FAILED_FAST, MODEL_RAISES, depth_reached
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims, whole_runs
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.kernels.tally import GENERATED
-from reassure.checkers.engines.native.liveness.decide import Liveness, decide, needs_parameters
-from reassure.checkers.engines.native.model.model_kernel import ModelKernel
-from reassure.checkers.engines.native.results import (
-    Start,
-    conclude,
-    count,
-    early_end_noted,
-    open_findings,
-    raised_noted,
-)
-from reassure.checkers.engines.native.search import SIZES, Clock, Search, SearchSizes
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
+from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
 from reassure.spec.semantics.liveness import assumptions_of
 
 
-def check(
-    bound: BoundModel,
-    lowered: LoweredModel,
-    options: SearchOptions,
-    verdict: CheckResult,
-    progress: Progress,
-    sizes: SearchSizes = SIZES,
-) -> CheckResult:
-    """Searches every reachable state; fills in and returns the verdict. Raises as the reference engine does."""
-    began = time.monotonic()
+def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes: SearchSizes = SIZES) -> EngineResult:
+    """Searches every reachable state. Raises as the reference engine does."""
+    began, bound, lowered = time.monotonic(), prepared.bound, prepared.lowered
     layout = state_layout(bound)
     progress.ready("compiling")
-    temporal = any(p.temporal and options.wants(p.name) for p in bound.properties)
-    kernel = compiled(lowered, layout, parameters=temporal and needs_parameters(assumptions_of(bound.model)))
+    temporal = temporal_claims(bound, options)
+    kernel = compiled(lowered, layout, parameters=bool(temporal) and needs_parameters(assumptions_of(bound.model)))
     search = Search(kernel, max(1, options.workers), options.memory, sizes)
     search.warm_up()
-    stats = verdict.stats
-    stats.seconds["compile"] = time.monotonic() - began
-    stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
-    clock = Clock(options.budget)
+    compile_seconds = time.monotonic() - began
     progress.begin()
-    claims = open_findings(bound, options, verdict)
-    start = Start.of(bound, layout)
+    limits, start = Limits.of(options, state_claims(bound, options)), Start.of(bound, layout)
+    exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
+    stats, paths, runs = exploration.stats, exploration.paths(), None
+    if temporal and exploration.complete:
 
-    def stop(left: int) -> None:
-        clock.look()
-        generated = start.generated + sum(int(w.tally[GENERATED]) for w in search.workers)
-        stats.frontier = left + sum(w.fresh for w in search.workers)
-        progress.report(len(search.level_rows), generated, search.distinct, left, search.memory)
+        def liveness() -> Liveness:
+            return Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look)
 
-    with early_end_noted(verdict):
-        search.allow(0)
-        search.seed(start.rows)
-        explore(search, kernel.model, options, claims, stop, verdict)
-    count(verdict, start, kernel, search.tally, search.new_by_action)
-    stats.distinct, stats.depth, stats.memory = search.distinct, len(search.level_rows), search.memory
-    stats.seconds["search"] = clock.seconds
-    if temporal and verdict.complete:
-        began = time.monotonic()
-        paths = Paths.of(bound, kernel, search)
-        with early_end_noted(verdict), raised_noted(search.level_rows, paths, options, verdict):
-            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
-            decide(liveness, paths, verdict, progress)
-        stats.seconds["liveness"] = time.monotonic() - began
-    began = time.monotonic()
-    conclude(bound, kernel.model, search.hits, Paths.of(bound, kernel, search), verdict, options, search.raised_on)
-    stats.seconds["report"] = time.monotonic() - began
-    return verdict
+        runs = whole_runs(liveness, temporal, paths, options, progress)
+    stats.seconds["compile"] = compile_seconds
+    stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
+    return conclusion(prepared, options, exploration, paths, SearchResult(), runs)
 
 
-def explore(
-    search: Search,
-    kernel: ModelKernel,
-    options: SearchOptions,
-    claims: set[str],
-    stop: Callable[[int], None],
-    verdict: CheckResult,
-    enough: Callable[[], bool] = lambda: False,
-) -> bool:
-    """Searches on from the last level, to the end or to what the options say; the verdict says why it ended.
+def reporting(search: Search, start: Start, progress: Progress) -> Callable[[int], None]:
+    """Reports a search in this process; to be called with the number of states of the level that are left."""
 
-    enough: asked before each level; True ends the search for another engine to go on, and is why False is returned.
-    """
-    stats = verdict.stats
-    for level in search.levels(stop):
-        if options.fail_fast and search.hits.violated(kernel, claims):
-            verdict.stopped = FAILED_FAST
-        elif options.depth is not None and level > options.depth:
-            verdict.stopped = depth_reached(options.depth)
-        elif enough():
-            return False
-        else:
-            continue
-        stats.frontier = search.leave_off()
-        return True
-    if search.raised_on is not None:
-        verdict.stopped = MODEL_RAISES
-        stats.frontier = search.leave_off() if len(search.level_rows) > search.raised_on else 0
-        return True
-    verdict.stopped = ALL_VISITED
-    verdict.complete, stats.frontier = True, 0
-    return True
+    def report(left: int) -> None:
+        generated = start.stats.generated + sum(int(worker.tally[GENERATED]) for worker in search.workers)
+        progress.report(search.depth, generated, search.distinct, left, search.memory)
+
+    return report

@@ -182,6 +182,8 @@ class Search:
         """The level with states in which the model raises; none is searched after it."""
         self.known = 0
         """Distinct states up to the last level that is complete."""
+        self.unexpanded = 0
+        """States of the last level that were not expanded, as of the last look."""
         self.hits = FirstHits()
         self.chunk_bytes = 0
         """Bytes of the chunks that are full."""
@@ -267,14 +269,20 @@ class Search:
         """Expands one level after the other; yields the number of each (from 1) before it is expanded.
 
         Ends when every reachable state was visited, or after a level with a state in which the model raises; the
-        caller may end it before. stop: called now and then with the
-        number of states of the level that are left; raises to end the search. What the levels hit is in `hits`.
+        caller may end it before. stop: called now and then with the number of states of the level that are left;
+        raises to end the search. What the levels hit is in `hits`.
         """
+
+        def noting(left: int) -> None:
+            self.unexpanded = left
+            stop(left)
+
         with ThreadPoolExecutor(len(self.workers)) as threads:
             while True:
                 number = len(self.level_rows)
                 yield number
-                level = Level(self, stop)
+                level = Level(self, noting)
+                self.unexpanded = level.left
                 pool = threads if len(self.workers) > 1 and level.left >= self.sizes.small else None
                 try:
                     level.run(pool)
@@ -282,13 +290,29 @@ class Search:
                     self.hits.note(number, self.workers)
                     if any(w.raised for w in self.workers):
                         self.raised_on = number
+                self.unexpanded = 0
                 if not level.finish(pool) or self.raised_on is not None:
                     return
 
-    def leave_off(self) -> int:
-        """Ends before the last level; returns the number of its states."""
+    def begin(self, rows: list[tuple[int, ...]]) -> None:
+        """Takes the initial states. Raises `OutOfMemory` if the tables alone are too large."""
+        self.allow(0)
+        self.seed(rows)
+
+    @property
+    def depth(self) -> int:
+        """Levels that were expanded, or were to be when the search ended."""
+        return len(self.level_rows)
+
+    @property
+    def frontier(self) -> int:
+        """States that were found and not expanded."""
+        rest = sum(len(part) for part in self.beyond)
+        return rest or self.unexpanded + sum(w.fresh for w in self.workers)
+
+    def leave_off(self) -> None:
+        """Ends before the last level, which is not expanded."""
         self.beyond = self.level_rows.pop()
-        return sum(len(p) for p in self.beyond)
 
     def settle(self, parts: list[Rows], pool: ThreadPoolExecutor | None) -> None:
         """Counts the new states of a level by the action that reached them first, and removes their tags."""

@@ -16,14 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import SimulationResult
+from reassure.checkers.base.engine_results import (
+    ActionStatistics,
+    CoverResult,
+    EngineResult,
+    Evidence,
+    PropertyFact,
+    SearchStatistics,
+    SimulationResult,
+)
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
-from reassure.checkers.base.prepare import open_results
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import ActionStatistics, CheckResult, PropertyStatus
-from reassure.checkers.base.stop import BY_USER, FAILED_FAST, Interrupted, Stop, StopReason
+from reassure.checkers.base.stop import FAILED_FAST, Ending, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.engines.native.exploration import Start
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
@@ -31,7 +39,6 @@ from reassure.checkers.engines.native.search import BEAT, Clock
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.raising import errors, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, shows, step_between, steps_between, told
-from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace
@@ -151,33 +158,22 @@ class Walker:
         return [self.kernel.model.layout.decode(row.view(np.uint64)) for row in path]
 
 
-def simulate(
-    bound: BoundModel,
-    lowered: LoweredModel,
-    options: SearchOptions,
-    verdict: CheckResult,
-    progress: Progress,
-    walks: SimulationOptions,
-) -> CheckResult:
-    """Walks; fills in and returns the verdict. A property that no walk violates is `unknown`."""
-    clock = Clock(None)
+def simulate(prepared: Prepared, options: SearchOptions, progress: Progress, walks: SimulationOptions) -> EngineResult:
+    """Walks. A property that no walk violates is left open."""
+    clock, bound = Clock(None), prepared.bound
     layout = state_layout(bound)
-    kernel = compiled(lowered, layout)
-    open_results(bound, options, verdict)
-    stats = verdict.stats
-    starts = sorted({layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
-    initials = np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words)
-    if not starts:
-        verdict.stopped = Stop(StopReason.NO_START, "there is no initial state")
-        return verdict
+    kernel = compiled(prepared.lowered, layout)
+    stats = SearchStatistics(bytes_per_state=layout.bytes_per_state, workers=options.workers)
+    start = Start.of(bound, layout)
+    initials = np.array(start.rows, np.uint64).view(np.int64).reshape(-1, layout.words)
     walker = Walker(bound, kernel, walks, initials)
     seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
     stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
+    names = {*(p.name for p in bound.properties), *(["deadlock"] if bound.model.deadlock else [])}
 
     def ended() -> bool:
-        asked = {p.name for p in verdict.properties}
         return seen.raised is not None or any(
-            name in asked and seen.hits[flag] for name, flag in kernel.model.flags().items()
+            name in names and options.wants(name) and seen.hits[flag] for name, flag in kernel.model.flags().items()
         )
 
     def beat() -> None:
@@ -186,15 +182,10 @@ def simulate(
         if options.fail_fast and ended():
             raise Interrupted(FAILED_FAST.reason, FAILED_FAST.text)
 
-    try:
+    with Ending() as ending:
         _walk_all(walker, options.workers, seen, beat)
-        verdict.stopped = Stop(StopReason.WALKS, f"{walks.count:,} walks of at most {walks.depth:,} states were taken")
-    except KeyboardInterrupt:
-        verdict.stopped = BY_USER
-    except Interrupted as end:
-        verdict.stopped = end.stop
+    all_taken = Stop(StopReason.WALKS, f"{walks.count:,} walks of at most {walks.depth:,} states were taken")
     stats.seconds["search"] = clock.seconds
-    stats.workers, stats.bytes_per_state = options.workers, layout.bytes_per_state
     stats.generated, stats.distinct = int(seen.taken.sum()), seen.distinct()
     stats.clipped = int(seen.tally[CLIPS_TOTAL])
     reached = np.nonzero(seen.lengths)[0]
@@ -202,13 +193,12 @@ def simulate(
     for (path, _), n in zip(kernel.model.clips, kernel.clip_counts(seen.tally), strict=True):
         if n:
             stats.clipped_at[path] = n
-    verdict.actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.model.actions)}
-    verdict.found = SimulationResult(seen.walks, walks.depth, walks.seed, dict(walks.weights), _histogram(seen.lengths))
+    actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.model.actions)}
+    summary = SimulationResult(seen.walks, walks.depth, walks.seed, dict(walks.weights), _histogram(seen.lengths))
     clock = Clock(None)
-    _conclude(walker, seen, verdict, options)
-    verdict.conclude()
+    facts, covers, raised = _conclude(walker, seen, options)
     stats.seconds["report"] = clock.seconds
-    return verdict
+    return EngineResult(summary, stats, ending.stop or all_taken, False, facts, tuple(covers), actions, raised)
 
 
 def _walk_all(walker: Walker, workers: int, seen: Walked, beat: Callable[[], None]) -> None:
@@ -244,11 +234,12 @@ def _histogram(lengths: Rows) -> list[dict[str, int]]:
     return classes
 
 
-def _conclude(walker: Walker, seen: Walked, verdict: CheckResult, options: SearchOptions) -> None:
-    bound, kernel = walker.bound, walker.kernel
+def _conclude(
+    walker: Walker, seen: Walked, options: SearchOptions
+) -> tuple[dict[str, PropertyFact], list[CoverResult], tuple[Trace, str] | None]:
+    """The facts about every property and cover that is asked for; a run into a state in which the model raises."""
+    bound, flags = walker.bound, walker.kernel.model.flags()
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
-
-    flags = kernel.model.flags()
 
     def hit(name: str) -> tuple[int, int, int] | None:
         """Steps, walk and number of walks with a hit."""
@@ -257,26 +248,30 @@ def _conclude(walker: Walker, seen: Walked, verdict: CheckResult, options: Searc
             return None
         return int(seen.best[flag][0]), int(seen.best[flag][1]), int(seen.hits[flag])
 
-    for finding in verdict.properties:
-        if finding.kind == "deadlock":
-            found = hit("deadlock")
+    facts = {}
+    for name in [*(p.name for p in bound.properties), *(["deadlock"] if bound.model.deadlock else [])]:
+        if not options.wants(name):
+            continue
+        claim = claims.get(name)
+        if (shortest := hit(name)) is not None:
+            steps, walk, count = shortest
+            trace = _trace(walker, walk, steps + 1, claim)
+            facts[name] = PropertyFact(Evidence.COUNTEREXAMPLE, trace, _share(count, seen.walks))
         else:
-            found = hit(finding.name)
-        if found is not None:
-            finding.trace = _trace(walker, found[1], found[0] + 1, claims.get(finding.name))
-            finding.note = _share(found[2], seen.walks)
-        if finding.trace is not None:
-            finding.status, finding.depth = PropertyStatus.VIOLATED, len(finding.trace)
-        else:
-            finding.note = finding.note or "no walk violates it; that proves nothing"
-    for cover in verdict.covers:
-        if (found := hit(cover.name)) is not None:
-            cover.depth, cover.walks = found[0] + 1, found[2]
-            if options.witness:
-                cover.trace = _trace(walker, found[1], found[0] + 1, claims[cover.name])
+            left_out = claim is not None and claim.temporal
+            evidence = Evidence.LEFT_OUT if left_out else Evidence.OPEN
+            facts[name] = PropertyFact(evidence, note="no walk violates it; that proves nothing")
+    covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
+    for cover in covers:
+        if (shortest := hit(cover.name)) is not None:
+            steps, walk, cover.walks = shortest
+            cover.depth = steps + 1
+            cover.trace = _trace(walker, walk, steps + 1, claims[cover.name]) if options.witness else None
+    raised = None
     if seen.raised is not None:
         trace, text = raising_walk(walker, *seen.raised, options.wants)
-        verdict.add_raised(trace, f"{text}; {_share(seen.raised_walks, seen.walks)}")
+        raised = trace, f"{text}; {_share(seen.raised_walks, seen.walks)}"
+    return facts, covers, raised
 
 
 def _share(number: int, walks: int) -> str:

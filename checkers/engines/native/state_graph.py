@@ -17,6 +17,7 @@ from reassure.checkers.base.stop import ALL_VISITED, BY_USER, NO_MEMORY, Interru
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.exploration import Start
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACTION_MASK, TERMINAL
@@ -24,7 +25,6 @@ from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.results import Start
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel

@@ -9,26 +9,34 @@ shortest, and among those canonical (`spec/decisions/003`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from reassure.checkers.base.engine_results import SearchResult
+from reassure.checkers.base.engine_results import (
+    ActionStatistics,
+    CoverResult,
+    EngineResult,
+    Evidence,
+    PropertyFact,
+    SearchResult,
+    SearchStatistics,
+    whole_run_fact,
+)
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import open_results
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES, ActionStatistics, CheckResult, PropertyStatus
+from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.stop import (
     ALL_VISITED,
-    BY_USER,
     FAILED_FAST,
     MODEL_RAISES,
     RUNS_RAISE,
-    Interrupted,
+    Ending,
     budget_ended,
     depth_reached,
 )
-from reassure.checkers.encoding.state_layout import Layout, state_layout
+from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.raising import note_in, raised_in, temporal_errors
 from reassure.checkers.traces.reconstruct import with_loop
@@ -57,36 +65,100 @@ class Violation:
     step: Step | None = None
 
 
-@dataclass
 class Search:
-    """The levels found so far and the best violation of each claim."""
+    """A search: the levels so far, what was counted, and the best violation of each claim."""
 
-    bound: BoundModel
-    layout: Layout
-    levels: list[list[Any]] = field(default_factory=list)
-    found: dict[str, Violation] = field(default_factory=dict)
-    known: dict[Any, list[Step]] = field(default_factory=dict)
-    """Steps of states that were expanded."""
+    def __init__(self, bound: BoundModel, options: SearchOptions) -> None:
+        self.bound, self.options = bound, options
+        # The tag bits are the native search's own; the canonical order must be that of its words.
+        self.layout = state_layout(bound)
+        self.stats = SearchStatistics(bytes_per_state=self.layout.bytes_per_state)
+        self.actions = {a.name: ActionStatistics() for a in bound.model.actions}
+        self.levels: list[list[Any]] = []
+        self.seen: set[Any] = set()
+        self.violations: dict[str, Violation] = {}
+        """By name, also of covers, of "deadlock" and of `RAISES`."""
+        self.remembered: dict[Any, list[Step]] = {}
+        claims = [p for p in [*bound.properties, *bound.covers] if not p.temporal and options.wants(p.name)]
+        self.on_state = [p for p in claims if not p.over_steps]
+        self.on_step = {
+            a.name: [p for p in claims if p.over_steps and bound.concerns(p, a)] for a in bound.model.actions
+        }
+        self.deadlocks = bound.model.deadlock and options.wants("deadlock")
+        self.expanded = 0
 
-    def remember(self, state: Any, steps: list[Step]) -> None:
-        """Keeps the steps of a state that was expanded, of the first `REMEMBERED` states."""
-        if len(self.known) < REMEMBERED:
-            self.known[state] = steps
+    def seeds(self) -> list[Any]:
+        """The initial states: the first level."""
+        states: dict[Any, None] = {}
+        for _, _, state in self.bound.initial_states():
+            self.stats.generated += 1
+            if isinstance(state, Clipped):
+                self.stats.clip(state.path, state.declared)
+            else:
+                states[state] = None
+        self.seen.update(states)
+        return list(states)
 
     def steps(self, state: Any) -> list[Step]:
         """The steps of a state, in canonical order."""
-        found = self.known.get(state)
-        return list(self.bound.steps(state)) if found is None else found
+        steps = self.remembered.get(state)
+        return list(self.bound.steps(state)) if steps is None else steps
+
+    def expand(self, frontier: list[Any], look: Callable[[int], None]) -> list[Any]:
+        """Takes every step from the states of a level; the next level. look: called with how many states are left."""
+        stats, order = self.stats, list(self.actions)
+        self.levels.append(frontier)
+        stats.depth = len(self.levels)
+        first_by: dict[Any, int] = {}
+        for index, state in enumerate(frontier):
+            stats.distinct = len(self.seen)
+            if index % 256 == 0:
+                look(len(frontier) - index)
+            stats.frontier = len(frontier) - index + len(first_by)
+            for step in self.ask_all(state):
+                number = order.index(step.action.name)
+                if step.after not in self.seen:
+                    self.seen.add(step.after)
+                    first_by[step.after] = number
+                elif step.after in first_by:
+                    first_by[step.after] = min(first_by[step.after], number)
+        for number in first_by.values():
+            self.actions[order[number]].new += 1
+        stats.frontier, stats.distinct = len(first_by), len(self.seen)
+        return list(first_by)
+
+    def ask_all(self, state: Any) -> Iterator[Step]:
+        """Asks every claim of a state and of its steps, and counts; the steps that stay within the bounds."""
+        raises = sum([self.ask(p, state) for p in self.on_state])
+        outcomes = list(self.bound.attempts(state))
+        steps = taken_in(outcomes)
+        if len(steps) < len(outcomes):
+            raises += self.note_raised(state)
+        elif len(self.remembered) < REMEMBERED:
+            self.remembered[state] = steps
+        self.expanded += 1
+        if self.expanded % SAMPLE == 1 and taken_in(self.bound.attempts(state)) != steps:
+            raise Nondeterminism(f"the same state gave different steps: {state}")
+        for number, step in enumerate(steps):
+            self.stats.generated += 1
+            self.actions[step.action.name].taken += 1
+            if isinstance(step.after, Clipped):
+                self.stats.clip(step.after.path, step.after.declared)
+                continue
+            raises += sum([self.ask(p, state, number, step) for p in self.on_step[step.action.name]])
+            yield step
+        if not steps and self.deadlocks and not raises:
+            self.ask_deadlock(state)
 
     def note(self, name: str, state: Any, number: int = 0, step: Step | None = None) -> None:
         """Keeps the violation if it is the first, or canonically smaller on the same level."""
         level = len(self.levels)
-        old = self.found.get(name)
+        old = self.violations.get(name)
         if old is not None and old.level < level:
             return
         key = (self.layout.encode(state), number)
         if old is None or key < old.key:
-            self.found[name] = Violation(state, key, level, step)
+            self.violations[name] = Violation(state, key, level, step)
 
     def ask(self, claim: Property, state: Any, number: int = 0, step: Step | None = None) -> bool:
         """Notes a claim that a state, or the step from it, hits; whether asking it raises."""
@@ -133,107 +205,50 @@ class Search:
         return trace
 
 
-def check(bound: BoundModel, options: SearchOptions, verdict: CheckResult, progress: Progress) -> CheckResult:
-    """Searches every reachable state; fills in and returns the verdict.
+def check(prepared: Prepared, options: SearchOptions, progress: Progress) -> EngineResult:
+    """Searches every reachable state.
 
     Raises `ModelError` where the model itself is wrong, `Nondeterminism` where it is no function.
     """
-    began = time.monotonic()
-    # The tag bits are the native search's own; the canonical order must be that of its words.
-    stats, layout = verdict.stats, state_layout(bound)
-    stats.bytes_per_state = layout.bytes_per_state
-    claims = [p for p in bound.properties if not p.temporal and options.wants(p.name)]
-    covers = [p for p in bound.covers if options.wants(p.name)]
-    open_results(bound, options, verdict)
-    verdict.actions = {a.name: ActionStatistics() for a in bound.model.actions}
-    on_state = [p for p in [*claims, *covers] if not p.over_steps]
-    on_step = {
-        a.name: [p for p in [*claims, *covers] if p.over_steps and bound.concerns(p, a)] for a in bound.model.actions
-    }
-    ends = bound.model.deadlock and options.wants("deadlock")
-    order = {a.name: i for i, a in enumerate(bound.model.actions)}
-    search, seen = Search(bound, layout), set()
-    frontier: list[Any] = []
+    began, bound = time.monotonic(), prepared.bound
+    search = Search(bound, options)
+    stats, frontier = search.stats, search.seeds()
+    stopped, complete, facts, summary = ALL_VISITED, False, dict[str, PropertyFact](), SearchResult()
+    names = {*(p.name for p in bound.properties if options.wants(p.name)), "deadlock"}
 
-    def clipped(outcome: Clipped) -> None:
-        stats.clipped += 1
-        stats.clipped_at[outcome.path] = stats.clipped_at.get(outcome.path, 0) + 1
-        stats.undeclared += not outcome.declared
+    def in_time() -> None:
+        if options.budget is not None and time.monotonic() - began > options.budget:
+            raise budget_ended(options.budget)
 
-    for _, _, state in bound.initial_states():
-        stats.generated += 1
-        if isinstance(state, Clipped):
-            clipped(state)
-        elif state not in seen:
-            seen.add(state)
-            frontier.append(state)
+    def look(left: int) -> None:
+        in_time()
+        progress.report(stats.depth, stats.generated, stats.distinct, left, 0)
 
-    try:
-        expanded = 0
+    with Ending() as ending:
         while frontier:
             if options.depth is not None and len(search.levels) >= options.depth:
-                verdict.stopped = depth_reached(options.depth)
+                stopped = depth_reached(options.depth)
                 break
-            search.levels.append(frontier)
-            stats.depth, stats.distinct = len(search.levels), len(seen)
-            first_by: dict[Any, int] = {}
-            for index, state in enumerate(frontier):
-                if index % 256 == 0:
-                    if options.budget is not None and time.monotonic() - began > options.budget:
-                        raise budget_ended(options.budget)
-                    progress.report(stats.depth, stats.generated, len(seen), len(frontier) - index, 0)
-                stats.frontier = len(frontier) - index + len(first_by)
-                stats.distinct = len(seen)
-                raises = sum([search.ask(p, state) for p in on_state])
-                outcomes = list(bound.attempts(state))
-                steps = taken_in(outcomes)
-                if len(steps) < len(outcomes):
-                    raises += search.note_raised(state)
-                else:
-                    search.remember(state, steps)
-                expanded += 1
-                if expanded % SAMPLE == 1 and taken_in(bound.attempts(state)) != steps:
-                    raise Nondeterminism(f"the same state gave different steps: {state}")
-                for number, step in enumerate(steps):
-                    stats.generated += 1
-                    verdict.actions[step.action.name].taken += 1
-                    if isinstance(step.after, Clipped):
-                        clipped(step.after)
-                        continue
-                    for p in on_step[step.action.name]:
-                        raises += search.ask(p, state, number, step)
-                    if step.after not in seen:
-                        seen.add(step.after)
-                        first_by[step.after] = order[step.action.name]
-                    elif step.after in first_by:
-                        first_by[step.after] = min(first_by[step.after], order[step.action.name])
-                if not steps and ends and not raises:
-                    search.ask_deadlock(state)
-            for by in first_by.values():
-                verdict.actions[bound.model.actions[by].name].new += 1
-            frontier = list(first_by)
-            stats.frontier = len(frontier)
-            if RAISES in search.found:
-                verdict.stopped = MODEL_RAISES
+            frontier = search.expand(frontier, look)
+            if RAISES in search.violations:
+                stopped = MODEL_RAISES
                 break
-            if options.fail_fast and any(p.name in search.found for p in verdict.properties):
-                verdict.stopped = FAILED_FAST
+            if options.fail_fast and names & search.violations.keys():
+                stopped = FAILED_FAST
                 break
         else:
-            verdict.complete = True
-            verdict.stopped = ALL_VISITED
-            if note_temporal_error(search, options):
-                verdict.stopped = RUNS_RAISE
+            complete = True
+            if note_temporal_error(search):
+                stopped = RUNS_RAISE
             else:
-                decide_liveness(verdict, search, began, options, progress)
-    except KeyboardInterrupt:
-        verdict.stopped = BY_USER
-    except Interrupted as end:
-        verdict.stopped = end.stop
-    stats.distinct = len(seen)
+                summary.fairness = (
+                    as_data(assumptions_of(bound.model)) if any(p.temporal for p in bound.properties) else []
+                )
+                for name, fact in decide_liveness(search, in_time, progress):
+                    facts[name] = fact
+    stats.distinct = len(search.seen)
     stats.seconds["search"] = time.monotonic() - began
-    conclude(verdict, search, options)
-    return verdict
+    return conclusion(search, EngineResult(summary, stats, ending.stop or stopped, complete, facts))
 
 
 def taken_in(outcomes: Iterable[Step | FailedCall]) -> list[Step]:
@@ -241,65 +256,56 @@ def taken_in(outcomes: Iterable[Step | FailedCall]) -> list[Step]:
     return [outcome for outcome in outcomes if isinstance(outcome, Step)]
 
 
-def decide_liveness(
-    verdict: CheckResult, search: Search, began: float, options: SearchOptions, progress: Progress
-) -> None:
-    """Decides the properties about whole runs, every reachable state being known."""
+def decide_liveness(search: Search, look: Callable[[], None], progress: Progress) -> Iterator[tuple[str, PropertyFact]]:
+    """Each property about whole runs that is asked for, as soon as it is decided; every reachable state is known."""
     bound = search.bound
     assumptions = assumptions_of(bound.model)
-    claims = {p.name: p for p in bound.properties if p.temporal}
-    verdict.found = SearchResult(fairness=as_data(assumptions) if claims else [])
+    claims = [p for p in bound.properties if p.temporal and search.options.wants(p.name)]
     if not claims:
         return
     from reassure.checkers.engines.reference.liveness import region_of, violating_run  # imports networkx
 
-    def beat() -> None:
-        if options.budget is not None and time.monotonic() - began > options.budget:
-            raise budget_ended(options.budget)
-
-    for finding in (p for p in verdict.properties if p.temporal):
-        claim = claims[finding.name]
+    for claim in claims:
         progress.proof(f"fair loops: {claim.name}")
-        region = region_of(bound, claim, search.levels, search.steps, assumptions, search.layout.encode, beat)
+        region = region_of(bound, claim, search.levels, search.steps, assumptions, search.layout.encode, look)
         lasso = violating_run(region)
         trace = None
         if lasso is not None:
             first = Violation(lasso.states[0], (), lasso.level)
             trace = with_loop(bound, claim, search.trace(first), lasso.states, lasso.loop, assumptions)
         concerned = claim.kind != "leads_to" or any(bound.holds(claim, s) for level in search.levels for s in level)
-        verdict.decide_temporal(claim.name, trace, concerned, in_words(assumptions))
+        yield claim.name, whole_run_fact(trace, concerned, f"assuming {in_words(assumptions)}")
 
 
-def note_temporal_error(search: Search, options: SearchOptions) -> bool:
+def note_temporal_error(search: Search) -> bool:
     """Notes the first state in which a property about whole runs raises, or its goal; whether there is one."""
     for number, level in enumerate(search.levels, 1):
-        raising = [s for s in level if next(temporal_errors(search.bound, s, options.wants), None) is not None]
+        wants = search.options.wants
+        raising = [s for s in level if next(temporal_errors(search.bound, s, wants), None) is not None]
         if raising:
             state = min(raising, key=search.layout.encode)
-            search.found[RAISES] = Violation(state, (), number)
+            search.violations[RAISES] = Violation(state, (), number)
             return True
     return False
 
 
-def conclude(verdict: CheckResult, search: Search, options: SearchOptions) -> None:
-    """Turns what was found into findings with traces."""
-    began = time.monotonic()
-    for finding in verdict.properties:
-        violation = search.found.get(finding.name)
-        if violation is not None:
-            finding.status = PropertyStatus.VIOLATED
-            finding.trace = search.trace(violation)
-            finding.depth = len(finding.trace)
-    for cover in verdict.covers:
-        reached = search.found.get(cover.name)
-        if reached is not None:
+def conclusion(search: Search, ended: EngineResult) -> EngineResult:
+    """What the engine returns: with every violation, and the covers, as traces."""
+    began, bound, options, violations = time.monotonic(), search.bound, search.options, search.violations
+    facts = dict(ended.facts)
+    for name in [*(p.name for p in bound.properties), "deadlock"]:
+        if name in violations:
+            facts[name] = PropertyFact(Evidence.COUNTEREXAMPLE, search.trace(violations[name]))
+    covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
+    for cover in covers:
+        if (reached := violations.get(cover.name)) is not None:
             cover.depth = reached.level + (reached.step is not None)
-            if options.witness:
-                cover.trace = search.trace(reached)
-    if (place := search.found.get(RAISES)) is not None:
-        raised = raised_in(search.bound, place.state, options.wants)
-        trace = search.trace(replace(place, step=raised.step))
-        note_in(trace, raised)
-        verdict.add_raised(trace, raised.text)
-    verdict.conclude()
-    verdict.stats.seconds["report"] = time.monotonic() - began
+            cover.trace = search.trace(reached) if options.witness else None
+    raised = None
+    if (place := violations.get(RAISES)) is not None:
+        error = raised_in(bound, place.state, options.wants)
+        trace = search.trace(replace(place, step=error.step))
+        note_in(trace, error)
+        raised = trace, error.text
+    ended.stats.seconds["report"] = time.monotonic() - began
+    return replace(ended, facts=facts, covers=tuple(covers), actions=search.actions, raised=raised)

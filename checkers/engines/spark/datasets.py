@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.engine_results import CoverResult
+from reassure.checkers.base.result import PropertyResult
 from reassure.checkers.encoding.state_layout import Field, Layout, codes
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -280,7 +281,9 @@ def _write(work: Work, name: str, table: pa.Table) -> int:
     return int(table.num_rows)
 
 
-def write_summary(directory: RunDirectory, commits: list[Commit], verdict: CheckResult) -> None:
+def write_summary(
+    directory: RunDirectory, commits: list[Commit], properties: Iterable[PropertyResult], covers: Iterable[CoverResult]
+) -> None:
     """The small datasets: one row for each level, one for each property and cover."""
     visited = np.cumsum([c.states for c in commits])
     directory.write_table(
@@ -295,8 +298,8 @@ def write_summary(directory: RunDirectory, commits: list[Commit], verdict: Check
             }
         ),
     )
-    found = [(p.name, p.kind, str(p.status), p.depth) for p in verdict.properties]
-    found += [(c.name, "cover", "reached" if c.reached else "not reached", c.depth) for c in verdict.covers]
+    found = [(p.name, p.kind, str(p.status), p.depth) for p in properties]
+    found += [(c.name, "cover", "reached" if c.reached else "not reached", c.depth) for c in covers]
     names, kinds, statuses, depths = (list(column) for column in zip(*found, strict=True)) if found else ([],) * 4
     directory.write_table(
         "properties/properties.parquet",

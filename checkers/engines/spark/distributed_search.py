@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -43,6 +44,8 @@ class Run:
     kernel: CompiledKernel
     directory: RunDirectory
     partitions: int
+    connection: Callable[[], Any]
+    """Waits for the session; its context."""
     key: Key = ()
     """Of fingerprints, if the tables are to hold those."""
     token: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:12]}")
@@ -58,8 +61,10 @@ class Run:
     context: Any = None
     cores: int = 2
     jobs: int = 0
-    memory: dict[int, int] = field(default_factory=dict)
-    """Bytes of the owners' tables."""
+    table_bytes: dict[int, int] = field(default_factory=dict)
+    """By partition: bytes of the owner's table."""
+    limit: int | None = None
+    """Bytes that the owners' tables may take together."""
     expanded: int = 0
     """Levels that were expanded, or were to be when the search was stopped."""
     shipped: Any = None
@@ -71,10 +76,50 @@ class Run:
     def work(self) -> Work:
         return Work(self.token, self.directory.uri, self.kernel.shape, self.partitions, self.key)
 
-    def connect(self, context: Any) -> None:
-        """Uses this context from now on."""
-        self.context, self.shipped = context, context.broadcast(self.work)
-        self.cores = max(self.cores, context.defaultParallelism)
+    def connect(self) -> None:
+        """Waits for the session, if there is none yet, and ships the work to its workers."""
+        if self.context is None:
+            self.context = self.connection()
+            self.shipped = self.context.broadcast(self.work)
+            self.cores = max(self.cores, self.context.defaultParallelism)
+
+    # -- as `explore` drives it ---------------------------------------------------------------------------
+
+    def begin(self, rows: list[tuple[int, ...]]) -> None:
+        """Connects; the initial states are committed already."""
+        self.expanded = len(self.commits) - 1
+        self.connect()
+
+    def levels(self, look: Callable[[int], None]) -> Iterator[int]:
+        """Finds and commits one level after the other; as `LevelSearch` says."""
+        while True:
+            yield len(self.commits)
+            if self.limit is not None and self.memory > self.limit:
+                text = f"the memory limit of {self.limit / 2**20:,.0f} MiB was passed"
+                raise Interrupted(StopReason.MEMORY, text)
+            self.expanded = len(self.commits)
+            if not self.step(lambda: look(self.commits[-1].states)):
+                return
+
+    def leave_off(self) -> None:
+        """Nothing to do: the last level stays committed, and is not counted as expanded."""
+
+    @property
+    def depth(self) -> int:
+        return self.expanded
+
+    @property
+    def frontier(self) -> int:
+        return self.beyond if self.raised_on is not None else self.commits[-1].states
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the owners' tables."""
+        return sum(self.table_bytes.values())
+
+    @property
+    def new_by_action(self) -> list[int]:
+        return self.new
 
     @property
     def distinct(self) -> int:
@@ -181,7 +226,7 @@ class Run:
                 flags |= what.flags
             else:
                 new = [a + b for a, b in zip(new, what.new, strict=True)]
-                self.memory[what.part] = what.memory
+                self.table_bytes[what.part] = what.memory
                 if what.file is not None:
                     files[what.part], rows[what.part] = [what.file], what.rows
         generated = int(tally[GENERATED] - self.tally[GENERATED])

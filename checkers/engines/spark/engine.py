@@ -13,40 +13,30 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import SearchResult
+from reassure.checkers.base.engine_results import EngineResult, SearchResult
 from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import ENGINE_VERSION, CheckResult
-from reassure.checkers.base.stop import (
-    ALL_VISITED,
-    FAILED_FAST,
-    MODEL_RAISES,
-    Stop,
-    StopReason,
-    depth_reached,
-)
-from reassure.checkers.encoding.state_layout import Layout, state_layout
+from reassure.checkers.base.result import properties_of
+from reassure.checkers.base.run_identity import ENGINE_VERSION
+from reassure.checkers.base.stop import Ending, Stop, StopReason
+from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.engine import explore
+from reassure.checkers.engines.native.engine import reporting
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
-from reassure.checkers.engines.native.results import (
-    Start,
-    conclude,
-    count,
-    early_end_noted,
-    open_findings,
-    raised_noted,
-)
-from reassure.checkers.engines.native.search import Clock, Search
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.engines.spark.distributed_search import TASK_STATES, Run
 from reassure.checkers.engines.spark.launch import is_local, why_not
@@ -56,56 +46,46 @@ from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory
 from reassure.checkers.engines.spark.session import Job, NoSpark, Session, note, resolved, stopping
 from reassure.checkers.engines.spark.session import start as start_spark
 from reassure.checkers.engines.spark.tasks import load, touch, warm
-from reassure.checkers.engines.spark.whole_runs import StoredLevels, decide_in_driver
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.checkers.engines.spark.whole_runs import StoredLevels, whole_runs_in_driver
 
+ON_CLUSTER = Stop(StopReason.LIMIT, "a level is large enough for the cluster")
 WARM = 0.2
 """Seconds that a warming task waits on a cluster, where tasks are not all started at once as they are here."""
 
 
-def check(
-    bound: BoundModel,
-    lowered: LoweredModel,
-    options: SearchOptions,
-    verdict: CheckResult,
-    progress: Progress,
-    cluster: SparkOptions,
-) -> CheckResult:
-    """Searches every reachable state; fills in and returns the verdict. Raises as the native engine does, `NoSpark`,
-    `RunDirectoryError`, `OSError`."""
+def check(prepared: Prepared, options: SearchOptions, progress: Progress, cluster: SparkOptions) -> EngineResult:
+    """Searches every reachable state. Raises as the native engine does, `NoSpark`, `RunDirectoryError`, `OSError`."""
     if lacking := why_not():
         raise NoSpark(lacking)
     cluster = resolved(cluster)
-    clock = Clock(options.budget)
-    layout = state_layout(bound)
+    words = state_layout(prepared.bound).words
+    model = prepared.bound.model.name
     place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
     directory = RunDirectory.at(place)
     with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as last:
         kernel: Future[Work] = Future()
-        session = pool.submit(_started, f"reassure check {verdict.model}", cluster, kernel)
+        session = pool.submit(_started, f"reassure check {model}", cluster, kernel)
         with stopping(session):
             try:
                 partitions = cluster.partitions or _usual(cluster, directory, session)
-                words = layout.words
                 key = _key(cluster, directory, words)
                 identity = Identity(
-                    verdict.model, verdict.model_sha256, verdict.config, ENGINE_VERSION, partitions, words,
-                    cluster.steps, key, lowered.claims,
+                    model, prepared.sha256, prepared.config, ENGINE_VERSION, partitions, words, cluster.steps, key,
+                    prepared.lowered.claims,
                 )  # fmt: skip
                 if cluster.resume:
                     directory.must_be(identity)
                 else:
                     directory.begin(identity)
-                checking = _Check(bound, options, verdict, progress, cluster, clock, layout, session, kernel)
+                checking = _Check(prepared, options, progress, cluster, session, kernel)
                 tidy_dead()
                 last.callback(checking.tidy)  # a task that still ran may have begun a table again
                 try:
-                    verdict = checking.run(lowered, directory, partitions, key)
+                    result = checking.run(directory, partitions, key)
                 finally:  # also after a failure: what stays in memory is missing for the next run
                     checking.leave()
-                session.result()  # a cluster that cannot be reached is said also where it was not needed
-                return verdict
+                session.result()  # a cluster that cannot be reached is reported also where it was not needed
+                return result
             finally:
                 if cluster.out is None:
                     shutil.rmtree(place, ignore_errors=True)
@@ -161,139 +141,98 @@ def cores_of(master: str) -> int:
 
 @dataclass
 class _Check:
-    bound: BoundModel
+    prepared: Prepared
     options: SearchOptions
-    verdict: CheckResult
     progress: Progress
     cluster: SparkOptions
-    clock: Clock
-    layout: Layout
     session: Future[Session]
     work: Future[Work]
     """To be given to the workers, for warming up."""
     started: Run | None = None
-    searched: Search | None = None
-    """What was searched in the driver."""
 
-    def run(self, lowered: LoweredModel, directory: RunDirectory, partitions: int, key: Key) -> CheckResult:
-        bound, verdict, options = self.bound, self.verdict, self.options
+    def run(self, directory: RunDirectory, partitions: int, key: Key) -> EngineResult:
+        bound, options = self.prepared.bound, self.options
         began = time.monotonic()
         self.progress.ready("compiling")
-        kernel = compiled(lowered, self.layout, parameters=self.cluster.steps)
-        run = Run(kernel, directory, partitions, key)
+        layout = state_layout(bound)
+        kernel = compiled(self.prepared.lowered, layout, parameters=self.cluster.steps)
+        run = self.started = Run(kernel, directory, partitions, lambda: self.session.result().context, key)
         run.tally, run.new = np.zeros(kernel.shape.tally_words, np.int64), [0] * kernel.shape.actions
-        self.started = run
         run.cores = max(1, cores_of(self.cluster.master))
         run.small = self.cluster.small if is_local(self.cluster.master) else 0
-        stats = verdict.stats
         touch(run.work)
         self.work.set_result(run.work)
-        stats.seconds["compile"] = time.monotonic() - began
+        compile_seconds = time.monotonic() - began
         self.progress.begin()
-        self.clock = Clock(options.budget)  # as of the native engine: of the search
-        stats.bytes_per_state, stats.workers = self.layout.bytes_per_state, run.cores
-        claims, start = open_findings(bound, options, verdict), Start.of(bound, self.layout)
+        start, limits = Start.of(bound, layout), Limits.of(options, state_claims(bound, options))
         if self.cluster.resume:
             run.resume()
-        paths: Paths | None = None
-        with early_end_noted(verdict):
-            if not run.commits:
-                paths = self._in_driver(run, start, claims)
-            if paths is None:
-                run.expanded, stats.frontier = len(run.commits) - 1, run.commits[-1].states
-                run.connect(self.session.result().context)
-                self._distributed(run, start, claims)
-        count(verdict, start, kernel, run.tally, run.new)
-        if not run.commits and self.searched is not None:  # ended before anything was committed
-            paths = Paths.of(bound, kernel, self.searched)
-        if paths is None:
-            stats.distinct, stats.depth, stats.memory = run.distinct, run.expanded, sum(run.memory.values())
-            paths = Paths(bound, kernel.model, run.find)
-            stats.bytes_per_state = 8 * run.work.table_words
-        stats.seconds["search"] = self.clock.seconds
-        verdict.found = SearchResult(cluster=spark_record(run, self.cluster))
-        if verdict.complete and any(p.temporal for p in verdict.properties):
-            began = time.monotonic()
-            levels = self.searched.level_rows if not run.commits and self.searched is not None else StoredLevels(run)
-            with early_end_noted(verdict), raised_noted(levels, paths, options, verdict):
-                decide_in_driver(
-                    bound, lowered, kernel, levels, paths, options, verdict, self.progress, self.clock.look
-                )
-            stats.seconds["liveness"] = time.monotonic() - began
-        began = time.monotonic()
-        conclude(bound, kernel.model, run.hits, paths, verdict, options, run.raised_on)
-        stats.seconds["report"] = time.monotonic() - began
-        if self.cluster.steps and run.commits and not verdict.ended(StopReason.INTERRUPTED):
-            self._export(run, lowered)
-        return verdict
+        here = None if run.commits else self._in_driver(run, start, limits)
+        if here is not None and here.stopped != ON_CLUSTER:
+            levels: Iterable[Iterable[Rows]] = here.level_rows
+            exploration, paths = here, here.paths()
+            bytes_per_state = layout.bytes_per_state
+        else:
+            run.limit = options.memory
+            exploration = explore(bound, kernel, start, run, limits, self._reporting(run, start))
+            levels, paths = StoredLevels(run), Paths(bound, kernel.model, run.find)
+            bytes_per_state = 8 * run.work.table_words
+        stats, runs = exploration.stats, None
+        stats.seconds["compile"] = compile_seconds
+        stats.bytes_per_state, stats.workers = bytes_per_state, run.cores
+        names = temporal_claims(bound, options)
+        if names and exploration.complete:
+            runs = whole_runs_in_driver(
+                self.prepared, kernel, levels, names, paths, options, self.progress, limits.clock.look
+            )
+        result = conclusion(
+            self.prepared, options, exploration, paths, SearchResult(cluster=spark_record(run, self.cluster)), runs
+        )
+        if self.cluster.steps and run.commits and result.stopped.reason is not StopReason.INTERRUPTED:
+            self._export(run, result)
+        return result
 
-    def _in_driver(self, run: Run, start: Start, claims: set[str]) -> Paths | None:
-        """The levels at the start; the paths if that was all."""
-        search = self.searched = Search(run.kernel, max(1, self.options.workers), self.options.memory)
-        search.seed(start.rows)
+    def _in_driver(self, run: Run, start: Start, limits: Limits) -> Exploration:
+        """The levels at the start; the rest is the cluster's if it ends with `ON_CLUSTER`."""
+        search = Search(run.kernel, max(1, self.options.workers), self.options.memory)
 
-        def stop(left: int) -> None:
-            self.clock.look()
-            generated = start.generated + sum(int(w.tally[GENERATED]) for w in search.workers)
-            self.progress.report(len(search.level_rows), generated, search.distinct, left, search.memory)
+        def large() -> Stop | None:
+            return ON_CLUSTER if sum(len(part) for part in search.level_rows[-1]) >= self.cluster.small else None
 
-        def enough() -> bool:
-            return sum(len(p) for p in search.level_rows[-1]) >= self.cluster.small
+        look = reporting(search, start, self.progress)
+        exploration = explore(self.prepared.bound, run.kernel, start, search, limits, look, large)
+        run.tally, run.new, run.hits = search.tally, search.new_by_action, search.hits
+        run.raised_on = search.raised_on
+        to_a_level = exploration.stopped.reason not in (StopReason.INTERRUPTED, StopReason.BUDGET, StopReason.MEMORY)
+        if exploration.stopped == ON_CLUSTER or (self.cluster.out is not None and to_a_level):
+            with Ending() as ending:
+                run.store([*search.level_rows, search.beyond] if search.beyond else search.level_rows)
+            if ending.stop is not None:
+                return replace(exploration, stopped=ending.stop)
+        return exploration
 
-        try:
-            ended = explore(search, run.kernel.model, self.options, claims, stop, self.verdict, enough)
-        finally:
-            run.tally, run.new, run.hits = search.tally, search.new_by_action, search.hits
-            run.raised_on = search.raised_on
-            stats = self.verdict.stats
-            stats.distinct, stats.depth, stats.memory = search.distinct, len(search.level_rows), search.memory
-        if not ended or self.cluster.out is not None:
-            run.store([*search.level_rows, search.beyond] if search.beyond else search.level_rows)
-        return Paths.of(self.bound, run.kernel, search) if ended else None
+    def _reporting(self, run: Run, start: Start) -> Callable[[int], None]:
+        """Reports a search on the cluster."""
 
-    def _distributed(self, run: Run, start: Start, claims: set[str]) -> None:
-        verdict, options = self.verdict, self.options
-        verdict.stopped = ALL_VISITED
-
-        def beat() -> None:
-            self.clock.look()
-            generated = start.generated + int(run.tally[GENERATED])
+        def report(left: int) -> None:
+            generated = start.stats.generated + int(run.tally[GENERATED])
             shuffled = sum(c.shuffled for c in run.commits)
             self.progress.report(
-                len(run.commits), generated, run.distinct, run.commits[-1].states, sum(run.memory.values()),
-                f"{shuffled / 2**20:,.0f} MiB shuffled",
+                len(run.commits), generated, run.distinct, left, run.memory, f"{shuffled / 2**20:,.0f} MiB shuffled"
             )  # fmt: skip
 
-        while True:
-            verdict.stats.frontier = run.commits[-1].states
-            if options.depth is not None and len(run.commits) > options.depth:
-                verdict.stopped = depth_reached(options.depth)
-                return
-            if options.fail_fast and run.hits.violated(run.kernel.model, claims):
-                verdict.stopped = FAILED_FAST
-                return
-            if options.memory is not None and sum(run.memory.values()) > options.memory:
-                verdict.stopped = Stop(
-                    StopReason.MEMORY, f"the memory limit of {options.memory / 2**20:,.0f} MiB was passed"
-                )
-                return
-            run.expanded = len(run.commits)
-            if not run.step(beat):
-                if run.raised_on is not None:
-                    verdict.stopped, verdict.stats.frontier = MODEL_RAISES, run.beyond
-                else:
-                    verdict.complete, verdict.stats.frontier = True, 0
-                return
+        return report
 
-    def _export(self, run: Run, lowered: LoweredModel) -> None:
+    def _export(self, run: Run, result: EngineResult) -> None:
         """Writes the datasets: here if they are small, else by jobs."""
-        tables, work = Tables.of(self.layout, run.kernel.model, lowered), run.work
+        layout = run.kernel.model.layout
+        tables, work = Tables.of(layout, run.kernel.model, self.prepared.lowered), run.work
         large = run.distinct >= TASK_STATES
-        if large and run.context is None:
-            run.connect(self.session.result().context)
+        if large:
+            run.connect()
         for commit in run.commits:
             pieces, level, shipped = run.pieces(commit.level), commit.level, run.shipped
-            expanded = self.verdict.complete or level < len(run.commits)
+            expanded = result.complete or level < len(run.commits)
             if not large:
                 list(write_states(work, tables, level, pieces))
                 if expanded:
@@ -308,7 +247,9 @@ class _Check:
 
             rdd = run.context.parallelize(pieces, min(4 * run.cores, len(pieces))).mapPartitions(write)
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
-        write_summary(run.directory, run.commits, self.verdict)
+        write_summary(
+            run.directory, run.commits, properties_of(self.prepared.bound, self.options, result), result.covers
+        )
 
     def tidy(self) -> None:
         """Removes the caches of this host."""

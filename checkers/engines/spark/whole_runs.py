@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from reassure.checkers.base.engine_results import Evidence, PropertyFact
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyStatus
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.engines.native.conclusion import WholeRuns, whole_runs
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.growing_table import memory_of_machine
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.liveness.decide import Liveness, decide, needs_parameters
+from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.search import OutOfMemory
 from reassure.checkers.engines.spark.distributed_search import Run
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
 
 
@@ -34,37 +35,39 @@ class StoredLevels:
             yield (self.run.directory.read_states(name) for names in commit.files.values() for name in names)
 
 
-def decide_in_driver(
-    bound: BoundModel,
-    lowered: LoweredModel,
+def whole_runs_in_driver(
+    prepared: Prepared,
     kernel: CompiledKernel,
     levels: Iterable[Iterable[Rows]],
+    names: list[str],
     paths: Paths,
     options: SearchOptions,
-    verdict: CheckResult,
     progress: Progress,
     look: Callable[[], None],
-) -> None:
-    """Gives every property about whole runs that was asked for its status, all states being known.
+) -> WholeRuns:
+    """Decides properties about whole runs, all states being known.
 
     kernel: of the search; another one is compiled where fairness needs the parameters of steps. look: called now and
     then; raises to end the work.
     """
     limit = min(options.memory or memory_of_machine(), memory_of_machine())
 
-    def allow(wanted: int) -> None:
-        if wanted > limit:
+    def allow(size: int) -> None:
+        if size > limit:
             raise OutOfMemory(f"more than {limit:,} bytes")
 
-    if needs_parameters(assumptions_of(bound.model)) and kernel.shape.parameter_words is None:
-        kernel = compiled(lowered, kernel.model.layout, parameters=True)
-    try:
-        decide(Liveness(bound, lowered, kernel, levels, allow, look), paths, verdict, progress)
-    except (OutOfMemory, MemoryError):
-        for p in verdict.properties:
-            if p.temporal and p.status is PropertyStatus.UNKNOWN:
-                p.status = PropertyStatus.NOT_CHECKED
-                p.note = f"its graph needs more than the driver's {limit / 2**20:,.0f} MiB: give more with --memory"
+    def liveness() -> Liveness:
+        bound, lowered = prepared.bound, prepared.lowered
+        parameters = needs_parameters(assumptions_of(bound.model)) and kernel.shape.parameter_words is None
+        of_steps = compiled(lowered, kernel.model.layout, parameters=True) if parameters else kernel
+        return Liveness(bound, lowered, of_steps, levels, allow, look)
+
+    runs = whole_runs(liveness, names, paths, options, progress)
+    if runs.stopped is not None and runs.stopped.reason is StopReason.MEMORY:
+        note = f"its graph needs more than the driver's {limit / 2**20:,.0f} MiB: give more with --memory"
+        left_out = {name: PropertyFact(Evidence.LEFT_OUT, note=note) for name in names}
+        runs.facts, runs.stopped = left_out | runs.facts, None
+    return runs
 
 
-__all__ = ["StoredLevels", "decide_in_driver"]
+__all__ = ["StoredLevels", "whole_runs_in_driver"]

@@ -16,7 +16,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.result import ENGINE_VERSION
+from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.smt_terms import parts
 from reassure.checkers.engines.symbolic.solver import constants, satisfiable

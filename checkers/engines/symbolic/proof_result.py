@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import z3
@@ -74,10 +74,3 @@ class Claims:
             {n: f for n, f in self.states.items() if n not in gone},
             {n: f for n, f in self.steps.items() if n not in gone},
         )
-
-
-def restricted(lowered: LoweredModel, wants: Callable[[str], bool]) -> LoweredModel:
-    """The model with no other claims than those asked for, so that the others cannot raise."""
-    state_formulas = tuple(f for f in lowered.state_formulas if wants(f.name))
-    step_formulas = tuple(tuple(f for f in formulas if wants(f.name)) for formulas in lowered.step_formulas)
-    return replace(lowered, state_formulas=state_formulas, step_formulas=step_formulas)

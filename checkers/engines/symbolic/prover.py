@@ -9,27 +9,28 @@ leave a bound are no steps here: that none is reachable is proved too, or said n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import z3
 
-from reassure.checkers.base.engine_results import ProofSummary
-from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import (
-    LIVENESS_NOTE,
-    RAISES,
-    CheckResult,
+from reassure.checkers.base.engine_results import (
     CoverResult,
-    PropertyResult,
-    PropertyStatus,
+    EngineResult,
+    Evidence,
+    ProofSummary,
+    PropertyFact,
+    SearchStatistics,
 )
+from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
+from reassure.checkers.base.prepare import Prepared
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.stop import (
     BY_USER,
     MODEL_RAISES,
-    Interrupted,
+    Ending,
     Stop,
     StopReason,
     budget_ended,
@@ -44,7 +45,7 @@ from reassure.checkers.engines.symbolic.induction import induction, own_lemmas
 from reassure.checkers.engines.symbolic.k_induction import k_induction
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.pdr import pdr
-from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, ProofResult, restricted
+from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, ProofResult
 from reassure.checkers.engines.symbolic.scout import Scout, promising
 from reassure.checkers.engines.symbolic.side_conditions import SideConditions, side_conditions
 from reassure.checkers.engines.symbolic.solver import seed_z3, unanswered
@@ -53,7 +54,6 @@ from reassure.checkers.engines.symbolic.verification import inductive, never_rai
 from reassure.checkers.traces.raising import note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, step_between, steps_between, told
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
@@ -63,6 +63,14 @@ DEEPEST = 200
 QUICK_DEPTH = 6
 """How deep `auto` looks for a counterexample before it tries to prove."""
 BMC_DEPTH, K_DEPTH = 20, 4
+
+
+@dataclass(frozen=True)
+class CheckedProof:
+    """Proofs that passed their check. open_bounds: bounds that a step may leave; whether the model declares them."""
+
+    certificate: Certificate | None
+    open_bounds: Mapping[str, bool]
 
 
 @dataclass
@@ -215,6 +223,24 @@ class Prover:
 
     # -- checks -----------------------------------------------------------------------------------------
 
+    def checked(self, config: dict[str, object]) -> CheckedProof | None:
+        """Takes back the proofs that rest on an action or claim that may raise, and checks the others; None if there
+        are none. Raises as `check`."""
+        conditions = self.side_conditions()
+        for name in self.proved():
+            doubt = ""
+            if conditions.raising_actions:
+                doubt = f"proved, but that {conditions.raising_actions[0]} raises nowhere was not"
+            elif name in conditions.raising_claims:
+                doubt = "proved, but that it raises nowhere was not"
+            if doubt:
+                self.results[name] = ProofResult(PropertyStatus.UNKNOWN, doubt)
+        if not self.proved():
+            return None
+        certificate = self.certificate(config)
+        self.check(certificate, conditions)
+        return CheckedProof(certificate, conditions.open_bounds)
+
     def check(self, found: Certificate | None, conditions: SideConditions) -> None:
         """Checks every proof. Raises `Disagreement` with what is wrong, `Interrupted` where Z3 gives no answer."""
         machine, claims, lemmas = Machine(self.lowered), Claims.of(self.lowered, self.proved()), self.known()
@@ -246,16 +272,11 @@ class Prover:
         CrossCheck(self.machine, claims, self.say, self.left).run(self.lemmas(), self.established())
 
 
-def prove(
-    bound: BoundModel,
-    lowered: LoweredModel,
-    options: SearchOptions,
-    verdict: CheckResult,
-    progress: Progress,
-    proof: ProofOptions,
-) -> CheckResult:
-    """Proves or refutes; fills in and returns the verdict, with the certificate of what was proved by lemmas."""
-    began = time.monotonic()
+def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof: ProofOptions) -> EngineResult:
+    """Proves or refutes every property of states and steps that is asked for, with the certificate of what was proved
+    by lemmas."""
+    began, bound = time.monotonic(), prepared.bound
+    lowered = prepared.lowered.only(options.wants)
 
     def left() -> float | None:
         return None if options.budget is None else options.budget - (time.monotonic() - began)
@@ -266,136 +287,103 @@ def prove(
         if options.budget is not None and rest is not None and rest <= 0:
             raise budget_ended(options.budget)
 
-    verdict.properties = [_open_result(p) for p in bound.properties if options.wants(p.name)]
-    if bound.model.deadlock and options.wants("deadlock"):
-        note = "`check` decides it"
-        verdict.properties.append(PropertyResult("deadlock", "deadlock", PropertyStatus.NOT_CHECKED, note=note))
     seed_z3(proof.seed)
-    prover = Prover(bound, restricted(lowered, options.wants), proof, say, left, verdict.model_sha256, options.wants)
-    summary = ProofSummary(proof.method)
-    verdict.found = summary
-    verdict.stopped, verdict.stats.workers = None, 1
+    prover = Prover(bound, lowered, proof, say, left, prepared.sha256, options.wants)
+    names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
+    checked: CheckedProof | None = None
+    covers: list[CoverResult] = []
+    finished, stopped = False, None
     try:
-        try:
-            prover.run(Claims.of(lowered, [p.name for p in verdict.properties if p.status is PropertyStatus.UNKNOWN]))
-        finally:
-            _report(prover, verdict)
-        proved, covers = bool(prover.proved()), any(options.wants(p.name) for p in bound.covers)
-        if proved:
-            _settle(prover, verdict, summary)
-        if proved or (covers and prover.searched()):  # walks may find why a proof was taken back
-            _covers(prover, verdict, options)
-        prover.compare_searched()
-        _conclude(prover, verdict)
-        _tell_raised(prover, verdict, options)
-    except KeyboardInterrupt:
-        verdict.stopped = BY_USER
+        with Ending() as ending:
+            prover.run(Claims.of(lowered, names))
+            proved, any_cover = bool(prover.proved()), any(options.wants(p.name) for p in bound.covers)
+            if proved:
+                checked = prover.checked(prepared.config)
+            if proved or (any_cover and prover.searched()):  # walks may find why a proof was taken back
+                covers = _covers(prover, options)
+            prover.compare_searched()
+            finished = True
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
-        verdict.stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
-    except Interrupted as end:
-        rest = left()
-        over = options.budget is not None and rest is not None and rest <= 0 and end.stop != BY_USER
-        verdict.stopped = budget_ended(options.budget).stop if over and options.budget else end.stop
-    verdict.stats.seconds["search"] = time.monotonic() - began
-    return verdict
+        stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
+    rest = left()
+    if ending.stop is not None and options.budget and rest is not None and rest <= 0 and ending.stop != BY_USER:
+        stopped = budget_ended(options.budget).stop
+    prover.say = progress.proof  # a counterexample is told also when the time is up
+    facts = {name: _fact(prover, name, checked, finished) for name in names}
+    facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
+    facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
+    raised = _raised(prover, options)
+    stopped = stopped or ending.stop or (MODEL_RAISES if raised is not None else _end(prover, facts))
+    summary, stats = ProofSummary(proof.method), SearchStatistics()
+    if checked is not None:
+        summary.certificate, summary.bounds_open = checked.certificate, sorted(checked.open_bounds)
+        summary.lemmas = [lemma["text"] for lemma in checked.certificate.lemmas] if checked.certificate else []
+        stats.undeclared = int(not all(checked.open_bounds.values()))
+    stats.seconds["search"] = time.monotonic() - began
+    return EngineResult(
+        summary, stats, stopped, stopped.reason is StopReason.COMPLETE, facts, tuple(covers), raised=raised
+    )  # fmt: skip
 
 
-def _conclude(prover: Prover, verdict: CheckResult) -> None:
-    """Says of what bounded search found no violation of how far it came, and why the run ended."""
-    searched = prover.searched()
-    for p in verdict.properties:
-        if p.name in searched:
-            p.status = PropertyStatus.HOLDS_TO_DEPTH
-    waiting = [p.name for p in verdict.properties if p.status is PropertyStatus.UNKNOWN]
-    verdict.complete = not waiting and not searched
-    if searched:
-        verdict.stopped = depth_reached(prover.proof.depth or BMC_DEPTH)
-    elif waiting:
-        hint = "; with a --budget Spacer is tried" if prover.spacer_is_left(waiting) else ""
-        verdict.stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}{hint}")
-    else:
-        verdict.stopped = Stop(StopReason.COMPLETE, "everything asked for is decided")
+def _end(prover: Prover, facts: Mapping[str, PropertyFact]) -> Stop:
+    """The end of a proof that nothing ended early: how far bounded search came, or what is not decided."""
+    open_claims = [name for name, fact in facts.items() if fact.evidence is Evidence.OPEN]
+    if prover.searched():
+        return depth_reached(prover.proof.depth or BMC_DEPTH)
+    if open_claims:
+        hint = "; with a --budget Spacer is tried" if prover.spacer_is_left(open_claims) else ""
+        return Stop(StopReason.OPEN, f"not decided: {', '.join(open_claims)}{hint}")
+    return Stop(StopReason.COMPLETE, "everything asked for is decided")
 
 
-def _tell_raised(prover: Prover, verdict: CheckResult, options: SearchOptions) -> None:
-    """The run into a state in which the model raises, if one was found."""
-    found, bound = prover.results.get(RAISES), prover.bound
-    seen = prover.raised_seen
-    if found is None and seen is None:
-        return
-    if found is not None:
-        states = list(found.counterexample)
-        steps = [step_between(bound, before, after) for before, after in pairwise(states)]
-        raised = raised_in(bound, states[-1], options.wants)
-        if raised.step is not None:
-            states, steps = [*states, raised.step.after], [*steps, raised.step]
-        trace = told(bound, states, steps)
-        note_in(trace, raised)
-        verdict.add_raised(trace, raised.text)
-    elif seen is not None:
-        verdict.add_raised(*seen)
-    verdict.complete, verdict.stopped = False, MODEL_RAISES
+def _raised(prover: Prover, options: SearchOptions) -> tuple[Trace, str] | None:
+    """A run into a state in which the model raises, if one was found, and what raises there."""
+    result, bound = prover.results.get(RAISES), prover.bound
+    if result is None:
+        return prover.raised_seen
+    states = list(result.counterexample)
+    steps = [step_between(bound, before, after) for before, after in pairwise(states)]
+    raised = raised_in(bound, states[-1], options.wants)
+    if raised.step is not None:
+        states, steps = [*states, raised.step.after], [*steps, raised.step]
+    trace = told(bound, states, steps)
+    note_in(trace, raised)
+    return trace, raised.text
 
 
-def _report(prover: Prover, verdict: CheckResult) -> None:
-    """What the methods found, into the verdict: a proof as unknown still, for nothing has checked it."""
-    claims = {p.name: p for p in prover.bound.properties}
-    for finding in verdict.properties:
-        result = prover.results.get(finding.name)
-        if result is None:
-            continue
-        finding.note, finding.counterexample_to_induction = result.note, list(result.counterexample_to_induction)
-        if result.status is PropertyStatus.VIOLATED:
-            states, claim = list(result.counterexample), claims[finding.name]
-            finding.trace = told(prover.bound, states, steps_between(prover.bound, claim, states))
-            prover.scout.confirm(claim, states)
-            finding.status, finding.depth = PropertyStatus.VIOLATED, len(states)
-        elif result.status is PropertyStatus.PROVED:
-            finding.note = "proved, but its check did not end"
+def _fact(prover: Prover, name: str, checked: CheckedProof | None, finished: bool) -> PropertyFact:
+    """The fact about one property. A proof counts once it was checked, a bounded search once it was compared."""
+    result, bound = prover.results.get(name), prover.bound
+    if result is None:
+        return PropertyFact(Evidence.OPEN)
+    if result.status is PropertyStatus.VIOLATED:
+        states, prop = list(result.counterexample), next(p for p in bound.properties if p.name == name)
+        trace = told(bound, states, steps_between(bound, prop, states))
+        prover.scout.confirm(prop, states)
+        return PropertyFact(Evidence.COUNTEREXAMPLE, trace, result.note)
+    if result.status is PropertyStatus.PROVED:
+        if checked is not None:
+            return PropertyFact(Evidence.PROOF, note=result.note)
+        return PropertyFact(Evidence.OPEN, note="proved, but its check did not end")
+    searched = result.status is PropertyStatus.HOLDS_TO_DEPTH and finished
+    evidence = Evidence.NONE_TO_DEPTH if searched else Evidence.OPEN
+    return PropertyFact(
+        evidence, note=result.note, counterexample_to_induction=tuple(result.counterexample_to_induction)
+    )  # fmt: skip
 
 
-def _settle(prover: Prover, verdict: CheckResult, summary: ProofSummary) -> None:
-    """Checks the proofs, and gives each claim its status; the summary gets lemmas, open bounds and certificate."""
-    conditions = prover.side_conditions()
-    for name in prover.proved():
-        why = ""
-        if conditions.raising_actions:
-            why = f"proved, but that {conditions.raising_actions[0]} raises nowhere was not"
-        elif name in conditions.raising_claims:
-            why = "proved, but that it raises nowhere was not"
-        if why:
-            prover.results[name] = ProofResult(PropertyStatus.UNKNOWN, why)
-            next(p for p in verdict.properties if p.name == name).note = why
-    if not prover.proved():
-        return
-    found = prover.certificate(verdict.config)
-    prover.check(found, conditions)
-    summary.lemmas = [lemma["text"] for lemma in found.lemmas] if found else []
-    for p in verdict.properties:
-        if p.name in prover.proved():
-            p.status = PropertyStatus.HOLDS_WITHIN_BOUNDS if conditions.open_bounds else PropertyStatus.PROVED
-            p.note = prover.results[p.name].note
-    summary.bounds_open = sorted(conditions.open_bounds)
-    verdict.stats.undeclared += not all(conditions.open_bounds.values())
-    summary.certificate = found
-
-
-def _covers(prover: Prover, verdict: CheckResult, options: SearchOptions) -> None:
-    """Covers, by random walks: what nothing reaches proves nothing."""
+def _covers(prover: Prover, options: SearchOptions) -> list[CoverResult]:
+    """Covers, by random walks: properties of states that nothing reaches are proved vacuously."""
     seen = prover.scout.hits(COVER_WALKS)
     flags = prover.scout.kernel.model.flags()
+    covers = []
     for p in (p for p in prover.bound.covers if options.wants(p.name)):
         flag = flags.get(p.name)
         hits = int(seen.hits[flag]) if flag else 0
         depth = int(seen.best[flag][0]) + 1 if flag and hits else None
-        verdict.covers.append(CoverResult(p.name, depth, walks=hits or None))
-
-
-def _open_result(p: Property) -> PropertyResult:
-    if p.temporal:
-        return PropertyResult(p.name, p.kind, PropertyStatus.NOT_CHECKED, note=LIVENESS_NOTE)
-    return PropertyResult(p.name, p.kind, PropertyStatus.UNKNOWN)
+        covers.append(CoverResult(p.name, depth, walks=hits or None))
+    return covers
 
 
 __all__ = ["prove"]

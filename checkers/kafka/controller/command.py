@@ -13,7 +13,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import (
     BUDGET,
     DEPTH,
@@ -285,7 +285,8 @@ def run_record(args: argparse.Namespace, console: Console) -> Exit:
         with Driver(fetch(wanted)) as driver:
             recorder = Recorder(driver)
             for more in KEPT_CONFIGURATIONS:
-                bound, lowered, _ = prepare(args.model, release_setting(args.model, [*args.set, *more], wanted))
+                prepared = prepare(args.model, release_setting(args.model, [*args.set, *more], wanted))
+                bound, lowered = prepared.bound, prepared.lowered
                 view = ModelView(bound)
                 conform(NativeSteps(bound, lowered, view), view, recorder, Progress(quiet=True))
         path = args.out / place(wanted).name

@@ -87,7 +87,8 @@ class ShuffledSteps:
 @cache
 def kinds_of(model: str, settings: tuple[str, ...]) -> StepKinds:
     """The steps of a model in this process, compiled once."""
-    bound, lowered, _ = prepare(model, list(settings))
+    prepared = prepare(model, list(settings))
+    bound, lowered = prepared.bound, prepared.lowered
     return StepKinds(bound, lowered, ModelView(bound))
 
 

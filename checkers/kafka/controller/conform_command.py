@@ -14,7 +14,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
@@ -97,7 +97,8 @@ def configurations(path: Path, model: str, more: list[str]) -> list[list[str]]:
 def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> Compared:
     progress = Progress(quiet=args.quiet)
     try:
-        bound, lowered, sha = prepare(args.model, release_setting(args.model, setting, wanted))
+        prepared = prepare(args.model, release_setting(args.model, setting, wanted))
+        bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
         view = ModelView(bound)
         source = NativeSteps(bound, lowered, view, args.depth)
         if args.kept:

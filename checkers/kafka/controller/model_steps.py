@@ -18,12 +18,12 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.exploration import Start
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.results import Start
 from reassure.checkers.engines.native.search import RaisedAt, Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.kafka.controller.controller_part import ControllerPart, PartDecoder

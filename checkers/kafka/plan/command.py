@@ -11,7 +11,7 @@ from reassure.checkers.base.argument_types import ids, positive, size, whole
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import must_be_writable

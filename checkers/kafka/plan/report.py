@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.result import ENGINE_VERSION, SCHEMA
+from reassure.checkers.base.run_identity import ENGINE_VERSION, SCHEMA
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, Judged, Limits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import name

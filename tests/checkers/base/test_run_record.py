@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.result import error_record
+from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import (
     ActionRecord,
     CoverRecord,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import bind, load
+from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
@@ -15,6 +15,7 @@ from reassure.models.kip36_racks import rolling_upgrade, wire
 from reassure.models.kip36_racks.rolling_upgrade import Broker, Client, Cluster, Protocol, Release
 from reassure.spec.language.vocabulary import GuardRefused, replace
 from reassure.spec.semantics.interpreter import BoundModel, make_config
+from tests.helpers.runs import bind
 
 CLIENTS, BROKERS = "clients_can_read_registrations", "brokers_can_read_registrations"
 CONTROLLER, RACKS = "brokers_can_read_the_controller", "racks_are_shown_when_all_know_them"

@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from reassure.checkers.base.model_loader import config_values, load, settings
+from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.engines.reference import search as reference
 from reassure.models.kip435_batching import batching, batching_literal
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config
 from reassure.spec.kafka.partition import Broker
@@ -18,6 +15,7 @@ from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.batching_spaces import NOTHING_FAILS, P0, P1, enabled, taken
 from tests.helpers.brokers import b, seq
+from tests.helpers.runs import plain_result
 
 
 def test_as_printed_neither_limits_leaders_nor_fills_batches() -> None:
@@ -26,10 +24,8 @@ def test_as_printed_neither_limits_leaders_nor_fills_batches() -> None:
     bound = BoundModel(
         batching_literal.MODEL, make_config(batching_literal.MODEL, settings(batching_literal.MODEL, pairs))
     )
-    verdict = CheckResult("batching_literal", "", config_values(bound.config), "reference")
     asked = ["leaders_within_limit", "batches_are_filled", "partitions_within_limit"]
-    reference.check(bound, SearchOptions(asked, 5), verdict, Progress(quiet=True))
-    found = {p.name: p.trace for p in verdict.properties}
+    found = {p.name: p.trace for p in plain_result(bound, SearchOptions(asked, 5)).properties}
     assert {name: len(trace) for name, trace in found.items() if trace is not None} == {
         "leaders_within_limit": 4,
         "batches_are_filled": 4,

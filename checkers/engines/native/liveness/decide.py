@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from reassure.checkers.base.engine_results import PropertyFact, whole_run_fact
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.liveness.region import EdgeLister, Region,
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import RaisedAt
-from reassure.checkers.traces.fairness import as_data, in_words
+from reassure.checkers.traces.fairness import in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
@@ -100,17 +100,15 @@ class Liveness:
         return with_loop(self.bound, claim, paths.to_state(level, states[0]), states, loop, assumptions)
 
 
-def decide(liveness: Liveness, paths: Paths, verdict: CheckResult, progress: Progress) -> None:
-    """Gives every property about whole runs that was asked for its status."""
-    bound = liveness.bound
-    assumptions = assumptions_of(bound.model)
-    claims = {p.name: p for p in bound.properties}
-    if verdict.search is not None:
-        verdict.search.fairness = as_data(assumptions)
-    held = verdict.stats.memory
-    for finding in [p for p in verdict.properties if p.temporal]:
-        progress.proof(f"fair loops: {finding.name}")
-        region, concerned = liveness.region(claims[finding.name], assumptions)
-        trace = liveness.violating_run(claims[finding.name], region, assumptions, paths)
-        verdict.decide_temporal(finding.name, trace, concerned, in_words(assumptions))
-        verdict.stats.memory = max(verdict.stats.memory, held + liveness.peak)
+def decide(
+    liveness: Liveness, names: list[str], paths: Paths, progress: Progress
+) -> Iterator[tuple[str, PropertyFact]]:
+    """Each of these properties about whole runs, as soon as it is decided."""
+    assumptions = assumptions_of(liveness.bound.model)
+    claims = {p.name: p for p in liveness.bound.properties}
+    note = f"assuming {in_words(assumptions)}"
+    for name in names:
+        progress.proof(f"fair loops: {name}")
+        region, concerned = liveness.region(claims[name], assumptions)
+        trace = liveness.violating_run(claims[name], region, assumptions, paths)
+        yield name, whole_run_fact(trace, concerned, note)

@@ -16,7 +16,7 @@ from tests.helpers.mutated_model import TOKENS
 
 @pytest.fixture
 def bound(tmp_path: Path) -> BoundModel:
-    return prepare(model_file(tmp_path, TOKENS), [])[0]
+    return prepare(model_file(tmp_path, TOKENS), []).bound
 
 
 def one(bound: BoundModel, where: str, before: str, after: str) -> Mutant:
@@ -64,7 +64,7 @@ def test_a_removed_action_is_never_enabled(bound: BoundModel) -> None:
 
 
 def test_functions_of_other_modules_and_functions_given_as_defaults_are_changed() -> None:
-    bound = prepare("kraft", [])[0]
+    bound = prepare("kraft", []).bound
     mutants = mutants_of(bound)
     by_file = {Path(m.file).name for m in mutants}
     assert {"protocol.py", "rules.py", "state.py"} <= by_file

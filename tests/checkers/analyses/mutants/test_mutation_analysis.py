@@ -12,12 +12,11 @@ from reassure.checkers.analyses.mutants.mutant_search import Limits, MutantSearc
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.engines.native.results import Start
-from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.engines.native.exploration import Start
 from tests.helpers.command import model_file
 from tests.helpers.mutated_model import LIVE_TOKENS, TOKENS
+from tests.helpers.runs import plain_result
 
 EXPECTED = {
     ("begin", "left == NONE", ""): ("survived", {}, "+4 states, +9 steps"),
@@ -55,7 +54,8 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
-    bound, lowered, _ = prepare(model_file(tmp_path_factory.mktemp("mutants"), TOKENS), [])
+    prepared = prepare(model_file(tmp_path_factory.mktemp("mutants"), TOKENS), [])
+    bound, lowered = prepared.bound, prepared.lowered
     return Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
 
 
@@ -87,7 +87,8 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Judge, int, i
     """A model, which of its mutants are compared, and how many these are."""
     texts = {"tokens": TOKENS, "live": LIVE_TOKENS}
     name = model_file(tmp_path, texts[request.param]) if request.param in texts else request.param
-    bound, lowered, _ = prepare(name, [])
+    prepared = prepare(name, [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
     return judge, *{"tokens": (1, 26), "live": (1, 26), "two_phase_commit": (3, 13)}[request.param]
 
@@ -100,8 +101,7 @@ def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, in
         native = search.run(start)
         if native.complete:
             search.decide_whole_runs(native)
-        result = CheckResult("", "", {}, "reference")
-        plain = reference.check(search.bound, SearchOptions(), result, Progress(quiet=True))
+        plain = plain_result(search.bound)
         fallen = [p for p in plain.properties if p.status is PropertyStatus.VIOLATED]
         assert native.violated == {p.name: None if p.temporal else p.depth for p in fallen}, mutant
         assert [native.raised] == [p.note for p in plain.properties if p.status is PropertyStatus.RAISED] or [""], (
@@ -126,7 +126,8 @@ def test_a_mutant_that_is_given_up_is_undecided(judge: Judge) -> None:
 
 def test_other_steps_between_the_same_states_are_another_behaviour(tmp_path: Path) -> None:
     """Where the bag holds both tokens, `max` for `min` takes the other one."""
-    bound, lowered, _ = prepare(model_file(tmp_path, TOKENS.replace("< 1", "< 3").replace("== 1", "< 9")), [])
+    prepared = prepare(model_file(tmp_path, TOKENS.replace("< 1", "< 3").replace("== 1", "< 9")), [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
     mutant = next(m for m in mutants_of(bound) if m.after == "max(s.left)")
     assert judge.judge(mutant) == Judged(Fate.SURVIVED, {}, "the same number of states and steps, but different ones")
@@ -135,14 +136,16 @@ def test_other_steps_between_the_same_states_are_another_behaviour(tmp_path: Pat
 
 def test_what_the_model_itself_violates_kills_nothing(tmp_path: Path) -> None:
     text = TOKENS.replace("len(s.left) < 3", "len(s.left) < 1")
-    bound, lowered, _ = prepare(model_file(tmp_path, text), [])
+    prepared = prepare(model_file(tmp_path, text), [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
     assert judge.base.violated == {"is_no_set_of_three": 2}
     assert all("is_no_set_of_three" not in judge.judge(m).killers for m in mutants_of(bound))
 
 
 def test_properties_of_whole_runs_kill(tmp_path: Path) -> None:
-    bound, lowered, _ = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    prepared = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(["the_bag_empties"]), Limits(), lambda states: None)
     assert judge.base.violated == {}
     found = {key(m): judge.judge(m) for m in mutants_of(bound)}
@@ -155,7 +158,8 @@ def test_properties_of_whole_runs_kill(tmp_path: Path) -> None:
 
 
 def test_a_refused_mutant_says_why() -> None:
-    bound, lowered, _ = prepare("core", [])
+    prepared = prepare("core", [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
     mutant = next(m for m in mutants_of(bound) if (m.where, m.before, m.after) == ("three_in_sync", "2", "3"))
     why = "types do not fit: Broker(3) is not one of the 3 Broker ids"
@@ -176,7 +180,8 @@ MODEL ="""
 def test_a_mutant_that_changes_what_is_watched_is_refused(tmp_path: Path) -> None:
     """As the model of its text is when it is loaded."""
     text = TOKENS.replace('who="anybody"', 'who="anybody", tags=["moves"]').replace("MODEL =", STAYING)
-    bound, lowered, _ = prepare(model_file(tmp_path, text.replace("import Id", "import step_property, Id")), [])
+    prepared = prepare(model_file(tmp_path, text.replace("import Id", "import step_property, Id")), [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
     judged = {key(m): judge.judge(m) for m in mutants_of(bound) if m.where == "stay"}
     assert judged["stay", "s.value + 0", "s.value - 0"].fate is Fate.EQUIVALENT
@@ -185,7 +190,8 @@ def test_a_mutant_that_changes_what_is_watched_is_refused(tmp_path: Path) -> Non
 
 
 def test_properties_of_whole_runs_are_decided_where_nothing_else_kills(tmp_path: Path) -> None:
-    bound, lowered, _ = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    prepared = prepare(model_file(tmp_path, LIVE_TOKENS), [])
+    bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
     by_key = {key(m): m for m in mutants_of(bound)}
     removed = by_key["take", "take", ""]

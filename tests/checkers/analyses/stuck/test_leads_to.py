@@ -196,7 +196,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     ]
     files = sorted(traces.iterdir())
     assert [p.name for p in files] == [
-        "kraft--reassignment_ends.itf.json",
+        "kraft--admin-requests-1-unclean-off--reassignment_ends.itf.json",
         "kraft--reassignment_ends_or_can_be_cancelled.itf.json",
     ]
     assert main(["replay", str(files[0])]) == 0

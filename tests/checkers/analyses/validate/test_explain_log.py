@@ -103,7 +103,8 @@ def answered(bound: BoundModel, stepper: Any, lines: list[Line], hidden: frozens
 @pytest.mark.parametrize("model", MODELS)
 def test_engines_and_brute_force_agree(model: str) -> None:
     pairs, hide = MODELS[model]
-    bound, lowered, _ = prepare(model, pairs)
+    prepared = prepare(model, pairs)
+    bound, lowered = prepared.bound, prepared.lowered
     native, plain = NativeStepper(bound, lowered), PlainStepper(bound)
     hidden_names = frozenset(a.name for a in bound.model.actions if a.name in hide)
     outcomes = {True: 0, False: 0}
@@ -131,7 +132,8 @@ def lines_of(bound: BoundModel, *data: dict[str, Any]) -> list[Line]:
 
 
 def test_the_guard_that_refuses_is_named() -> None:
-    bound, lowered, _ = prepare("core", [])
+    prepared = prepare("core", [])
+    bound, lowered = prepared.bound, prepared.lowered
     lines = lines_of(bound, {"action": "fence", "params": {"broker": 1}}, {"action": "alter"})
     for stepper in (NativeStepper(bound, lowered), PlainStepper(bound)):
         answer = answered(bound, stepper, lines, frozenset())
@@ -142,7 +144,8 @@ def test_the_guard_that_refuses_is_named() -> None:
 
 
 def test_what_is_otherwise_than_observed_is_named() -> None:
-    bound, lowered, _ = prepare("core", [])
+    prepared = prepare("core", [])
+    bound, lowered = prepared.bound, prepared.lowered
     fenced = {"action": "fence", "params": {"broker": 0}, "state": {"leader": 2, "isr": [1, 2]}}
     answer = answered(bound, NativeStepper(bound, lowered), lines_of(bound, fenced), frozenset())
     assert answer.reasons == [("fence is enabled, and then leader is 1; the line says 2", 1)]
@@ -152,7 +155,8 @@ def test_what_is_otherwise_than_observed_is_named() -> None:
 
 
 def test_hidden_steps_count_only_where_they_are_allowed() -> None:
-    bound, lowered, _ = prepare("core", [])
+    prepared = prepare("core", [])
+    bound, lowered = prepared.bound, prepared.lowered
     lines = lines_of(bound, {"action": "alter", "state": {"isr": [0, 1]}})
     stepper = NativeStepper(bound, lowered)
     assert answered(bound, stepper, lines, frozenset()).lines == 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import bind, load
+from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions, SimulationOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
@@ -23,6 +23,7 @@ from reassure.checkers.traces.reconstruct import shows
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
 from tests.helpers.command import said
+from tests.helpers.runs import bind
 
 
 def walked(model: str, pairs: list[str], walks: SimulationOptions, **options: Any) -> tuple[CheckResult, BoundModel]:

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.engines.spark.launch import WORKER_DAEMON
 from reassure.checkers.engines.spark.owner_table import shared_folder
-from tests.helpers.runs import everything
+from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
 pytestmark = needs_spark

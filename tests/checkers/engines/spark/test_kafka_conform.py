@@ -27,7 +27,8 @@ SETTINGS = ["unclean=off", "disturbances=0", "shutdowns=0", "release=4.2"]
 def both(depth: int | None) -> tuple[tuple[Conformance, NativeSteps], tuple[Conformance, NativeSteps]]:
     """By one process, and by three partitions of Spark."""
     path = class_path("4.4.0")
-    bound, lowered, _ = prepare("kraft_kafka", SETTINGS)
+    prepared = prepare("kraft_kafka", SETTINGS)
+    bound, lowered = prepared.bound, prepared.lowered
     view = ModelView(bound)
     here, there = (NativeSteps(bound, lowered, view, depth) for _ in range(2))
     with Driver(path) as driver:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import bind, load, names, settings
+from reassure.checkers.base.model_loader import load, names, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
@@ -20,7 +20,7 @@ from reassure.checkers.console.report import report
 from reassure.checkers.engines.spark import owner_table
 from tests.helpers.command import said
 from tests.helpers.configurations import mutants, small
-from tests.helpers.runs import everything
+from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
 pytestmark = needs_spark

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.model_loader import bind, load
+from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions, SparkOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.engines.spark import engine
 from reassure.checkers.engines.spark.distributed_search import Run
 from reassure.checkers.engines.spark.session import Session
+from tests.helpers.runs import bind
 from tests.helpers.spark_runs import needs_spark
 
 
@@ -69,7 +70,7 @@ def test_a_session_does_not_wait_for_the_server_of_accumulators() -> None:
 def test_a_user_who_ends_it_while_spark_starts_is_told_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """The levels searched in the driver count, and those that are left to expand."""
 
-    def waits(run: Run, context: Any) -> None:
+    def waits(run: Run) -> None:
         raise KeyboardInterrupt
 
     started = Session(SimpleNamespace(uiWebUrl=None, stop=lambda: None), ours=False)
@@ -77,7 +78,8 @@ def test_a_user_who_ends_it_while_spark_starts_is_told_what_is_done(monkeypatch:
     monkeypatch.setattr(engine, "why_not", lambda: "")
     monkeypatch.setattr(Run, "connect", waits)
     bound, lowered = bind(load("core"), {})
-    result = CheckResult("core", "", {}, "spark")
-    found = engine.check(bound, lowered, SearchOptions(), result, Progress(quiet=True), SparkOptions(small=100))
+    found = engine.check(
+        Prepared(bound, restricted=lowered), SearchOptions(), Progress(quiet=True), SparkOptions(small=100)
+    )
     stats = found.stats
     assert (found.stopped, found.complete, stats.distinct, stats.depth, stats.frontier) == (BY_USER, False, 168, 3, 121)

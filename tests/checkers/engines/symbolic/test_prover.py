@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
@@ -25,6 +25,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic import certificate
 from reassure.checkers.engines.symbolic.solver import milliseconds
 from tests.helpers.command import said
+from tests.helpers.runs import bind
 
 COUNTER = """
 from dataclasses import dataclass, replace

@@ -22,7 +22,8 @@ SMALL = ["brokers=2", "admin_requests=1", "unclean=off"]
 
 
 def compared(controller: Controller, pairs: list[str]) -> Conformance:
-    bound, lowered, _ = prepare("kraft_kafka", pairs)
+    prepared = prepare("kraft_kafka", pairs)
+    bound, lowered = prepared.bound, prepared.lowered
     view = ModelView(bound)
     return conform(NativeSteps(bound, lowered, view), view, controller, Progress(quiet=True))
 

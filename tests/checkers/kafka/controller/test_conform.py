@@ -29,7 +29,8 @@ SMALL = ["brokers=2", "admin_requests=1"]
 
 
 def source_of(pairs: list[str], model: str = "kraft_kafka") -> tuple[NativeSteps, ModelView]:
-    bound, lowered, _ = prepare(model, pairs)
+    prepared = prepare(model, pairs)
+    bound, lowered = prepared.bound, prepared.lowered
     view = ModelView(bound)
     return NativeSteps(bound, lowered, view), view
 
@@ -58,7 +59,8 @@ def test_the_kernels_steps_are_those_of_plain_python() -> None:
 
 
 def test_the_number_of_threads_does_not_matter() -> None:
-    bound, lowered, _ = prepare("kraft_kafka", SMALL)
+    prepared = prepare("kraft_kafka", SMALL)
+    bound, lowered = prepared.bound, prepared.lowered
     found = [list(NativeSteps(bound, lowered, ModelView(bound), workers=n).steps(Progress(quiet=True))) for n in (1, 3)]
     assert found[0] == found[1] and len(found[0]) > 100
 

@@ -35,7 +35,8 @@ def test_a_change_of_the_configuration_on_the_whole_controller(command: Command,
 
 def test_3_9_takes_the_steps_of_operators() -> None:
     """It has no clean restart; 4.4 is compared with `conform`."""
-    bound, lowered, _ = prepare("kraft_kafka_operated", [*OPERATED, "release=3.9"])
+    prepared = prepare("kraft_kafka_operated", [*OPERATED, "release=3.9"])
+    bound, lowered = prepared.bound, prepared.lowered
     view = ModelView(bound)
     driver = shared_driver("3.9.0")
     found = conform(NativeSteps(bound, lowered, view), view, driver, Progress(quiet=True))

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reassure.checkers.base.model_loader import bind, load, settings
+from reassure.checkers.base.engine_results import EngineResult
+from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -34,7 +33,7 @@ from reassure.checkers.engines.native.kernels.state_table import (
 )
 from reassure.checkers.engines.native.search import SIZES, OutOfMemory, Search, SearchSizes, shares
 from reassure.checkers.engines.native.translator.native_function import native
-from tests.helpers.runs import everything
+from tests.helpers.runs import bind, everything, result_of
 
 WIDTHS = [1, 2, 3, 4]
 
@@ -266,10 +265,10 @@ def test_small_tables_and_chunks(name: str, pairs: list[str]) -> None:
     bound, lowered = bind(model, settings(model, pairs))
 
     def found(workers: int, sizes: SearchSizes) -> dict[str, object]:
-        result = CheckResult(name, "", {}, "native")
-        return everything(
-            engine.check(bound, lowered, SearchOptions(workers=workers), result, Progress(quiet=True), sizes)
-        )
+        def check(*given: Any) -> EngineResult:
+            return engine.check(*given, sizes=sizes)
+
+        return everything(result_of(check, bound, SearchOptions(workers=workers), lowered))
 
     expected = found(1, SIZES)
     assert found(1, TINY) == expected

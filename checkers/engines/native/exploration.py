@@ -1,0 +1,218 @@
+"""One search of a model's states, from the initial states to its end: the only driver of a breadth-first search.
+
+It takes the levels one after the other, looks at the clock and at limits, and catches what ends a search: Ctrl-C, lack
+of time or memory, a model that raises. Every engine and every analysis asks the `Exploration` that it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from reassure.checkers.base.engine_results import ActionStatistics, SearchStatistics
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.stop import (
+    ALL_VISITED,
+    FAILED_FAST,
+    MODEL_RAISES,
+    Ending,
+    Stop,
+    depth_reached,
+)
+from reassure.checkers.encoding.state_layout import Layout
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
+from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED
+from reassure.checkers.engines.native.search import Clock, FirstHits, Search
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.trace import Trace
+
+
+@dataclass(frozen=True)
+class Start:
+    """The initial states, packed and in canonical order. stats: what counts before the first step."""
+
+    rows: list[tuple[int, ...]]
+    stats: SearchStatistics
+
+    @classmethod
+    def of(cls, bound: BoundModel, layout: Layout) -> Start:
+        stats, seeds = SearchStatistics(), set()
+        for _, _, state in bound.initial_states():
+            stats.generated += 1
+            if isinstance(state, Clipped):
+                stats.clip(state.path, state.declared)
+            else:
+                seeds.add(layout.encode(state))
+        return cls(sorted(seeds), stats)
+
+
+class LevelSearch(Protocol):
+    """A search that goes level by level: in this process (`Search`), or on a cluster."""
+
+    hits: FirstHits
+    raised_on: int | None
+    """The level with states in which the model raises; none is searched after it."""
+
+    @property
+    def tally(self) -> Rows: ...
+
+    @property
+    def new_by_action(self) -> list[int]: ...
+
+    @property
+    def distinct(self) -> int: ...
+
+    @property
+    def memory(self) -> int: ...
+
+    @property
+    def depth(self) -> int:
+        """Levels that were expanded, or were to be when the search ended."""
+
+    @property
+    def frontier(self) -> int:
+        """States that were found and not expanded."""
+
+    def begin(self, rows: list[tuple[int, ...]]) -> None:
+        """Takes the initial states."""
+
+    def levels(self, look: Callable[[int], None]) -> Iterator[int]:
+        """Expands one level after the other; yields the number of each (from 1) before it is expanded.
+
+        look: called now and then with the number of states of the level that are left; raises to end the search.
+        """
+
+    def leave_off(self) -> None:
+        """Ends before the last level, which is not expanded."""
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """A search that has ended."""
+
+    bound: BoundModel
+    kernel: CompiledKernel
+    start: Start
+    search: LevelSearch
+    stopped: Stop
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every reachable state was visited."""
+        return self.stopped == ALL_VISITED
+
+    @property
+    def distinct(self) -> int:
+        return self.search.distinct
+
+    @property
+    def level_rows(self) -> list[list[Rows]]:
+        """By level: its states, in parts; of a search in this process."""
+        assert isinstance(self.search, Search)
+        return self.search.level_rows
+
+    @cached_property
+    def stats(self) -> SearchStatistics:
+        """All that was counted."""
+        tally, start = self.search.tally, self.start.stats
+        stats = SearchStatistics(
+            start.generated + int(tally[GENERATED]) + int(tally[CLIPS_TOTAL]),
+            self.search.distinct,
+            self.search.depth,
+            start.clipped,
+            dict(start.clipped_at),
+            start.undeclared,
+            0 if self.complete else self.search.frontier,
+            memory=self.search.memory,
+        )
+        for (path, declared), count in zip(self.kernel.model.clips, self.kernel.clip_counts(tally), strict=True):
+            if count:
+                stats.clip(path, declared, count)
+        stats.seconds["search"] = self.seconds
+        return stats
+
+    @cached_property
+    def actions(self) -> dict[str, ActionStatistics]:
+        """By action: steps, and states that it was the first to reach."""
+        taken, new = self.kernel.action_counts(self.search.tally), self.search.new_by_action
+        return {
+            name: ActionStatistics(steps, first)
+            for name, steps, first in zip(self.kernel.model.actions, taken, new, strict=True)
+        }
+
+    def violated(self, names: Container[str]) -> dict[str, int]:
+        """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
+        return self.search.hits.violated(self.kernel.model, names)
+
+    def paths(self, bound: BoundModel | None = None, switch: int = 0) -> Paths:
+        """Shortest paths to the states. bound, switch: of a search without a guard, the model that lacks it too."""
+        assert isinstance(self.search, Search)
+        return Paths.of(bound or self.bound, self.kernel, self.search, switch)
+
+    def raised(self, wants: Callable[[str], bool]) -> tuple[Trace, str] | None:
+        """The shortest run to a state in which the model raises, and what raises there, if it does."""
+        if self.search.raised_on is None:
+            return None
+        trace, raised = self.paths().raising(self.search.raised_on, wants)
+        return trace, raised.text
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a search ends early. clock: runs from its making; fail_fast: claims of which a hit ends it."""
+
+    depth: int | None = None
+    clock: Clock = field(default_factory=lambda: Clock(None))
+    memory: int | None = None
+    fail_fast: Container[str] = frozenset()
+
+    @classmethod
+    def of(cls, options: SearchOptions, claims: Container[str] = frozenset()) -> Limits:
+        """The limits that options set; the clock begins now."""
+        return cls(options.depth, Clock(options.budget), options.memory, claims if options.fail_fast else frozenset())
+
+
+def explore(
+    bound: BoundModel,
+    kernel: CompiledKernel,
+    start: Start,
+    search: LevelSearch,
+    limits: Limits,
+    look: Callable[[int], None] = lambda left: None,
+    until: Callable[[], Stop | None] = lambda: None,
+) -> Exploration:
+    """Searches from the initial states to the end, or to a limit.
+
+    look: called now and then with the number of states of the level that are left; may raise `Interrupted`. until:
+    asked before each level, and ends the search there with the reason that it gives; the level stays in the search.
+    """
+
+    def look_at_all(left: int) -> None:
+        limits.clock.look()
+        look(left)
+
+    stopped = ALL_VISITED
+    with Ending() as ending:
+        search.begin(start.rows)
+        for level in search.levels(look_at_all):
+            if search.hits.violated(kernel.model, limits.fail_fast):
+                stopped = FAILED_FAST
+            elif limits.depth is not None and level > limits.depth:
+                stopped = depth_reached(limits.depth)
+            elif (reason := until()) is not None:
+                stopped = reason
+                break
+            else:
+                continue
+            search.leave_off()
+            break
+        if stopped is ALL_VISITED and search.raised_on is not None:
+            stopped = MODEL_RAISES
+            if search.depth > search.raised_on:
+                search.leave_off()
+    return Exploration(bound, kernel, start, search, ending.stop or stopped, limits.clock.seconds)
