@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
+from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.kernels.kernel_shape import model_functions
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
-from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, ERROR
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
@@ -25,13 +27,14 @@ class Native:
         kind = ctypes.CFUNCTYPE(
             ctypes.c_int64, *([ctypes.c_void_p] * 2), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
         )
-        self.expand = kind(self.kernel.expand_address)
+        self.expand = kind(model_functions(self.kernel.ir)["expand"])
+        shape = shape_of(self.kernel)
         # More room than is needed, so that a kernel with a fault does not write over other memory.
-        self.out = np.zeros((64 + 64 * self.kernel.max_successors, self.kernel.row_words), np.int64)
+        self.out = np.zeros((64 + 64 * self.kernel.max_successors, shape.row_words), np.int64)
 
     def steps(self, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
         """Steps (action, parameters, state after) in order, how many were clipped, and whether something raised."""
-        tally = np.zeros(self.kernel.tally_words, np.int64)
+        tally = np.zeros(shape_of(self.kernel).tally_words, np.int64)
         row = np.array(self.layout.encode(state), np.uint64)
         n = self.expand(row.ctypes.data, self.out.ctypes.data, 0, tally.ctypes.data, 0)
         assert n <= self.kernel.max_successors, "more steps than the kernel says there may be"
@@ -41,7 +44,7 @@ class Native:
             number = int(row[words]) & ACTION_MASK
             params = self.params(number, row[words + self.kernel.step_words :])
             found.append((self.kernel.actions[number], params, self.layout.decode(row[:words])))
-        return found, int(tally[self.kernel.clip_at :].sum()), bool(tally[ERROR])
+        return found, int(tally[ACTIONS_AT + len(self.kernel.actions) :].sum()), bool(tally[ERROR])
 
     def code(self, step: int) -> tuple[int, ...]:
         """The words of the state after a step of the last call."""

@@ -69,7 +69,7 @@ class Walked:
     @classmethod
     def none(cls, kernel: CompiledKernel, depth: int) -> Walked:
         """No walks yet. depth: states of a walk, at the most."""
-        zeros, words = np.zeros, kernel.model.claim_words
+        zeros, words = np.zeros, kernel.shape.claim_words
         best = np.full((words, 64, 2), NEVER, np.int64)
         return cls(
             zeros(max(len(kernel.model.actions), 1), np.int64),
@@ -113,7 +113,7 @@ class Walker:
 
     def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
         """SimulationOptions first..last-1; and the number of states of the last one."""
-        model, words = self.kernel.model, self.kernel.words
+        shape, words = self.kernel.shape, self.kernel.words
         found = Walked.none(self.kernel, self.walks.depth)
         path = np.zeros((0, words), np.int64) if path is None else path
         arguments = WalkArguments(
@@ -125,15 +125,15 @@ class Walker:
             initial_states=self.initials,
             initial_count=len(self.initials),
             weights=self.weights,
-            successors=np.zeros((model.max_successors + 1, model.row_words), np.int64),
+            successors=np.zeros((shape.max_successors + 1, shape.row_words), np.int64),
             state=np.zeros(words, np.int64),
             tally=found.tally,
             taken=found.taken,
             lengths=found.lengths,
             first_hits=found.best,
             hits=found.hits,
-            expanded=np.zeros(model.claim_words, np.int64),
-            seen=np.zeros(model.claim_words, np.int64),
+            expanded=np.zeros(shape.claim_words, np.int64),
+            seen=np.zeros(shape.claim_words, np.int64),
             sketch=found.sketch,
             path=path,
             path_states=len(path),

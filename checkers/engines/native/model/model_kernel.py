@@ -10,10 +10,8 @@ parameter words. What plain Python cannot do is noted in `tally[ERROR]` as `%whe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from reassure.checkers.encoding.state_layout import Field, Layout, layout_of, placed
-from reassure.checkers.engines.native.kernels.kernel_shape import model_functions
 from reassure.checkers.engines.native.kernels.model_code import (
     DEADLOCK,
     STATE_CLAIMS,
@@ -69,36 +67,6 @@ class ModelKernel:
         """Words for a step's action and claims."""
         return step_words(len(self.step_flags))
 
-    @property
-    def row_words(self) -> int:
-        """Words of a successor: the state, its action and the claims over the step, its parameters."""
-        return self.layout.words + self.step_words + (self.parameter_words or 0)
-
-    @property
-    def origin_words(self) -> int:
-        """Words of an origin in a wide row: the state before, the action, the parameters; 0 without parameters."""
-        return 0 if self.parameter_words is None else self.layout.words + 1 + self.parameter_words
-
-    @property
-    def wide_words(self) -> int:
-        """Words of a wide row: the state, its tag, its origin."""
-        return self.layout.words + 1 + self.origin_words
-
-    @property
-    def claim_words(self) -> int:
-        """Words for what was hit: claims over states, then over steps."""
-        return 1 + self.step_words
-
-    @property
-    def clip_at(self) -> int:
-        """Where the tally counts the first bound."""
-        return ACTIONS_AT + len(self.actions)
-
-    @property
-    def tally_words(self) -> int:
-        """Words of a tally."""
-        return self.clip_at + len(self.clips)
-
     def flags(self) -> dict[str, Flag]:
         """Where the search notes that a claim was hit."""
         found = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
@@ -106,19 +74,6 @@ class ModelKernel:
             word, bit = divmod(number, STEP_BITS)
             found[name] = (1 + word, bit)
         return {**found, "deadlock": DEAD}
-
-    @cached_property
-    def addresses(self) -> dict[str, int]:
-        """Of the compiled functions, by name."""
-        return model_functions(self.ir)
-
-    @property
-    def check_address(self) -> int:
-        return self.addresses["check"]
-
-    @property
-    def expand_address(self) -> int:
-        return self.addresses["expand"]
 
 
 def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) -> ModelKernel:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import LayoutError, layout_of
+from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.kernels.kernel_shape import model_functions
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, TERMINAL, TERMINAL_RAISES
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel, kernel_listing, model_kernel
@@ -33,10 +35,11 @@ class Driver:
     def __init__(self, kernel: ModelKernel) -> None:
         pointer, word = ctypes.c_void_p, ctypes.c_int64
         self.kernel = kernel
-        self._check = ctypes.CFUNCTYPE(word, pointer, pointer, word)(kernel.check_address)
-        self._expand = ctypes.CFUNCTYPE(word, pointer, pointer, word, pointer, word)(kernel.expand_address)
-        self.tally = np.zeros(kernel.tally_words, np.int64)
-        self.out = np.zeros((kernel.max_successors + 4, kernel.row_words), np.int64)
+        functions, shape = model_functions(kernel.ir), shape_of(kernel)
+        self._check = ctypes.CFUNCTYPE(word, pointer, pointer, word)(functions["check"])
+        self._expand = ctypes.CFUNCTYPE(word, pointer, pointer, word, pointer, word)(functions["expand"])
+        self.tally = np.zeros(shape.tally_words, np.int64)
+        self.out = np.zeros((kernel.max_successors + 4, shape.row_words), np.int64)
 
     def _row(self, state: Any) -> np.ndarray[Any, Any]:
         return np.array(self.kernel.layout.encode(state), np.uint64)
@@ -123,7 +126,7 @@ def test_rows_are_appended_and_the_tally_is_added_to(tmp_path: Path) -> None:
     assert (driver.out[:2] == -7).all()
     assert driver.expand(starting(bound, number=5), where=3) == 0  # beyond its bound
     assert kernel.clips == (("number", False),)
-    assert driver.tally[CLIPS_TOTAL] == driver.tally[kernel.clip_at] == 3
+    assert driver.tally[CLIPS_TOTAL] == driver.tally[ACTIONS_AT + 1] == 3
     assert driver.tally[ACTIONS_AT] == 6 and driver.tally[ERROR] == 0
 
 
