@@ -132,9 +132,7 @@ def tell(found: list[Entry], console: Console) -> None:
             row.append(f"  {source(answer)}", style="dim")
             console.print(row)
             lines = [", ".join(answer.reading.properties), answer.strength(), *cautions(answer), answer.reading.note]
-            lines += [
-                f"trace: {relative(p)}" for p in answer.traces.values() if answer.verdict is ReadingVerdict.VIOLATED
-            ]
+            lines += [f"trace: {relative(path)}" for path in answer.traces.values()]
             for line in filter(None, lines):
                 console.print(f"        {line}", style="dim")
             for line in remarks(answer):
@@ -200,11 +198,9 @@ def _verdict_of(answer: Answer, to: Path | None) -> str:
         strength = answer.strength()
         founded = strength.removeprefix("refuted: ")  # "violated" says it already
         text = f"{word}{';' if founded == strength else ':'} {founded}"
-    if answer.verdict is ReadingVerdict.VIOLATED:
-        for name, path in answer.traces.items():
-            folder = to or path.parent.parent
-            link = os.path.relpath(path, folder).replace(os.sep, "/")
-            text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
+    for name, path in answer.traces.items():
+        link = os.path.relpath(path, to or path.parent.parent).replace(os.sep, "/")
+        text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
     return "; ".join([text, *cautions(answer), *remarks(answer)])
 
 

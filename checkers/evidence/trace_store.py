@@ -100,15 +100,16 @@ class TraceStore:
             by_run[run, tuple(sorted(violations))][release] = violations
         return sorted((_file(violations) for violations in by_run.values()), key=lambda file: file.name)
 
-    def write(self, folder: Path) -> None:
-        """Writes the files that are not there as they should be, and removes the others."""
+    def write(self, folder: Path) -> list[Path]:
+        """Writes the files that are not there as they should be, and removes the others; the paths of both."""
         texts = {folder / file.name: file.text for file in self.files()}
-        for path in _files(folder):
-            if path not in texts:
-                path.unlink()
-        for path, text in texts.items():
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                write_atomically(path, text)
+        others = [path for path in _files(folder) if path not in texts]
+        changed = [p for p, text in texts.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+        for path in others:
+            path.unlink()
+        for path in changed:
+            write_atomically(path, texts[path])
+        return others + changed
 
 
 def paths(folder: Path) -> dict[TraceKey, Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
 from reassure.checkers.evidence import findings, ledger, mutant_page, release_matrix, verdicts
-from reassure.checkers.evidence.trace_store import Itf, TraceKey, TraceStore
+from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.publish.model_pages import pages_of_claims, pages_of_models
@@ -28,12 +28,10 @@ BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 
 def files(ran: list[GateRun]) -> dict[Path, str]:
     """Everything that is generated, by path."""
-    found = entries()
-    traces = traces_of_checks(ran)
-    traces.traces = traces_of_claims(found) | traces.traces
-    made = {COUNTEREXAMPLES / file.name: file.text for file in traces.files()}
+    found, stored = entries(), traces(ran).files()
+    made = {COUNTEREXAMPLES / file.name: file.text for file in stored}
     made |= pages_of_models(ran, found, ROOT / "models")
-    return made | session_pages() | pages(found) | pages_of_traces(traces.files(), COUNTEREXAMPLES)
+    return made | session_pages() | pages(found) | pages_of_traces(stored, COUNTEREXAMPLES)
 
 
 def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
@@ -76,6 +74,15 @@ def pages_with_sessions() -> list[Path]:
     ]
 
 
+def traces(ran: list[GateRun]) -> TraceStore:
+    """The counterexamples of the gate's checks, and of claims those that no check has."""
+    store, committed = traces_of_checks(ran), TraceStore.read(COUNTEREXAMPLES).traces
+    for answer in (a for entry in entries() for a in entry.answers):
+        for key in map(answer.key, answer.traces):
+            store.traces.setdefault(key, committed[key])
+    return store
+
+
 def traces_of_checks(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks."""
     store = TraceStore()
@@ -89,13 +96,6 @@ def traces_of_checks(ran: list[GateRun]) -> TraceStore:
 def entries() -> list[verdicts.Entry]:
     """Every claim with what the ledger says."""
     return verdicts.entries(claims.read(), ledger.read())
-
-
-def traces_of_claims(found: list[verdicts.Entry]) -> dict[TraceKey, Itf]:
-    """The traces of claims, as `reassure claims --refresh` wrote them."""
-    committed = TraceStore.read(COUNTEREXAMPLES).traces
-    keys = [answer.key(name) for entry in found for answer in entry.answers for name in answer.traces]
-    return {key: committed[key] for key in keys}
 
 
 def differing(made: dict[Path, str]) -> list[Path]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.publish import ROOT, differing, entries, files, pages, session_pages, stale
+from reassure.checkers.publish import (
+    COUNTEREXAMPLES,
+    ROOT,
+    differing,
+    entries,
+    files,
+    pages,
+    session_pages,
+    stale,
+    traces,
+)
 from reassure.checkers.publish.gate_run import gate_runs
 
 
@@ -18,9 +28,17 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing: name what is stale, and exit with 1")
     parser.add_argument("--pages", action="store_true", help="only the pages, which need no run of the gate")
     args = parser.parse_args(words)
-    made = session_pages() | pages(entries()) if args.pages else files(gate_runs(ROOT / "gate.toml"))
-    wrong = differing(made) if args.pages else stale(made)
     console = Console()
+    if args.pages:
+        made = session_pages() | pages(entries())
+        wrong = differing(made)
+    else:
+        ran = gate_runs(ROOT / "gate.toml")
+        if not args.check:  # before the pages, which link to these files
+            for path in traces(ran).write(COUNTEREXAMPLES):
+                console.print(f"written: {path.relative_to(ROOT)}")
+        made = files(ran)
+        wrong = stale(made)
     for path in wrong:
         console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
         if args.check:

@@ -65,7 +65,7 @@ def test_what_is_read_is_what_was_written(store: TraceStore, tmp_path: Path) -> 
 
 
 def test_a_release_that_does_something_else_has_a_file_of_its_own(store: TraceStore, tmp_path: Path) -> None:
-    store.write(tmp_path)
+    assert len(store.write(tmp_path)) == 2 and store.write(tmp_path) == []
     (newest,) = (
         key for key in store.traces if key.property == "rolling_back_ends" and '"release": "4.4"' in key.config
     )
