@@ -12,6 +12,8 @@ import rich.console
 from rich.style import Style
 from rich.text import Text
 
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
+
 PIPE = 200
 """Columns of a pipe; a table takes no more."""
 HANGING = 4
@@ -41,6 +43,12 @@ class Console(rich.console.Console):
         if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], Text):
             objects = (broken(objects[0], self.width),)
         super().print(*objects, style=style, **settings)
+
+    def print_exit(self, code: Exit, verdict: str = "") -> None:
+        """The last line of a report. verdict: words that say more than those of the code."""
+        self.print(
+            f"{verdict or VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"
+        )
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

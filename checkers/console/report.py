@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell, tell_astray
@@ -60,10 +59,8 @@ def report(
     _actions(verdict, console)
     _numbers(verdict, console)
     _stories(verdict, bound, console, None if full and stories is None else STORIES if stories is None else stories)
-    code = verdict.exit()
     console.print()
-    style = "green" if code is Exit.OK else "bold red"
-    console.print(f"{verdict.verdict} (exit code {code.value})", style=style)
+    console.print_exit(verdict.exit(), verdict.verdict)
     if verdict.repro:
         console.print(f"again: {verdict.repro}", style="dim")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence import pages
 from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, Standing
@@ -46,8 +46,7 @@ def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
     good = sum(not _remark(a) for a in every)
     text = f"{good:,} of {len(every):,} readings are up to date and have the expected verdict"
     console.print(text)
-    style = "green" if code is Exit.OK else "bold red"
-    console.print(f"{VERDICTS[code]} (exit code {code.value})", style=style)
+    console.print_exit(code)
     hint = "`reassure claims ID` prints a claim's readings, --full all; --table compares protocols"
     hint += "; --refresh runs what is missing or stale" if any(a.staleness for a in every) else ""
     console.print(hint, style="dim")

@@ -7,7 +7,6 @@ from typing import Any
 
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.stop import StopReason
@@ -75,10 +74,9 @@ def report_diff(found: Diff, changes: list[PropertyChange], console: Console, st
     console.print()
     for reason in comparison.open:
         console.print(f"the rest is undecided: {reason}", style="yellow")
-    style = "green" if found.exit is Exit.OK else "bold red"
     seen = "" if comparison.observation.whole else " in what is compared"
     console.print(f"{comparison.verdict}{seen}", style="bold")
-    console.print(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style)
+    console.print_exit(found.exit)
     console.print(f"again: {repro}", style="dim")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import Analysis, Need, PropertyNeeds
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.fairness import as_data, repeats
@@ -62,9 +62,8 @@ def report_fairness(bound: BoundModel, found: Analysis, console: Console, storie
             console.print(f"  sufficient together: {enough}")
     if found.stopped:
         console.print(f"\nstopped because {found.stopped.text}")
-    code = exit_of(found)
-    style = "green" if code is Exit.OK else "bold red"
-    console.print(f"\n{VERDICTS[code]} (exit code {code.value})", style=style)
+    console.print()
+    console.print_exit(exit_of(found))
 
 
 def fairness_record(

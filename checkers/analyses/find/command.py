@@ -90,8 +90,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     console.print(said, style="bold")
     if found.unreachable and not found.by_proof:
         _report_guards(found, console)
-    style = "green" if found.exit is Exit.OK else "bold red"
-    console.print(f"{VERDICTS[found.exit]} (exit code {found.exit.value})", style=style)
+    console.print_exit(found.exit)
     console.print(f"again: {result.repro}", style="dim")
 
 

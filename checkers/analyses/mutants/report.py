@@ -9,7 +9,6 @@ from rich.text import Text
 from reassure.checkers.analyses.mutants.analysis import Fate, Judged
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
@@ -34,9 +33,7 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     console.print(f"\n{counts}{told}")
     if report.early:
         console.print(f"this is incomplete: stopped because {report.early.text}", style="yellow")
-    code = report.exit()
-    style = "green" if code is Exit.OK else "bold red"
-    console.print(f"{VERDICTS[code]} (exit code {code.value})", style=style)
+    console.print_exit(report.exit())
 
 
 def _print_mutant(mutant: Mutant, judged: Judged, console: Console) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rich.table import Table
 
 from reassure.checkers.analyses.suites.selection import Selection
@@ -23,25 +21,22 @@ def report_suite(
 ) -> None:
     """Prints the coverage, the traces, and what is not taken."""
 
-    def say(line: str) -> None:
-        console.print(line)
-
-    say(f"{graph.bound.model.name}: {graph.count:,} states, {graph.edge_count:,} steps; {graph.stopped.text}")
+    console.print(f"{graph.bound.model.name}: {graph.count:,} states, {graph.edge_count:,} steps; {graph.stopped.text}")
     if graph.clipped:
-        say(f"{graph.clipped:,} steps leave a bound: they are in no trace")
+        console.print(f"{graph.clipped:,} steps leave a bound: they are in no trace")
     lengths = written.lengths or [0]
-    say(
+    console.print(
         f"{chosen.noun}: {chosen.taken:,} of {chosen.reachable:,} that can be taken ({chosen.percent:.1f} %), by "
         f"{len(written.traces):,} trace{'s' * (len(written.traces) != 1)} with {sum(lengths):,} steps in all, "
         f"at most {max(lengths):,} in one"
     )
     if kept.files:
-        say(f"kept: {', '.join(kept.files[:MOST_LINES])}{' ...' if len(kept.files) > MOST_LINES else ''}")
+        console.print(f"kept: {', '.join(kept.files[:MOST_LINES])}{' ...' if len(kept.files) > MOST_LINES else ''}")
     for file, why in kept.replaced.items():
-        say(f"replaced: {file}: {why}")
+        console.print(f"replaced: {file}: {why}")
     gone = [file for file in written.removed if file not in kept.replaced]
     if gone:
-        say(f"removed: {', '.join(gone[:MOST_LINES])}{' ...' if len(gone) > MOST_LINES else ''}")
+        console.print(f"removed: {', '.join(gone[:MOST_LINES])}{' ...' if len(gone) > MOST_LINES else ''}")
     table = Table(box=None, pad_edge=False)
     for column in ("trace", "steps", "adds"):
         table.add_column(column, justify="right" if column == "steps" else "left")
@@ -50,15 +45,15 @@ def report_suite(
     ]:
         table.add_row(file, f"{steps:,}", _in_short(adds) or f"{added:,}")
     console.print(table, soft_wrap=False)
-    _say_more(len(written.traces), "traces", say, written)
+    _say_more(len(written.traces), "traces", console, written)
     if chosen.missing:
-        say("not taken:")
+        console.print("not taken:")
         for goal in chosen.missing[:MOST_LINES]:
-            say(f"  {goal.name}: {goal.why}")
-        _say_more(len(chosen.missing), "goals", say, written)
+            console.print(f"  {goal.name}: {goal.why}")
+        _say_more(len(chosen.missing), "goals", console, written)
     if chosen.missing_count:
-        say(f"not taken: {chosen.missing_count:,} {chosen.noun} that no trace of the allowed length reaches")
-    say(f"index: {written.index}")
+        console.print(f"not taken: {chosen.missing_count:,} {chosen.noun} that no trace of the allowed length reaches")
+    console.print(f"index: {written.index}")
 
 
 def _in_short(names: list[str]) -> str:
@@ -67,9 +62,9 @@ def _in_short(names: list[str]) -> str:
     return "; ".join(names[:MOST_NAMES]) + more
 
 
-def _say_more(count: int, noun: str, say: Callable[[str], None], written: WrittenSuite) -> None:
+def _say_more(count: int, noun: str, console: Console, written: WrittenSuite) -> None:
     if count > MOST_LINES:
-        say(f"  and {count - MOST_LINES:,} more {noun}, in {written.index.name}")
+        console.print(f"  and {count - MOST_LINES:,} more {noun}, in {written.index.name}")
 
 
 def exit_of(graph: StateGraph, chosen: Selection, cover: str) -> Exit:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.text import Text
-
 from reassure.checkers.analyses.sweep.analysis import PointRecord
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 
 EXCLUDED = 5
@@ -46,18 +44,15 @@ def report_sweep(
         counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"
         rows.append([*(point[k] for k in keys), record["verdict"], counts, f"{record['took']:.1f} s", what])
     head = [*keys, "verdict", "distinct", "took", "violated (states of the trace)"]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
-    for number, row in enumerate([head, *rows]):
-        line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + "  ")
-        line.append(row[-1])
-        line.rstrip()
-        style = "bold" if number == 0 else ("" if records[number - 1]["exit_code"] == 0 else "red")
-        line.stylize(style)
-        console.print(line)
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)] + [0]
+    styles = ["bold", *("" if record["exit_code"] == 0 else "red" for record in records)]
+    for row, style in zip([head, *rows], styles, strict=True):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.print(line.rstrip(), style=style)
     verdicts: dict[str, int] = {}
     for record in records:
         verdicts[record["verdict"]] = verdicts.get(record["verdict"], 0) + 1
     if not_run:
         verdicts["not run: interrupted"] = not_run
     console.print("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
-    console.print(f"{VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red")
+    console.print_exit(code)

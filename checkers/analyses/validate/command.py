@@ -139,32 +139,31 @@ def report(answer: Answer, bound: BoundModel, engine: str, console: Console, qui
     from reassure.checkers.traces.format_value import plain as as_text
     from reassure.checkers.traces.render import flat
 
-    def say(line: str) -> None:
-        console.print(line)
-
     behaviour = answer.behaviour
     assert behaviour is not None
     steps = f"{_counted(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
     lines = _counted(answer.lines, "line")
     if answer.failed is None:
-        say(f"{bound.model.name} has a run that matches the log: {lines}, {steps}")
+        console.print(f"{bound.model.name} has a run that matches the log: {lines}, {steps}")
         place = "after the last line"
     else:
-        say(f"{bound.model.name} has no run that matches line {answer.failed.number}: {answer.failed.text[:200]}")
-        say(f"a run matches the lines before it: {lines}, {steps}")
+        console.print(
+            f"{bound.model.name} has no run that matches line {answer.failed.number}: {answer.failed.text[:200]}"
+        )
+        console.print(f"a run matches the lines before it: {lines}, {steps}")
         place = "before that line"
     possible = _counted(answer.possible_count, "state")
-    say(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
+    console.print(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
             fields = ", ".join(f"{path}={as_text(value)}" for path, value in flat(state).items())
-            say(f"  state {number}: {fields}")
+            console.print(f"  state {number}: {fields}")
     if answer.failed is not None:
-        say("why the line does not match:")
+        console.print("why the line does not match:")
         for text, count in answer.reasons[:MOST_REASONS]:
-            say(f"  {text} (in {count:,} of {answer.examined:,} states)")
+            console.print(f"  {text} (in {count:,} of {answer.examined:,} states)")
         if answer.clipped:
-            say("some steps leave a bound and were not followed: with wider bounds a run may match the log")
+            console.print("some steps leave a bound and were not followed: with wider bounds a run may match the log")
 
 
 def _counted(number: int, noun: str) -> str:

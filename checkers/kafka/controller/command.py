@@ -22,6 +22,7 @@ from reassure.checkers.base.shared_options import (
     OF_TRACE,
     OUT,
     OUTPUTS,
+    PROPERTY,
     SET,
     SPARK,
     TRACE,
@@ -65,7 +66,7 @@ from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView, release_setting
 from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, own_release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
-from reassure.checkers.kafka.controller.report import report_accepted, report_difference, say
+from reassure.checkers.kafka.controller.report import report_accepted, report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.checkers.kafka.controller.words import few_enough
 from reassure.spec.semantics.trace import properties_of
@@ -165,8 +166,11 @@ SUBCOMMANDS = {
             TRACE,
             OF_TRACE,
             Option("--release R", "the release to write it for (default: the trace's, or the newest)", default=""),
-            Option(
-                "--property NAME", "of several that the trace violates, assert this (default: the first)", default=""
+            replace(
+                PROPERTY,
+                help="of several that the trace violates, assert this (default: the first)",
+                default="",
+                repeatable=False,
             ),
             OUT,
             Option(
@@ -228,7 +232,7 @@ def run_fetch(args: argparse.Namespace, console: Console) -> Exit:
             note(f"reassure: {failure}")
             codes.append(failure.code)
             continue
-        say(console, f"Kafka {wanted.version}: {len(found.jars)} jars, {'kept' if there else 'fetched and compiled'}")
+        console.print(f"Kafka {wanted.version}: {len(found.jars)} jars, {'kept' if there else 'fetched and compiled'}")
     return worst(codes)
 
 
@@ -292,7 +296,7 @@ def run_record(args: argparse.Namespace, console: Console) -> Exit:
         path = args.out / place(wanted).name
         recorder.write(path)
         count = sum(len(rows) for rows in recorder.rows.values())
-        say(console, f"Kafka {wanted.version}: {count:,} answers in {path.stat().st_size:,} bytes")
+        console.print(f"Kafka {wanted.version}: {count:,} answers in {path.stat().st_size:,} bytes")
     return Exit.OK
 
 
@@ -382,9 +386,9 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
         note(f"note: the steps are asserted; there is no assertion of {promise}, so that the test passes")
     if args.out is not None:
         write_atomically(args.out, text)
-        say(console, f"test: {args.out}", "dim")
+        console.print(f"test: {args.out}", style="dim")
     elif not args.run:
-        say(console, text.rstrip())
+        console.print(text.rstrip())
     if not args.run:
         return Exit.OK
     if program is not None:
@@ -392,7 +396,9 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     else:
         (ran,) = run_methods(fetch(wanted, tests=True), [text])
         what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {wanted.version}"
-    say(console, f"{what} passes" if ran.passed else f"{what} fails: {ran.message}", "green" if ran.passed else "red")
+    console.print(
+        f"{what} passes" if ran.passed else f"{what} fails: {ran.message}", style="green" if ran.passed else "red"
+    )
     return Exit.OK if ran.passed else Exit.SAFETY
 
 
@@ -402,13 +408,17 @@ def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(wanted, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"
-        say(console, f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")
+        console.print(f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")
         for name, ours, theirs in step.differs:
-            say(console, f"       {name}: the trace has {ours or 'none'}, the controller {theirs or 'none'}", "red")
+            console.print(
+                f"       {name}: the trace has {ours or 'none'}, the controller {theirs or 'none'}", style="red"
+            )
     if any(step.differs for step in steps):
-        say(console, f"the whole controller of Kafka {wanted.version} gives results that differ from the trace", "red")
+        console.print(
+            f"the whole controller of Kafka {wanted.version} gives results that differ from the trace", style="red"
+        )
         return Exit.TRACE
-    say(console, f"the whole controller of Kafka {wanted.version} gives the results of the trace", "green")
+    console.print(f"the whole controller of Kafka {wanted.version} gives the results of the trace", style="green")
     return Exit.OK
 
 

@@ -10,7 +10,7 @@ from reassure.checkers.kafka.controller.controller_itf import Run
 from reassure.checkers.kafka.controller.explained import Explanation
 from reassure.checkers.kafka.controller.explore import Exploration
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
-from reassure.checkers.kafka.controller.report import say, side_by_side
+from reassure.checkers.kafka.controller.report import side_by_side
 from reassure.checkers.kafka.controller.words import braces, described
 
 
@@ -27,22 +27,22 @@ def report_exploration(found: Exploration, findings: Findings, runs: dict[str, S
     """Figures, then each property with how it is violated, then the covers."""
     scope = found.scope
     about = f"{scope.brokers} brokers, MinISR {scope.min_isr}"
-    say(console, f"Kafka {found.version}, {about}: {len(found.states):,} states, {found.steps:,} steps", "bold")
-    say(console, f"  {len(found.levels)} levels in {found.seconds:.1f} s; {found.stopped.text}", "dim")
+    console.print(f"Kafka {found.version}, {about}: {len(found.states):,} states, {found.steps:,} steps", style="bold")
+    console.print(f"  {len(found.levels)} levels in {found.seconds:.1f} s; {found.stopped.text}", style="dim")
     for name in findings.properties:
         hit = findings.violated.get(name)
         if hit is not None:
-            say(console, f"  {name}: violated", "red")
+            console.print(f"  {name}: violated", style="red")
         else:
-            say(console, f"  {name}: {'holds' if found.complete else 'not violated so far'}")
+            console.print(f"  {name}: {'holds' if found.complete else 'not violated so far'}")
     unreached = [name for name in findings.covers if name not in findings.reached]
     reached = len(findings.covers) - len(unreached)
-    say(console, f"  {reached} of {len(findings.covers)} covers are reached")
+    console.print(f"  {reached} of {len(findings.covers)} covers are reached")
     for name in unreached:
-        say(console, f"    not reached: {name}", "yellow")
+        console.print(f"    not reached: {name}", style="yellow")
     for name, shown in runs.items():
-        say(console, "")
-        say(console, f"{name} is violated: {shown.doc}", "red")
+        console.print("")
+        console.print(f"{name} is violated: {shown.doc}", style="red")
         _report_run(shown.run, shown.said, console)
 
 
@@ -50,16 +50,15 @@ def report_explanation(explanation: Explanation, model: str, version: str, conso
     """In how many steps the model's rules differ from the class; for each kind of command the first such step."""
     steps = f"{explanation.count:,} of {explanation.steps:,} steps"
     text = f"  {model}'s rules for Kafka {version} differ from the class in {steps}"
-    say(console, text, "red" if explanation.count else "")
+    console.print(text, style="red" if explanation.count else "")
     for kind, unexplained in explanation.unexplained.items():
-        say(console, "")
-        say(
-            console,
+        console.print("")
+        console.print(
             f"the rules differ in {unexplained.count:,} step{'s' * (unexplained.count != 1)} of {kind}; the first:",
-            "red",
+            style="red",
         )
         for number, command in enumerate([*unexplained.path, unexplained.first.step.command], 1):
-            say(console, f"  {number:3} {command}")
+            console.print(f"  {number:3} {command}")
         side_by_side(unexplained.first, version, "the rules", console)
 
 
@@ -86,12 +85,12 @@ def _report_run(run: Run, said: list[str], console: Console) -> None:
                 ", ".join(f"{key} {now[key]}" for key in ("replicas", "ISR", "leader"))
                 + f"; unclean election {unclean}"
             )
-        say(console, f"  {i:2} {call}{answer}")
+        console.print(f"  {i:2} {call}{answer}")
         if changes:
-            say(console, f"       {changes}", "dim")
+            console.print(f"       {changes}", style="dim")
         if "resigns" in run.answers[i]:
             for line in said[i].splitlines()[:3]:
-                say(console, f"       {line}", "dim")
+                console.print(f"       {line}", style="dim")
         before = now
 
 

@@ -17,7 +17,7 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import RELEASES, Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
-from reassure.checkers.kafka.controller.report import report_difference, say
+from reassure.checkers.kafka.controller.report import report_difference
 from reassure.spec import claims
 
 PART, WHOLE = "`ReplicationControlManager`", "the whole `QuorumController`"
@@ -32,7 +32,7 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
     for case in found:
         name = f"claim {case.headline.claim}, Kafka {case.release}"
         if case.answer.stale:
-            say(console, f"{name}: {case.answer.stale}", "yellow")
+            console.print(f"{name}: {case.answer.stale}", style="yellow")
             codes.append(Exit.EXPECTATION)
         if not case.violated:
             continue
@@ -42,10 +42,9 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
             raise Failure(failure.code, f"{name}: {failure}") from None
         codes.append(code)
         notes.setdefault(findings.run_digest(case), []).extend(by)
-        say(
-            console,
+        console.print(
             f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {case.steps} steps",
-            "green" if by else "red",
+            style="green" if by else "red",
         )
     write_atomically(args.out, json.dumps({"runs": notes}, indent=1, sort_keys=True) + "\n")
     return worst(codes)
@@ -72,7 +71,7 @@ def _whole_controller_does_it(commands: ControllerTrace, wanted: Release, consol
     try:
         return not any(step.differs for step in confirm(commands, fetch(wanted, tests=True)))
     except Failure as failure:
-        say(console, f"not on the whole controller of Kafka {wanted.version}: {failure}", "dim")
+        console.print(f"not on the whole controller of Kafka {wanted.version}: {failure}", style="dim")
         return False
 
 

@@ -13,62 +13,57 @@ from reassure.checkers.kafka.controller.replay import ControllerTrace, Differenc
 COLUMN = 26
 
 
-def say(console: Console, text: str, style: str = "") -> None:
-    """A line as it is."""
-    console.print(text, style=style)
-
-
 def report_difference(found: Difference, name: str, version: str, console: Console) -> None:
     """The first step that Kafka takes otherwise, side by side, then in Kafka's own words."""
-    say(console, f"Kafka {version} refuses {name} at step {found.step.number}: {found.step.text}", "red")
+    console.print(f"Kafka {version} refuses {name} at step {found.step.number}: {found.step.text}", style="red")
     side_by_side(found, version, "the trace", console)
 
 
 def side_by_side(found: Difference, version: str, ours: str, console: Console) -> None:
     """What differs, field by field, then Kafka's own words."""
-    say(console, f"  {'':20} {ours:{COLUMN}} Kafka {version}", "dim")
+    console.print(f"  {'':20} {ours:{COLUMN}} Kafka {version}", style="dim")
     for field, one, other in found.rows():
-        say(console, f"  {field:20} {one:{COLUMN}} {other}")
+        console.print(f"  {field:20} {one:{COLUMN}} {other}")
     own = found.records.rstrip().splitlines() or ["no records"]
-    say(console, "  in Kafka's words:", "dim")
+    console.print("  in Kafka's words:", style="dim")
     for line in own:
-        say(console, f"    {line}")
+        console.print(f"    {line}")
 
 
 def report_accepted(trace: ControllerTrace, name: str, version: str, console: Console) -> None:
     """That a trace is a run of Kafka's controller."""
     count = len(trace.commands)
-    say(console, f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {trace.steps} steps", "green")
+    console.print(
+        f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {trace.steps} steps", style="green"
+    )
 
 
 def report_conformance(found: Conformance, source: StepSource, name: str, console: Console) -> None:
     """The table by action, then each disagreement with a shortest way to it."""
-    say(console, f"{name} beside Kafka {found.version}: {source.states:,} states of the model", "bold")
-    say(console, f"  {'action':24} {'transitions':>12} {'kinds':>10} {'agree':>10} {'disagree':>10}", "dim")
+    console.print(f"{name} beside Kafka {found.version}: {source.states:,} states of the model", style="bold")
+    console.print(f"  {'action':24} {'transitions':>12} {'kinds':>10} {'agree':>10} {'disagree':>10}", style="dim")
     for action, count in found.actions.items():
         numbers = (source.transitions.get(action, 0), count.steps, count.agree, count.steps - count.agree)
-        say(console, f"  {action:24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
+        console.print(f"  {action:24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
     numbers = (sum(source.transitions.values()), found.steps, found.agree, found.steps - found.agree)
-    say(console, f"  {'in all':24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
+    console.print(f"  {'in all':24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
     if source.clipped:
-        say(console, f"  {source.clipped:,} steps leave a bound of the model and were not taken", "yellow")
+        console.print(f"  {source.clipped:,} steps leave a bound of the model and were not taken", style="yellow")
     for group in found.disagreements:
-        say(console, "")
-        say(console, f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", "red")
+        console.print("")
+        console.print(f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", style="red")
         for number, step in enumerate(source.trace(group.first).steps):
-            say(console, f"  {number:3} {call_text(step.action, step.params)}")
+            console.print(f"  {number:3} {call_text(step.action, step.params)}")
         side_by_side(group.difference, found.version, "the model", console)
     agree = found.steps == found.agree
-    say(console, f"no disagreement with Kafka {found.version}" if agree else f"disagrees with Kafka {found.version}")
+    console.print(f"no disagreement with Kafka {found.version}" if agree else f"disagrees with Kafka {found.version}")
 
 
 def report_conformance_header(model: str, console: Console) -> None:
     """The head of a table of configurations and releases."""
-    say(console, f"{model} beside Kafka", "bold")
-    say(
-        console,
-        f"  {'release':8} {'states':>10} {'transitions':>12} {'kinds':>10} {'disagree':>10}  configuration",
-        "dim",
+    console.print(f"{model} beside Kafka", style="bold")
+    console.print(
+        f"  {'release':8} {'states':>10} {'transitions':>12} {'kinds':>10} {'disagree':>10}  configuration", style="dim"
     )
 
 
@@ -76,7 +71,7 @@ def report_conformance_row(found: Conformance, source: StepSource, setting: str,
     """A row of that table."""
     disagree = found.steps - found.agree
     numbers = f"{source.states:10,} {sum(source.transitions.values()):12,} {found.steps:10,} {disagree:10,}"
-    say(console, f"  {found.version:8} {numbers}  {setting or 'the default'}", "red" if disagree else "")
+    console.print(f"  {found.version:8} {numbers}  {setting or 'the default'}", style="red" if disagree else "")
 
 
 def conformance_record(found: Conformance, source: StepSource) -> dict[str, Any]:

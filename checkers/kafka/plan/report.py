@@ -53,20 +53,17 @@ def report_plan(
 ) -> None:
     """Prints everything found. copying: bytes of a partition and of a broker's throttle, if given."""
 
-    def say(text: str = "", style: str = "") -> None:
-        console.print(text, style=style)
-
     count = len(judged.paths)
     options = f" {limits_said(limits)}" if limits_said(limits) else ""
     many = len(judged.batches)
-    say(f"{count:,} of {count + judged.unmoved:,} partitions move, by {protocol}{options}", "bold")
+    console.print(f"{count:,} of {count + judged.unmoved:,} partitions move, by {protocol}{options}", style="bold")
     for partition, path in list(judged.paths.items())[:show]:
-        say(f"\n{name(partition)}")
+        console.print(f"\n{name(partition)}")
         for i, stage in enumerate(path):
-            say(f"  {_title(i, len(path)):9} {listed(stage.replicas)}{_about(stage, i)}")
+            console.print(f"  {_title(i, len(path)):9} {listed(stage.replicas)}{_about(stage, i)}")
     if show and count > show:
-        say(f"\n... and {count - show:,} more partitions (--show {count})", "dim")
-    say("\npromises", "bold")
+        console.print(f"\n... and {count - show:,} more partitions (--show {count})", style="dim")
+    console.print("\npromises", style="bold")
     width = max(len(p) for p in judged.promises)
     for promise in judged.promises.values():
         row = Text(f"  {promise.name:{width}}  ")
@@ -76,26 +73,28 @@ def report_plan(
         for b in promise.breaks[:EXAMPLES]:
             failure = f", {b.failure}" if b.failure else ""
             where = _title(b.stage, len(judged.paths[b.partition]))
-            say(f"      {name(b.partition)}, {where}{failure}: {b.text}", "dim")
+            console.print(f"      {name(b.partition)}, {where}{failure}: {b.text}", style="dim")
         if len(promise.breaks) > EXAMPLES:
-            say(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", "dim")
+            console.print(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", style="dim")
     if not judged.racked:
-        say("  the promises about racks are not checked: some of the brokers have no rack", "yellow")
+        console.print("  the promises about racks are not checked: some of the brokers have no rack", style="yellow")
     batches = f"{many:,} batch{'es' * (many != 1)}"
-    say(f"\n{judged.moved:,} replicas are copied in {batches}")
-    say(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
+    console.print(f"\n{judged.moved:,} replicas are copied in {batches}")
+    console.print(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
     if judged.fewest_racks is not None:
-        say(f"replicas certainly in sync are in at least {judged.fewest_racks} racks")
+        console.print(f"replicas certainly in sync are in at least {judged.fewest_racks} racks")
     if copying:
         size, throttle = copying
         time = lasting(judged.seconds(size, throttle))
-        say(f"copying takes at least {time}: {size:,} bytes a partition, {throttle:,} bytes/s a broker and direction")
+        console.print(
+            f"copying takes at least {time}: {size:,} bytes a partition, {throttle:,} bytes/s a broker and direction"
+        )
     for what, texts in (("covered", COVERED), ("not covered", NOT_COVERED)):
-        say(f"\n{what}", "dim")
+        console.print(f"\n{what}", style="dim")
         for text in texts:
-            say(f"  {text}", "dim")
+            console.print(f"  {text}", style="dim")
     code = judged.exit()
-    say(f"\n{VERDICTS[code]} (exit code {code.value})", "bold green" if code.value == 0 else "bold red")
+    console.print(f"\n{VERDICTS[code]} (exit code {code.value})", style="bold green" if code.value == 0 else "bold red")
 
 
 def _title(stage: int, count: int) -> str:
