@@ -92,7 +92,7 @@ def test_the_commands_are_those_of_the_parser() -> None:
 def test_every_trace_is_of_the_models_as_they_are(ran: list[GateRun]) -> None:
     """By the digest of the model's text in the ledger; the search of another model is run here."""
     digests = {key.split()[1]: record.sha256 for key, record in ledger.read().records.items()}
-    digests |= {r.verdict.model: r.verdict.model_sha256 for r in ran}
+    digests |= {r.verdict.model: r.verdict.identity.model_sha256 for r in ran}
     for model in {json.loads(path.read_text())["#meta"]["model"] for path in TRACES}:
         assert digests[model] == digest(load(model)), model
 
