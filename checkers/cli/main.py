@@ -16,7 +16,7 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import PIPE, Console
 from reassure.checkers.console.failures import as_failure
-from reassure.checkers.console.files import STANDARD_OUTPUT
+from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable
 from reassure.checkers.console.parser import parse, record_among
 
 
@@ -38,6 +38,7 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
     try:
         chosen = parse(words, args)
+        outputs_must_be_writable(args)
         to_stdout = args.json == STANDARD_OUTPUT
         args.found = chosen.run(args, console_to(sys.stderr if to_stdout else sys.stdout))
         sys.stdout.flush()

@@ -6,36 +6,38 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.commands import options_of
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, configurations, from_itf, read_itf
 
 STANDARD_OUTPUT = Path("-")
 
 
-def must_be_writable(path: Path | None, option: str) -> None:
-    """`Failure` if a file (of `--trace-dir`: a folder) cannot be written."""
-    if path is None or path == STANDARD_OUTPUT:
-        return
+def outputs_must_be_writable(args: argparse.Namespace) -> None:
+    """`Failure` if a file or folder that an option of the command names as an output cannot be written."""
+    for option in options_of(args.command):
+        path = getattr(args, option.name)
+        if option.output and isinstance(path, Path) and path != STANDARD_OUTPUT:
+            _must_be_writable(path, option)
+
+
+def _must_be_writable(path: Path, option: Option) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():  # /dev/null
         return
-    folder = path if option == "--trace-dir" else path.parent
+    is_folder = option.metavar == "DIR"
+    folder = path if is_folder else path.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        if option != "--trace-dir" and path.is_dir():
+        if not is_folder and path.is_dir():
             raise IsADirectoryError(21, "it is a directory")
     except OSError as error:
-        raise Failure(Exit.SYSTEM, f"{option} {path} cannot be written: {error.strerror}") from None
-
-
-def outputs_must_be_writable(args: argparse.Namespace) -> None:
-    """As `must_be_writable`, of `--json` and `--trace-dir`."""
-    must_be_writable(args.json, "--json")
-    must_be_writable(args.trace_dir, "--trace-dir")
+        raise Failure(Exit.SYSTEM, f"{option.flag} {path} cannot be written: {error.strerror}") from None
 
 
 def name_traces(paths: list[str], console: Console) -> None:

@@ -32,10 +32,9 @@ def parse(words: list[str], into: argparse.Namespace) -> Command:
             raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
         _overview().parse_args(words)
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
-    into.command = name
     parser_of(name).parse_args(words[1:], into)
-    whole = f"{name} {into.action}" if subcommands(name) else name
-    into.repro = repro(whole, options_of(whole), vars(into))
+    into.command = f"{name} {into.action}" if subcommands(name) else name
+    into.repro = repro(into.command, options_of(into.command), vars(into))
     return command(name)
 
 

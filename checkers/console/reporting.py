@@ -9,13 +9,12 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.report import report
 
 
 def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Console) -> CheckResult:
     """Runs it, writes what is asked for, and reports."""
-    outputs_must_be_writable(args)
     result, bound = run(request, Progress(quiet=args.quiet))
     written = result.write_traces(args.trace_dir, bound) if args.trace_dir else {}
     if args.json:

@@ -12,7 +12,6 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, TRACE_DIR
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import must_be_writable
 
 OPTIONS = (
     Option("FILE", "the file of checks (default: gate.toml)", Path, Path("gate.toml"), nargs="?"),
@@ -54,8 +53,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.gate.run_gate import GateOptions, run_gate
     from reassure.checkers.gate.sarif import sarif
 
-    for option in ("json", "junit", "sarif", "html", "trace_dir"):
-        must_be_writable(getattr(args, option), f"--{option.replace('_', '-')}")
     options = GateOptions(args.engine, args.jobs, args.only, args.changed, args.budget, args.update, args.trace_dir)
     try:
         report = run_gate(args.file, options, console)

@@ -18,7 +18,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import Kind
 from reassure.spec.semantics.trace import to_itf
 
@@ -41,7 +41,6 @@ KIND = Kind(models=("model", "variant"))
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches both, reports what differs, and writes what is asked for."""
-    outputs_must_be_writable(args)
     options = search_options(args)
     found = diff((args.model, args.variant), args.set, args.view, options, Progress(quiet=args.quiet))
     changes = []

@@ -13,7 +13,7 @@ from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.base.shared_options import COMMON, MEMORY, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import Kind, Record, verdict_figures
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import to_itf
@@ -35,7 +35,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.fairness.analysis import analyse
     from reassure.checkers.analyses.fairness.report import exit_of, fairness_record, report_fairness
 
-    outputs_must_be_writable(args)
     prepared = prepare(args.model, args.set)
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     claims = [p.name for p in bound.properties if p.temporal]

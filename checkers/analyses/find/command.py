@@ -16,7 +16,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import Kind, Record, search_figures
 from reassure.checkers.traces.render import call, tell
 
@@ -46,7 +46,6 @@ KIND = Kind(("distinct", "generated", "depth"), _figures)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, tells the trace, and writes what is asked for."""
-    outputs_must_be_writable(args)
     options = search_options(args)
     progress = Progress(quiet=args.quiet)
     found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove, args.repro)

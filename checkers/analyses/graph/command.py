@@ -18,7 +18,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import ACCEPT_CLIPPING, BUDGET, MEMORY, MODEL, OUT, QUIET, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
-from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
+from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.spec.semantics.interpreter import ModelError
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     to_file = args.out is not None and args.out != STANDARD_OUTPUT
     suffix = args.out.suffix[1:] if to_file else ""
     kind = args.format or (suffix if suffix in FORMATS else "dot")
-    must_be_writable(args.out, "--out")
     progress = Progress(quiet=args.quiet)
     try:
         picture = _picture(args, progress)

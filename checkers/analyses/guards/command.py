@@ -17,7 +17,7 @@ from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKER
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import Kind, verdict_figures
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
@@ -33,7 +33,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.guards.analysis import guards
     from reassure.checkers.analyses.guards.report import guards_record, report_guards
 
-    outputs_must_be_writable(args)
     prepared = prepare(args.model, args.set)
     bound, sha = prepared.bound, prepared.sha256
     options = search_options(args)

@@ -15,7 +15,6 @@ from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, MEMORY, MODEL, PROPERTY, QUIET, SET
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record
 
 TIMEOUT = 20.0
@@ -63,7 +62,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.mutants.mutant_search import Limits
     from reassure.checkers.analyses.mutants.report import mutants_record, report_mutants
 
-    must_be_writable(args.json, "--json")
     limits, chosen = Limits(args.timeout, None, args.memory), args.seed or 0
     request = MutantRequest(args.model, tuple(args.set), tuple(args.property), limits, args.max, chosen, args.jobs)
     prepared = prepare(args.model, args.set)

@@ -12,7 +12,7 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import MODEL, OUTPUTS, PROPERTY, SET
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
 
 OPTIONS = (
@@ -30,7 +30,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Analyses the state graph, reports, and writes what is asked for."""
     from reassure.checkers.analyses.stuck.analysis import analysed
 
-    outputs_must_be_writable(args)
     progress = Progress(quiet=args.quiet)
     found = analysed(args.model, args.set, args.property, args.limit, args.fair_only, args.repro, progress)
     written = found.verdict.write_traces(args.trace_dir, found.bound) if args.trace_dir else {}

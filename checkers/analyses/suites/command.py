@@ -19,7 +19,6 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SEED, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
-from reassure.checkers.console.files import must_be_writable
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError
 
@@ -84,7 +83,6 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     args.cover = args.cover or "actions"
     if (args.cover == "classes") != (args.by is not None):
         raise Failure(Exit.USAGE, "--cover classes and --by EXPRESSION go together")
-    must_be_writable(args.out / "suite", "--out")
     if args.keep is not None and not args.keep.is_dir():
         raise Failure(Exit.USAGE, f"--keep {args.keep}: there is no such folder")
     prepared = prepare(args.model, args.set)
@@ -140,7 +138,6 @@ def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
     for option in ("cover", "by", "keep", "budget", "memory"):
         if getattr(args, option) is not None:
             raise Failure(Exit.USAGE, f"--{option} is not for random walks")
-    must_be_writable(args.out / "suite", "--out")
     bound, sha = plain(args.model, args.set)
     length = args.max_length or WALK_LENGTH
     meta = meta_of(bound, sha, args.model, own_file(args.model), args.repro)

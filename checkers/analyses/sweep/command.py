@@ -28,7 +28,6 @@ from reassure.checkers.base.shared_options import (
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.files import outputs_must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.sweep.analysis import Grid, Task, allowed, worst_of
     from reassure.checkers.analyses.sweep.report import report_sweep
 
-    outputs_must_be_writable(args)
     spark = spark_settings(args)
     try:
         grid = Grid.of(args.set)

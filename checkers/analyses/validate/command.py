@@ -21,7 +21,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, JSON, MODEL, QUIET, SET
 from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable
+from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import Kind
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import to_itf
@@ -66,8 +66,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.validate.steppers import NativeStepper, PlainStepper
     from reassure.checkers.engines.native.search import Clock
 
-    must_be_writable(args.json, "--json")
-    must_be_writable(args.trace, "--trace")
     prepared = prepare(args.model, args.set)
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     hidden = _hidden(args.hidden, bound)

@@ -11,7 +11,6 @@ from reassure.checkers.base.shared_options import PROVE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record
 from reassure.checkers.console.reporting import run_and_report
 
@@ -28,7 +27,6 @@ KIND = Kind(("lemmas",), _figures)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Proves or refutes, reports, and writes the certificate."""
-    must_be_writable(args.certificate, "--certificate")
     if args.depth is not None and args.method in ("induction", "pdr"):
         raise Failure(Exit.USAGE, f"--depth is for bmc, k-induction and auto: {args.method} has none")
     options = search_options(args, depth=None, workers=1)

@@ -14,7 +14,7 @@ from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
-from reassure.checkers.console.files import PreparedModels, must_be_writable, read_traces
+from reassure.checkers.console.files import PreparedModels, read_traces
 from reassure.checkers.console.gate_kind import Kind
 from reassure.checkers.traces.replay import replay_trace
 
@@ -48,7 +48,6 @@ KIND = Kind(left_out=frozenset({"junit"}), by_digest=False)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Executes the traces; each must be accepted, and show what it was kept for."""
-    must_be_writable(args.junit, "--junit")
     if args.trace.is_dir():
         return _run_folder(args, console)
     if args.junit or args.fail_stale:

@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.shared_options import OF_TRACE, OUT, TRACE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
-from reassure.checkers.console.files import STANDARD_OUTPUT, must_be_writable, read_trace
+from reassure.checkers.console.files import STANDARD_OUTPUT, read_trace
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
@@ -59,7 +59,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, f"--out is for a format other than text: add --format {_format_of(args.out)}")
     if args.value and args.format != "text":
         raise Failure(Exit.USAGE, f"--value is for --format text, not {args.format}")
-    must_be_writable(args.out, "--out")
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
     if args.format == "text":

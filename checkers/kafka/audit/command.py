@@ -17,7 +17,6 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import JOBS, JSON, QUIET, SPARK
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
-from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.console.processes import in_processes
 
 if TYPE_CHECKING:
@@ -63,8 +62,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.kafka.audit.log_files import LogFile, files_of
     from reassure.checkers.kafka.audit.report import html_page, print_report, record
 
-    must_be_writable(args.json, "--json")
-    must_be_writable(args.html, "--html")
     files = tuple(LogFile(str(path)) for path in files_of(args.log))
     task = AuditTask(files, args.release, args.min_isr)
     found = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)

@@ -32,9 +32,7 @@ from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import (
     PreparedModels,
-    must_be_writable,
     name_traces,
-    outputs_must_be_writable,
     read_traces,
 )
 from reassure.checkers.console.gate_kind import Kind, Record
@@ -302,7 +300,6 @@ def run_record(args: argparse.Namespace, console: Console) -> Exit:
 
 def run_explore(args: argparse.Namespace, console: Console) -> Exit:
     """Searches the controller of each release, and checks the shared properties over what it found."""
-    outputs_must_be_writable(args)
     if args.replicas > args.brokers:
         raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
     few_enough(args.brokers, "--brokers")
@@ -372,7 +369,6 @@ def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
 
 def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
-    must_be_writable(args.out, "--out")
     meta = itf(args.trace)["#meta"]
     trace, own = _controller_traces(args.trace, args.model)[-1]
     wanted = release(args.release) if args.release else own

@@ -17,7 +17,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.gate.gate_file import read
 from reassure.checkers.kafka.controller.answers import Recorded, place
 from reassure.checkers.kafka.controller.class_path import fetch
@@ -48,7 +48,6 @@ class Compared:
 
 def run_conform(args: argparse.Namespace, releases: list[Release], console: Console) -> Exit:
     """Compares the model with each release, under that release's rules if the model has them."""
-    outputs_must_be_writable(args)
     spark_settings(args)
     if args.kept and args.engine == "spark":
         raise Failure(Exit.USAGE, "--kept asks no JVM: leave out --engine spark")

@@ -14,7 +14,6 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import must_be_writable
 from reassure.checkers.console.gate_kind import Kind, Record
 from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, Limits, judge, propose
 from reassure.checkers.kafka.plan.kafka_json import read_assignment, read_cluster, write_assignment
@@ -86,7 +85,6 @@ def _given(args: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks a proposal, or makes one."""
-    must_be_writable(args.json, "--json")
     stray = _given(args, CHECKING if args.generate else PROPOSING)
     if stray:
         raise Failure(Exit.USAGE, f"{stray[0]} does not go with {'--generate' if args.generate else '--proposed'}")

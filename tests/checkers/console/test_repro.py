@@ -125,7 +125,7 @@ def declarations() -> Iterator[tuple[str, str]]:
                 yield ast.literal_eval(node.args[0]), ast.unparse(node.args[1])
 
 
-OF_THEIR_OWN = {"--depth N", "--engine", "--full", "--out FILE", "--seed N"}
+OF_THEIR_OWN = {"--depth N", "--engine", "--full", "--out FILE", "--property NAME", "--seed N"}
 """Options that mean other things in some commands: the depth of a walk, the engine that reads a log, the seed of Z3."""
 
 
