@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,8 @@ import z3
 from reassure.checkers.engines.symbolic import smt_terms
 from reassure.checkers.engines.symbolic.smt_terms import Seq, Term
 from reassure.checkers.engines.symbolic.transition_system import Machine
-from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import OPERATIONS
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.constructs import TABLES, bound_model
@@ -33,17 +32,6 @@ def test_construct(name: str, tmp_path: Path) -> None:
     assert compared >= 1
 
 
-def below(roots: Iterator[Node]) -> set[Node]:
-    """The nodes of expressions."""
-    found, todo = set[Node](), list(roots)
-    while todo:
-        node = todo.pop()
-        if node not in found:
-            found.add(node)
-            todo += node.args
-    return found
-
-
 def wrong(term: Term) -> Term:
     """Another value of the same shape."""
     if isinstance(term, Seq):
@@ -60,7 +48,7 @@ def by_operation(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Bou
         bound = bound_model(name, folder)
         (action,) = lower_model(bound).actions
         roots = [*action.next_leaves, *(c.condition for c in action.checks), *(c for _, c, _ in action.clips)]
-        for op in {node.op for node in below(iter(roots))}:
+        for op in {node.op for node in arguments_first(roots)}:
             found.setdefault(op, []).append(bound)
     return found
 
