@@ -26,7 +26,6 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load, names
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.html_page import html_page
-from reassure.checkers.evidence.ledger import LedgerPaths
 from reassure.checkers.evidence.mutant_page import index, page, unexercised_remarks
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.verdicts import Entry, ReadingVerdict
@@ -205,9 +204,7 @@ def test_a_verdict_says_which_of_its_properties_are_unexercised(plans: Plans) ->
     assert unexercised_remarks(plans, records, "throttle", "abc", ["b"]) == []
 
 
-def test_the_ledger_says_so_beside_a_verdict_that_holds(
-    plans: Plans, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_ledger_says_so_beside_a_verdict_that_holds(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = [c for c in claims.read() if any(RunSpec.of(r).key == "check kraft" for r in c.readings)]
     found = verdicts.entries(chosen[:3], ledger.read())
     claim, answer = next(
@@ -222,8 +219,8 @@ def test_the_ledger_says_so_beside_a_verdict_that_holds(
     made = record(sha256=answer.record.sha256, unexercised=[name])
     monkeypatch.setattr(pages, "of_the_project", lambda: (plans, {"kraft": made}))
     assert pages.cautions(answer) == [text]
-    entry = Entry(claim, [replace(answer, paths=LedgerPaths(tmp_path, tmp_path))])
-    assert text in pages.markdown([entry])
+    entry = Entry(claim, [replace(answer, traces={})])
+    assert text in pages.markdown_page([entry])
     assert text in html_page([entry])
     assert pages.data([entry])["claims"][0]["readings"][0]["unexercised"] == [text]
     monkeypatch.setattr(pages, "of_the_project", lambda: (plans, {}))
