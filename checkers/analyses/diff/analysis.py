@@ -13,7 +13,7 @@ from reassure.checkers.base.model_loader import UnknownModel, config_values, loa
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.engines.native.state_graph import explore
+from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError
@@ -67,10 +67,9 @@ def diff(
         digests: list[str] = []
         for model, mine in zip(models, settings, strict=True):
             prepared = prepare(model, mine)
-            bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
-            bare = lowered.only(lambda _: False)
-            sides.append(Side(bound, lowered, explore(bound, bare, options, progress)))
-            digests.append(sha)
+            graph = reachable_graph(prepared.only(lambda _: False), options, progress)
+            sides.append(Side(prepared.bound, prepared.lowered, graph))
+            digests.append(prepared.sha256)
         both = (sides[0], sides[1])
         comparison = compare(both, observe(both, view, progress))
     except (ModelError, LanguageError) as error:

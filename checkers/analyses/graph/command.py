@@ -85,15 +85,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
     from reassure.checkers.analyses.graph.grouping import grouping, view_grouping
     from reassure.checkers.analyses.graph.state_picture import marked, state_picture
-    from reassure.checkers.engines.native.state_graph import explore
+    from reassure.checkers.engines.native.state_graph import reachable_graph
 
     prepared = prepare(args.model, args.set)
-    bound, lowered = prepared.bound, prepared.lowered
+    bound = prepared.bound
     by = grouping(bound, args.by) if args.by is not None else None
     by = view_grouping(bound, args.view) if args.view is not None else by
     limit = args.max_states or (FEW_STATES if by is None else None)
     options = search_options(args)
-    graph = explore(bound, lowered.only(lambda name: marked(bound, name)), options, progress, limit)
+    graph = reachable_graph(prepared.only(lambda name: marked(bound, name)), options, progress, limit)
     return state_picture(graph, by, limit, progress)
 
 

@@ -78,7 +78,7 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.suites.report import exit_of, report_suite
     from reassure.checkers.analyses.suites.selection import select_mass, select_named
     from reassure.checkers.analyses.suites.suite import KeptSuite, SuiteName, meta_of, read_kept, write_suite
-    from reassure.checkers.engines.native.state_graph import explore
+    from reassure.checkers.engines.native.state_graph import reachable_graph
 
     args.cover = args.cover or "actions"
     if (args.cover == "classes") != (args.by is not None):
@@ -86,14 +86,14 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     if args.keep is not None and not args.keep.is_dir():
         raise Failure(Exit.USAGE, f"--keep {args.keep}: there is no such folder")
     prepared = prepare(args.model, args.set)
-    bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
+    bound, sha = prepared.bound, prepared.sha256
     if args.cover == "covers" and not bound.covers:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no cover that applies to this configuration")
     options = search_options(args)
-    wanted = {p.name for p in bound.covers} if args.cover == "covers" else set()
+    covers = {p.name for p in bound.covers} if args.cover == "covers" else set()
     progress = Progress(quiet=args.quiet)
     try:
-        graph = explore(bound, lowered.only(lambda name: name in wanted), options, progress)
+        graph = reachable_graph(prepared.only(lambda name: name in covers), options, progress)
     finally:
         progress.done()
     criterion = args.cover if args.by is None else f"classes-{hashlib.sha256(args.by.encode()).hexdigest()[:8]}"

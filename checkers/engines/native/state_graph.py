@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, BY_USER, NO_MEMORY, Interrupted, Stop, StopReason
+from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
-from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Start
+from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACTION_MASK, TERMINAL
@@ -25,9 +25,8 @@ from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.search import Clock, Search
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
 
 LOAD = 0.6
@@ -137,8 +136,8 @@ class StateGraph:
         return found[::-1]
 
 
-def explore(
-    bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress, enough: int | None = None
+def reachable_graph(
+    prepared: Prepared, options: SearchOptions, progress: Progress, enough: int | None = None
 ) -> StateGraph:
     """Searches every reachable state and lists every step; `options` may end the search early.
 
@@ -146,41 +145,34 @@ def explore(
     Raises `ModelError` with its reason where plain Python raises in a reachable state, `Failure` if none was visited.
     """
     progress.ready("compiling")
-    kernel = compiled(lowered, state_layout(bound))
-    search, clock = Search(kernel, max(1, options.workers), options.memory), Clock(options.budget)
+    bound = prepared.bound
+    kernel = compiled(prepared.lowered, state_layout(bound))
+    search = Search(kernel, max(1, options.workers), options.memory)
 
-    def stop(left: int) -> None:
-        clock.look()
+    def look(left: int) -> None:
         progress.proof(f"{search.distinct:,} states")
 
-    stopped = ALL_VISITED
-    try:
-        search.allow(0)
-        search.seed(Start.of(bound, kernel.model.layout).rows)
-        for _ in search.levels(stop):
-            if enough is not None and search.distinct >= enough:
-                stopped = Stop(StopReason.LIMIT, f"the limit of {enough:,} states was reached")
-                break
-    except KeyboardInterrupt:
-        stopped = BY_USER
-    except Interrupted as end:
-        stopped = end.stop
-    except MemoryError:
-        stopped = NO_MEMORY
-    if search.raised_on is not None:
-        _, raised = Paths.of(bound, kernel, search).raising(search.raised_on, options.wants)
-        raise ModelError(f"{raised.text}; `reassure check` shows how")
+    def until() -> Stop | None:
+        if enough is None or search.distinct < enough:
+            return None
+        return Stop(StopReason.LIMIT, f"the limit of {enough:,} states was reached")
+
+    start = Start.of(bound, kernel.model.layout)
+    exploration = explore(bound, kernel, start, search, Limits.of(options), look, until)
+    if (raised := exploration.raised(options.wants)) is not None:
+        raise ModelError(f"{raised[1]}; `reassure check` shows how")
     if not search.level_rows:
-        raise Failure(Exit.INCONCLUSIVE, f"no state was visited: {stopped.text}")
-    graph = _listed(bound, kernel, search, stopped, progress)
-    if stopped.reason is StopReason.LIMIT and (graph.targets >= 0).all():
+        raise Failure(Exit.INCONCLUSIVE, f"no state was visited: {exploration.stopped.text}")
+    graph = _listed(exploration, progress)
+    if graph.stopped.reason is StopReason.LIMIT and (graph.targets >= 0).all():
         graph.stopped = ALL_VISITED  # no step of the last level leads on
     return graph
 
 
-def _listed(bound: BoundModel, kernel: CompiledKernel, search: Search, stopped: Stop, progress: Progress) -> StateGraph:
+def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
+    kernel = exploration.kernel
     words, layout = kernel.words, kernel.model.layout
-    by_level = [in_order(np.concatenate(parts)) for parts in search.level_rows]
+    by_level = [in_order(np.concatenate(parts)) for parts in exploration.level_rows]
     rows = np.concatenate(by_level)
     levels = np.repeat(np.arange(len(by_level), dtype=np.int32), [len(level) for level in by_level])
     slots = max(16, int(len(rows) / LOAD))
@@ -215,8 +207,9 @@ def _listed(bound: BoundModel, kernel: CompiledKernel, search: Search, stopped: 
     actions = (step_rows[:, 0] & ACTION_MASK).astype(np.uint8)
     taken = np.bincount(actions, minlength=shape.actions)
     return StateGraph(
-        bound=bound, kernel=kernel.model, rows=rows, levels=levels,
+        bound=exploration.bound, kernel=kernel.model, rows=rows, levels=levels,
         begins=np.concatenate([[0], np.cumsum(np.concatenate(counts))]), targets=np.concatenate(targets),
-        actions=actions, step_claims=hits, state_claims=verdicts, find=number_of, stopped=stopped,
+        actions=actions, step_claims=hits, state_claims=verdicts, find=number_of,
+        stopped=exploration.stopped,
         action_clips=[n - int(t) for n, t in zip(kernel.action_counts(total), taken, strict=True)],
     )  # fmt: skip
