@@ -18,7 +18,7 @@ TRACE = [f"tests/spec/test_trace.py::TestOf::test_{name}" for name in "abc"]
 
 def test_shares() -> None:
     assert [share_of(tests[0]) for tests in (SPARK, KAFKA, TRACE)] == [
-        "checkers/spark", "checkers/kafka", "spec/test_trace.py",
+        "checkers/engines/spark", "checkers/kafka/controller", "spec/test_trace.py",
     ]  # fmt: skip
     assert share_of("tests/conformance/test_engines.py::t") == "conformance/test_engines.py"
     assert share_of("tests/conformance/test_liveness.py::t") == "conformance"
@@ -59,6 +59,6 @@ def test_a_process_is_given_whole_shares(request: pytest.FixtureRequest) -> None
         made.add_node_collection(process, tests)
     made.schedule()
     assert [[share_of(tests[n]) for n in process.given] for process in processes] == [
-        ["checkers/spark"] * 3, ["checkers/kafka"] * 3,
+        ["checkers/engines/spark"] * 3, ["checkers/kafka/controller"] * 3,
     ]  # fmt: skip
     assert made.workqueue == OrderedDict({"spec/test_trace.py": dict.fromkeys(TRACE, False)})

@@ -15,7 +15,7 @@ from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "how-to" / "kafka.md"
-FOLDER = ROOT / "checkers" / "kafka" / "defects"
+FOLDER = ROOT / "checkers" / "kafka" / "controller" / "defects"
 ROW = re.compile(r"^\| .* \| (.*) \| (\d+) \| \[([a-z-]+)\]\((.*)\) \|$", re.MULTILINE)
 REASONS = {
     "rollback-never-ends": "AssertionError: the reassignment goes on although every replica is in sync",
