@@ -11,7 +11,7 @@ from reassure.checkers.explorer.loaded import Loaded
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
 from reassure.checkers.traces.properties_here import beyond, properties_here
-from reassure.checkers.traces.refusals import Attempts, Guard
+from reassure.checkers.traces.refusals import Attempts, RefusingGuard
 from reassure.checkers.traces.render import changes, flat
 from reassure.spec.language.vocabulary import Action
 from reassure.spec.semantics.interpreter import Clipped, Params, Step
@@ -136,7 +136,7 @@ def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> dic
     return told | {"path": following, "changes": changed, **beyond(loaded.bound, before, step)}
 
 
-def _guard(guard: Guard, action: str) -> dict[str, Any]:
+def _guard(guard: RefusingGuard, action: str) -> dict[str, Any]:
     """A guard, with the choices of parameters that it refuses."""
     refused = [{"call": call_text(action, one.params), "values": list(one.values)} for one in guard.examples]
     place = f"{Path(guard.file).name}:{guard.line}" if guard.file else ""

@@ -20,7 +20,7 @@ GUARDS = ("require", "some", "refuse")
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedChoice:
     """A choice of parameters that a guard refuses. values: what made the guard false."""
 
     params: Params
@@ -28,7 +28,7 @@ class Refusal:
 
 
 @dataclass
-class Guard:
+class RefusingGuard:
     """A guard that refuses an action in a state. count: choices of parameters that it refuses."""
 
     file: str
@@ -36,7 +36,7 @@ class Guard:
     text: str
     note: str
     count: int = 0
-    examples: list[Refusal] = field(default_factory=list)
+    examples: list[RefusedChoice] = field(default_factory=list)
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Attempts:
     enabled: list[Step] = field(default_factory=list)
     """Steps; one that leaves a bound is among them."""
     failed: list[FailedCall] = field(default_factory=list)
-    guards: list[Guard] = field(default_factory=list)
+    guards: list[RefusingGuard] = field(default_factory=list)
     undrawn: list[str] = field(default_factory=list)
     """Parameters that have no value here: what they are drawn from is empty."""
 
@@ -57,7 +57,7 @@ class ExplainingModel(BoundModel):
     def __init__(self, bound: BoundModel) -> None:
         super().__init__(bound.model, bound.config)
         self._told = (bound.model.state, bound.model.config, *bound.views)
-        self._guards: dict[tuple[str, str, int], Guard] = {}
+        self._guards: dict[tuple[str, str, int], RefusingGuard] = {}
         """By action, file and line."""
 
     def attempts_by_action(self, state: Any) -> dict[str, Attempts]:
@@ -77,13 +77,13 @@ class ExplainingModel(BoundModel):
                 attempts.undrawn = [name for name, draw in callee.drawn.items() if not tuple(draw(state))]
         return found
 
-    def refusal(self, state: Any, name: str, params: Params) -> Guard | None:
+    def refusal(self, state: Any, name: str, params: Params) -> RefusingGuard | None:
         """The guard that refuses a step; None if none does."""
         self._guards = {}
         try:
             self.take(state, name, params)
         except GuardRefused as refused:
-            return next(iter(self._guards.values()), None) or Guard("", 0, str(refused), "", 1)
+            return next(iter(self._guards.values()), None) or RefusingGuard("", 0, str(refused), "", 1)
         return None
 
     def _run(self, name: str, callee: Any, positional: tuple[Any, ...], params: Params) -> Any:
@@ -104,11 +104,11 @@ class ExplainingModel(BoundModel):
         called = None if guard is not None and guard.count >= EXAMPLES else _guard_call(file, line, _modified(file))
         if guard is None:
             text = ast.unparse(called.call) if called is not None else _source_line(file, line)
-            guard = self._guards[name, file, line] = Guard(file, line, text, str(refused))
+            guard = self._guards[name, file, line] = RefusingGuard(file, line, text, str(refused))
         guard.count += 1
         if called is not None:
             scene = Scene({**frame.f_globals, **frame.f_locals}, frozenset(frame.f_code.co_varnames), self._told)
-            guard.examples.append(Refusal(params, tuple(_values(called, scene))))
+            guard.examples.append(RefusedChoice(params, tuple(_values(called, scene))))
 
 
 @dataclass(frozen=True)

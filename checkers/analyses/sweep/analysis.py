@@ -221,7 +221,7 @@ def by_spark(
     model: str, points: list[Point], task: Task, cluster: SparkOptions, done: Callable[[int, int], None]
 ) -> list[PointRecord]:
     """As `locally`, a task of Spark each. Raises `NoSpark` and `JobFailed`."""
-    from reassure.checkers.engines.spark.session import Job, start
+    from reassure.checkers.engines.spark.session import SparkJob, start
 
     session = start(f"reassure sweep {model}", cluster)
     context = session.context
@@ -235,7 +235,7 @@ def by_spark(
 
         # A task each: the slow ones do not hold up others.
         rdd = context.parallelize(points, len(points)).map(one)
-        job = Job(context, "reassure-sweep", rdd.collect)
+        job = SparkJob(context, "reassure-sweep", rdd.collect)
         found: list[PointRecord] = job.result(lambda: done(ended.value, len(points)))
         return found
     finally:

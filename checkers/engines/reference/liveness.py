@@ -20,7 +20,7 @@ from reassure.spec.semantics.liveness import Assumptions, Constraint, constraint
 
 
 @dataclass
-class Region:
+class ViolatingRegion:
     """The states that a violating run may stay in, numbered in canonical order, and the steps between them."""
 
     states: list[Any]
@@ -57,7 +57,7 @@ def region_of(
     assumptions: Assumptions,
     order: Callable[[Any], Any],
     beat: Callable[[], None] = lambda: None,
-) -> Region:
+) -> ViolatingRegion:
     """The region of a property.
 
     levels: every reachable state, by breadth-first level. steps_of: the steps of a state, in canonical order.
@@ -84,7 +84,7 @@ def region_of(
     starts: dict[int, list[int]] = {}
     for s, level in begins.items():
         starts.setdefault(level, []).append(number[s])
-    region = Region(states, starts, {number[s] for s in states if pattern.returns(s)}, constraints=constraints)
+    region = ViolatingRegion(states, starts, {number[s] for s in states if pattern.returns(s)}, constraints=constraints)
     region.graph.add_nodes_from(range(len(states)))
     for n, s in enumerate(states):
         region.can.append({place[c] for c in labels[s] if c is not None})
@@ -98,12 +98,12 @@ def region_of(
     return region
 
 
-def resting(region: Region) -> set[int]:
+def resting(region: ViolatingRegion) -> set[int]:
     """The states that a violating run may stop in: nothing that is fair can change anything there."""
     return {n for n in region.returning if not region.can[n]}
 
 
-def fair_components(region: Region, among: Collection[int] | None = None) -> Iterator[set[int]]:
+def fair_components(region: ViolatingRegion, among: Collection[int] | None = None) -> Iterator[set[int]]:
     """The largest sets of states that a violating run can go round in for ever, through all of them.
 
     As for Streett automata: where a strongly fair action is enabled somewhere in a component and taken nowhere in it, a
@@ -138,7 +138,7 @@ class Lasso:
     """The place, among them, of the state that follows the last one."""
 
 
-def violating_run(region: Region) -> Lasso | None:
+def violating_run(region: ViolatingRegion) -> Lasso | None:
     """The shortest way into a fair loop, with a short loop; None if the property holds."""
     rests, components = resting(region), list(fair_components(region))
     fair = rests.union(*components)

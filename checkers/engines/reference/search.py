@@ -65,7 +65,7 @@ class Violation:
     step: Step | None = None
 
 
-class Search:
+class ReferenceSearch:
     """A search: the levels so far, what was counted, and the best violation of each claim."""
 
     def __init__(self, bound: BoundModel, options: SearchOptions) -> None:
@@ -211,7 +211,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress) -> Eng
     Raises `ModelError` where the model itself is wrong, `Nondeterminism` where it is no function.
     """
     began, bound = time.monotonic(), prepared.bound
-    search = Search(bound, options)
+    search = ReferenceSearch(bound, options)
     stats, frontier = search.stats, search.seeds()
     stopped, complete, facts, summary = ALL_VISITED, False, dict[str, PropertyFact](), SearchResult()
     names = {*(p.name for p in bound.properties if options.wants(p.name)), "deadlock"}
@@ -256,7 +256,9 @@ def taken_in(outcomes: Iterable[Step | FailedCall]) -> list[Step]:
     return [outcome for outcome in outcomes if isinstance(outcome, Step)]
 
 
-def decide_liveness(search: Search, look: Callable[[], None], progress: Progress) -> Iterator[tuple[str, PropertyFact]]:
+def decide_liveness(
+    search: ReferenceSearch, look: Callable[[], None], progress: Progress
+) -> Iterator[tuple[str, PropertyFact]]:
     """Each property about whole runs that is asked for, as soon as it is decided; every reachable state is known."""
     bound = search.bound
     assumptions = assumptions_of(bound.model)
@@ -277,7 +279,7 @@ def decide_liveness(search: Search, look: Callable[[], None], progress: Progress
         yield claim.name, whole_run_fact(trace, concerned, f"assuming {in_words(assumptions)}")
 
 
-def note_temporal_error(search: Search) -> bool:
+def note_temporal_error(search: ReferenceSearch) -> bool:
     """Notes the first state in which a property about whole runs raises, or its goal; whether there is one."""
     for number, level in enumerate(search.levels, 1):
         wants = search.options.wants
@@ -289,7 +291,7 @@ def note_temporal_error(search: Search) -> bool:
     return False
 
 
-def conclusion(search: Search, ended: EngineResult) -> EngineResult:
+def conclusion(search: ReferenceSearch, ended: EngineResult) -> EngineResult:
     """What the engine returns: with every violation, and the covers, as traces."""
     began, bound, options, violations = time.monotonic(), search.bound, search.options, search.violations
     facts = dict(ended.facts)

@@ -30,7 +30,7 @@ from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.spark.partitioning import Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
-from reassure.checkers.engines.spark.tasks import Piece
+from reassure.checkers.engines.spark.tasks import FileSlice
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
     BagType,
@@ -232,7 +232,7 @@ def ids(rows: Rows) -> pa.Array:
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
+def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[FileSlice]) -> Iterator[int]:
     """Files of `states` for some pieces of a level; the rows written."""
     words = work.kernel.words
     for name, rows, origins in _chunks(work, level, pieces, origins=True):
@@ -248,7 +248,7 @@ def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]
         yield _write(work, f"states/{name}", pa.table(made))
 
 
-def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[Piece]) -> Iterator[int]:
+def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[FileSlice]) -> Iterator[int]:
     """Files of `edges` for the steps from some pieces of a level."""
     words = work.kernel.words
     behind = words + work.kernel.step_words
@@ -263,7 +263,9 @@ def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[Piece])
         yield _write(work, f"edges/{name}", pa.table(made))
 
 
-def _chunks(work: Work, level: int, pieces: Iterable[Piece], origins: bool = False) -> Iterator[tuple[str, Rows, Rows]]:
+def _chunks(
+    work: Work, level: int, pieces: Iterable[FileSlice], origins: bool = False
+) -> Iterator[tuple[str, Rows, Rows]]:
     """Names of files, states, and their origins if those are asked for."""
     directory = RunDirectory.at(work.place)
     chunk = max(64, min(CHUNK, (1 << 22) // max(1, work.kernel.max_successors)))

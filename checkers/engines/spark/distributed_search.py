@@ -20,11 +20,11 @@ from reassure.checkers.engines.native.probe import Wanted
 from reassure.checkers.engines.native.search import FirstHits
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
-from reassure.checkers.engines.spark.session import Job, JobFailed
+from reassure.checkers.engines.spark.session import JobFailed, SparkJob
 from reassure.checkers.engines.spark.tasks import (
     SLICE,
+    FileSlice,
     Owned,
-    Piece,
     Sent,
     expand,
     find,
@@ -38,7 +38,7 @@ OWNER_STATES = 50_000
 
 
 @dataclass
-class Run:
+class DistributedRun:
     """A search and its run directory."""
 
     kernel: CompiledKernel
@@ -163,14 +163,16 @@ class Run:
 
     # -- jobs --------------------------------------------------------------------------------------------
 
-    def pieces(self, level: int) -> list[Piece]:
+    def pieces(self, level: int) -> list[FileSlice]:
         """A level in pieces for tasks."""
         commit = self.commits[level - 1]
         size = min(SLICE, max(1 << 10, -(-commit.states // (4 * self.cores))))
         found = []
         for part, names in commit.files.items():
             (name,) = names
-            found += [Piece(name, low, min(low + size, commit.rows[part])) for low in range(0, commit.rows[part], size)]
+            found += [
+                FileSlice(name, low, min(low + size, commit.rows[part])) for low in range(0, commit.rows[part], size)
+            ]
         return found
 
     def tasks(self, states: int) -> int:
@@ -179,7 +181,7 @@ class Run:
     def job(self, run: Callable[[], Any], beat: Callable[[], None]) -> tuple[Any, int]:
         """A job's result, and the bytes it shuffled."""
         self.jobs += 1
-        job = Job(self.context, f"reassure-{self.token}-{self.jobs}", run)
+        job = SparkJob(self.context, f"reassure-{self.token}-{self.jobs}", run)
         return job.result(beat), job.shuffled()
 
     def _expanded(self, level: int, beat: Callable[[], None]) -> tuple[list[Owned | Sent], int]:

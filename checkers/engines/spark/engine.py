@@ -38,12 +38,12 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.spark.datasets import Tables, write_edges, write_states, write_summary
-from reassure.checkers.engines.spark.distributed_search import TASK_STATES, Run
+from reassure.checkers.engines.spark.distributed_search import TASK_STATES, DistributedRun
 from reassure.checkers.engines.spark.launch import is_local, why_not
 from reassure.checkers.engines.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.engines.spark.partitioning import Work
 from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory
-from reassure.checkers.engines.spark.session import Job, NoSpark, Session, note, resolved, stopping
+from reassure.checkers.engines.spark.session import ClusterSession, NoSpark, SparkJob, note, resolved, stopping
 from reassure.checkers.engines.spark.session import start as start_spark
 from reassure.checkers.engines.spark.tasks import load, touch, warm
 from reassure.checkers.engines.spark.whole_runs import StoredLevels, whole_runs_in_driver
@@ -98,7 +98,7 @@ def _key(cluster: SparkOptions, directory: RunDirectory, words: int) -> Key:
     return (cluster.resume and directory.identity().fingerprints) or new_key(words)
 
 
-def _usual(cluster: SparkOptions, directory: RunDirectory, session: Future[Session]) -> int:
+def _usual(cluster: SparkOptions, directory: RunDirectory, session: Future[ClusterSession]) -> int:
     """Partitions where none are asked for: those of the run that goes on, or two for each core."""
     if cluster.resume:
         return directory.identity().partitions
@@ -107,7 +107,7 @@ def _usual(cluster: SparkOptions, directory: RunDirectory, session: Future[Sessi
     return 2 * int(session.result().context.defaultParallelism)
 
 
-def _started(name: str, cluster: SparkOptions, work: Future[Work]) -> Session:
+def _started(name: str, cluster: SparkOptions, work: Future[Work]) -> ClusterSession:
     """A session whose workers load what they need while the driver searches the small levels.
 
     work: with a kernel whose machine code is on disk.
@@ -125,7 +125,7 @@ def _started(name: str, cluster: SparkOptions, work: Future[Work]) -> Session:
             ready = work.result()
             context.parallelize(range(cores), cores).foreach(lambda _: warm(ready, wait))
 
-        Job(context, "reassure-warm", warm_up)
+        SparkJob(context, "reassure-warm", warm_up)
     return session
 
 
@@ -145,10 +145,10 @@ class _Check:
     options: SearchOptions
     progress: Progress
     cluster: SparkOptions
-    session: Future[Session]
+    session: Future[ClusterSession]
     work: Future[Work]
     """To be given to the workers, for warming up."""
-    started: Run | None = None
+    started: DistributedRun | None = None
 
     def run(self, directory: RunDirectory, partitions: int, key: Key) -> EngineResult:
         bound, options = self.prepared.bound, self.options
@@ -156,7 +156,7 @@ class _Check:
         self.progress.ready("compiling")
         layout = state_layout(bound)
         kernel = compiled(self.prepared.lowered, layout, parameters=self.cluster.steps)
-        run = self.started = Run(kernel, directory, partitions, lambda: self.session.result().context, key)
+        run = self.started = DistributedRun(kernel, directory, partitions, lambda: self.session.result().context, key)
         run.tally, run.new = np.zeros(kernel.shape.tally_words, np.int64), [0] * kernel.shape.actions
         run.cores = max(1, cores_of(self.cluster.master))
         run.small = self.cluster.small if is_local(self.cluster.master) else 0
@@ -192,7 +192,7 @@ class _Check:
             self._export(run, result)
         return result
 
-    def _in_driver(self, run: Run, start: Start, limits: Limits) -> Exploration:
+    def _in_driver(self, run: DistributedRun, start: Start, limits: Limits) -> Exploration:
         """The levels at the start; the rest is the cluster's if it ends with `ON_CLUSTER`."""
         search = Search(run.kernel, max(1, self.options.workers), self.options.memory)
 
@@ -211,7 +211,7 @@ class _Check:
                 return replace(exploration, stopped=ending.stop)
         return exploration
 
-    def _reporting(self, run: Run, start: Start) -> Callable[[int], None]:
+    def _reporting(self, run: DistributedRun, start: Start) -> Callable[[int], None]:
         """Reports a search on the cluster."""
 
         def report(left: int) -> None:
@@ -223,7 +223,7 @@ class _Check:
 
         return report
 
-    def _export(self, run: Run, result: EngineResult) -> None:
+    def _export(self, run: DistributedRun, result: EngineResult) -> None:
         """Writes the datasets: here if they are small, else by jobs."""
         layout = run.kernel.model.layout
         tables, work = Tables.of(layout, run.kernel.model, self.prepared.lowered), run.work
@@ -266,14 +266,16 @@ class _Check:
             with contextlib.suppress(Exception):
                 many = 4 * run.context.defaultParallelism
                 rdd = run.context.parallelize(range(many), many)
-                Job(run.context, f"reassure-{token}-tidy", lambda: rdd.foreach(lambda _: tidy_host(token))).briefly(10)
+                SparkJob(
+                    run.context, f"reassure-{token}-tidy", lambda: rdd.foreach(lambda _: tidy_host(token))
+                ).briefly(10)
 
 
 def _saying(progress: Progress, what: str) -> Callable[[], None]:
     return lambda: progress.proof(what)
 
 
-def spark_record(run: Run, cluster: SparkOptions) -> dict[str, Any]:
+def spark_record(run: DistributedRun, cluster: SparkOptions) -> dict[str, Any]:
     """What the record says of the distribution."""
     used = run.key and run.context is not None
     return {

@@ -43,7 +43,7 @@ class JobFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Session:
+class ClusterSession:
     """A Spark context, and whether it is ours to stop."""
 
     context: Any
@@ -79,12 +79,12 @@ def resolved(cluster: SparkOptions) -> SparkOptions:
     return cluster if master in (None, retrying(cluster.master)) else replace(cluster, master=master)
 
 
-def start(name: str, cluster: SparkOptions) -> Session:
+def start(name: str, cluster: SparkOptions) -> ClusterSession:
     """The context of this process, as in a notebook, or one that is started. Raises `NoSpark`."""
     cluster, active = resolved(cluster), _active()
     if active is not None and active.master != retrying(cluster.master):
         raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
-    session = Session(active or _new_context(name, cluster), ours=active is None)
+    session = ClusterSession(active or _new_context(name, cluster), ours=active is None)
     if session.ours:
         _await_executors(session.context)
     _ship(session.context)
@@ -172,7 +172,7 @@ def _archive() -> Path:
 
 
 @contextlib.contextmanager
-def stopping(session: Future[Session]) -> Iterator[None]:
+def stopping(session: Future[ClusterSession]) -> Iterator[None]:
     """Stops the session in the end, also one that is still starting."""
     try:
         yield
@@ -241,7 +241,7 @@ def lonely(context: Any) -> Iterator[None]:
         yield
 
 
-class Job:
+class SparkJob:
     """One Spark job in a thread of its own, so that it can be watched and cancelled."""
 
     def __init__(self, context: Any, group: str, run: Any) -> None:

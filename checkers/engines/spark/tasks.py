@@ -25,7 +25,7 @@ SLICE = 1 << 18
 
 
 @dataclass(frozen=True)
-class Piece:
+class FileSlice:
     """Rows low..high-1 of a file of a level."""
 
     file: str
@@ -81,7 +81,7 @@ def touch(work: Work) -> None:
 # -- expanding -------------------------------------------------------------------------------------------------
 
 
-def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[Piece]) -> Iterator[tuple[int, bytes | Sent]]:
+def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[FileSlice]) -> Iterator[tuple[int, bytes | Sent]]:
     """The distinct successors of some pieces of a level, in parcels by owner; last, what was counted.
 
     taken_in: how many files each owner's table holds before the next level. What such a table on this host knows is not
@@ -163,7 +163,7 @@ def own(
 # -- looking again ---------------------------------------------------------------------------------------------
 
 
-def find(work: Work, level: int, wanted: Wanted, pieces: Iterable[Piece]) -> Iterator[tuple[int, ...]]:
+def find(work: Work, level: int, wanted: Wanted, pieces: Iterable[FileSlice]) -> Iterator[tuple[int, ...]]:
     """The smallest wanted state among some pieces of a level, if there is one."""
     directory, probe = RunDirectory.at(work.place), Probe(kernel_of(work))
     parts = [np.ascontiguousarray(states_of(work, directory, p.file)[p.low : p.high]) for p in pieces]

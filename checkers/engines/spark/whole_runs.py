@@ -20,14 +20,14 @@ from reassure.checkers.engines.native.kernels.growing_table import memory_of_mac
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.search import OutOfMemory
-from reassure.checkers.engines.spark.distributed_search import Run
+from reassure.checkers.engines.spark.distributed_search import DistributedRun
 from reassure.spec.semantics.liveness import assumptions_of
 
 
 class StoredLevels:
     """The levels of a run, read from its directory whenever they are gone through."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: DistributedRun) -> None:
         self.run = run
 
     def __iter__(self) -> Iterator[Iterator[Rows]]:

@@ -30,7 +30,7 @@ WALKS = SimulationOptions(48, 25)
 
 
 @dataclass(frozen=True)
-class Goal:
+class ProofGoal:
     """What has to be impossible: a step that violates a property, a step that leaves a bound."""
 
     name: str
@@ -41,7 +41,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Preservation(Goal):
+class Preservation(ProofGoal):
     """The goal that no step breaks a candidate lemma."""
 
     lemma: int = 0
@@ -71,9 +71,9 @@ class Houdini:
         self.remaining: set[int] = set()
         """Numbers of the lemmas that nothing has refuted."""
         self.queries = 0
-        self.counterexamples: dict[Goal, tuple[Any, Any]] = {}
+        self.counterexamples: dict[ProofGoal, tuple[Any, Any]] = {}
         """For goals of a step that are possible: the state that satisfied all lemmas, and its successor."""
-        self.cores: dict[Goal, set[int]] = {}
+        self.cores: dict[ProofGoal, set[int]] = {}
         """For goals that are proved: the lemmas that they need."""
         self.goals: list[Preservation] = []
         """By lemma: that it is preserved."""
@@ -101,17 +101,17 @@ class Houdini:
         self._solver.add(z3.Implies(assume, before(lemma.node)), z3.Implies(goal.flag, z3.Not(after(lemma.node))))
         return goal
 
-    def goal(self, name: str, condition: z3.BoolRef, needs_step: bool = True) -> Goal:
+    def goal(self, name: str, condition: z3.BoolRef, needs_step: bool = True) -> ProofGoal:
         """A goal of one's own: a condition over a state, a step from it and the next state."""
         flag = z3.Bool(f"goal!{next(self._numbers)}")
         self._solver.add(z3.Implies(flag, condition))
-        return Goal(name, flag, needs_step)
+        return ProofGoal(name, flag, needs_step)
 
-    def proved(self, goal: Goal) -> bool:
+    def proved(self, goal: ProofGoal) -> bool:
         """Whether a goal is impossible from every reachable state."""
         return goal in self.cores
 
-    def run(self, goals: list[Goal]) -> None:
+    def run(self, goals: list[ProofGoal]) -> None:
         """Finds which goals (and which of the lemmas that they need) are impossible; call again for more goals."""
         self._drop_initially_false()
         todo = [g for g in goals if not self._is_dropped(g)]
@@ -137,10 +137,10 @@ class Houdini:
                 waiting = set(todo)
                 todo += [g for i in sorted(core) if (g := self.goals[i]) not in self.cores and g not in waiting]
 
-    def _is_dropped(self, goal: Goal) -> bool:
+    def _is_dropped(self, goal: ProofGoal) -> bool:
         return isinstance(goal, Preservation) and goal.lemma not in self.remaining
 
-    def _relying_on(self, dropped: set[int]) -> list[Goal]:
+    def _relying_on(self, dropped: set[int]) -> list[ProofGoal]:
         """Goals that had relied on lemmas that went: they are open again."""
         again = [g for g, core in self.cores.items() if core & dropped or self._is_dropped(g)]
         for goal in again:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import z3
 
 from reassure.checkers.base.result import PropertyStatus
-from reassure.checkers.engines.symbolic.houdini import Goal, Houdini
+from reassure.checkers.engines.symbolic.houdini import Houdini, ProofGoal
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.proof_result import Claims, ProofResult
 
@@ -21,7 +21,7 @@ def induction(houdini: Houdini, claims: Claims, note: str) -> dict[str, ProofRes
     The lemmas that the proofs need are `houdini.used()`.
     """
     machine = houdini.machine
-    goals: dict[str, list[Goal]] = dict(zip(claims.states, ([g] for g in houdini.goals), strict=False))
+    goals: dict[str, list[ProofGoal]] = dict(zip(claims.states, ([g] for g in houdini.goals), strict=False))
     for name, where in claims.steps.items():
         goals[name] = []
         for number, f in where:

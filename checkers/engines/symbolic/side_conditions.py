@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import z3
 
-from reassure.checkers.engines.symbolic.houdini import Goal, Houdini
+from reassure.checkers.engines.symbolic.houdini import Houdini, ProofGoal
 from reassure.checkers.engines.symbolic.linear_invariants import Potentials
 from reassure.checkers.engines.symbolic.proof_result import Claims
 from reassure.checkers.engines.symbolic.transition_system import Machine
@@ -33,15 +33,15 @@ class SideConditions:
 class _Exit:
     """A step that leaves a bound."""
 
-    goal: Goal
+    goal: ProofGoal
     path: str
     declared: bool
 
 
 def side_conditions(machine: Machine, claims: Claims, houdini: Houdini, say: Callable[[str], None]) -> SideConditions:
     """What the lemmas of a run of Houdini, and further ones that bound counters, do not exclude."""
-    raising_actions: dict[Goal, str] = {}
-    raising_claims: dict[Goal, str] = {}
+    raising_actions: dict[ProofGoal, str] = {}
+    raising_claims: dict[ProofGoal, str] = {}
     exits: list[_Exit] = []
     for step, outcome in zip(machine.steps(0), machine.model.actions, strict=True):
         if not z3.is_false(z3.simplify(step.error)):

@@ -37,7 +37,7 @@ class SymbolicStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class VariableValue:
     """A variable of a copy of the state, and what it is."""
 
     variable: z3.ExprRef
@@ -45,7 +45,7 @@ class Value:
     is_so: z3.BoolRef
 
     @classmethod
-    def of(cls, variable: z3.ExprRef, number: int | bool) -> Value:
+    def of(cls, variable: z3.ExprRef, number: int | bool) -> VariableValue:
         equation = variable == number
         return cls(variable, equation.arg(1), equation)
 
@@ -74,7 +74,7 @@ class Machine:
         self._terms: dict[int, Terms] = {}
         self._steps: dict[int, list[SymbolicStep]] = {}
         self._well_formed: dict[int, z3.BoolRef] = {}
-        self._values: dict[tuple[int, str, int], list[Value]] = {}
+        self._values: dict[tuple[int, str, int], list[VariableValue]] = {}
 
     # -- the state ----------------------------------------------------------------------------------
 
@@ -117,13 +117,13 @@ class Machine:
         """Copy k is this Python state."""
         return z3.And(*(v.is_so for v in self.values(k, state)))
 
-    def values(self, k: int, state: Any) -> list[Value]:
+    def values(self, k: int, state: Any) -> list[VariableValue]:
         """The variables of copy k with what they are in this Python state. The terms of a number are made once."""
-        found: list[Value] = []
+        found: list[VariableValue] = []
         for (path, term), number in zip(self.state(k).items(), scalars(state, self.model.bound.type), strict=True):
             key = k, path, number
             if key not in self._values:
-                self._values[key] = [Value.of(v, n) for v, n in _numbers(term, self.kinds[path], number)]
+                self._values[key] = [VariableValue.of(v, n) for v, n in _numbers(term, self.kinds[path], number)]
             found += self._values[key]
         return found
 

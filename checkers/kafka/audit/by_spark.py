@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.engines.spark.session import Job, start
+from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
 from reassure.checkers.kafka.audit.share import Share
 
@@ -27,7 +27,7 @@ def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, be
         def judge(number: int) -> AuditReport | Refused:
             return audit_share(sent.value, Share(number, count))
 
-        job = Job(context, "reassure-audit", context.parallelize(range(count), count).map(judge).collect)
+        job = SparkJob(context, "reassure-audit", context.parallelize(range(count), count).map(judge).collect)
         return together(job.result(beat))
     finally:
         session.stop()

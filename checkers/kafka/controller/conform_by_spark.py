@@ -18,7 +18,7 @@ from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.spark.session import Job, start
+from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.conform import ActionCount, Conformance, Disagreement, conform
 from reassure.checkers.kafka.controller.driver import Driver
@@ -170,7 +170,7 @@ def conform_by_spark(task: Comparison, source: NativeSteps, cluster: SparkOption
         count = cluster.partitions or int(context.defaultParallelism)
         kinds = context.parallelize(parcels, min(len(parcels), 4 * count)).flatMap(lambda parcel: listed(task, parcel))
         shares = kinds.reduceByKey(least, count).mapPartitions(lambda records: share_of(task, records))
-        job = Job(context, "reassure-kafka-conform", shares.collect)
+        job = SparkJob(context, "reassure-kafka-conform", shares.collect)
         return together(task.version, job.result(lambda: progress.proof("comparing")), source)
     finally:
         session.stop()

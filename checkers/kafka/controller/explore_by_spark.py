@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.engines.spark.session import Job, start
+from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.driver import SUCCESSOR, Driver, JvmLost, Words
 from reassure.checkers.kafka.controller.explore import BATCH, Exploration, Limits, Scope, prepare, search
@@ -74,7 +74,7 @@ class _Workers:
         parcels = [states[i : i + size].tobytes() for i in range(0, len(states), size)]
         task = self.task
         level = self.context.parallelize(parcels, len(parcels)).map(lambda parcel: expanded(task, parcel))
-        parts = Job(self.context, "reassure-kafka-explore", level.collect).result(beat)
+        parts = SparkJob(self.context, "reassure-kafka-explore", level.collect).result(beat)
         return np.frombuffer(b"".join(parts), SUCCESSOR).reshape(len(states), self.width)
 
 

@@ -8,12 +8,12 @@ import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.engines.reference.liveness import Region, fair_components, resting, violating_run
+from reassure.checkers.engines.reference.liveness import ViolatingRegion, fair_components, resting, violating_run
 from reassure.spec.semantics.liveness import Assumption, Constraint
 
 
 @st.composite
-def regions(draw: st.DrawFn) -> Region:
+def regions(draw: st.DrawFn) -> ViolatingRegion:
     """Up to five states, three constraints, any steps; enabled at least where a step counts for a constraint."""
     size = draw(st.integers(1, 5))
     constraints = [
@@ -38,10 +38,10 @@ def regions(draw: st.DrawFn) -> Region:
     reached = set(itertools.chain.from_iterable(starts.values()))
     reached |= set().union(*(nx.descendants(graph, n) for n in reached))
     graph.remove_nodes_from(set(range(size)) - reached)
-    return Region(list(range(size)), starts, returning & reached, graph, can, constraints)
+    return ViolatingRegion(list(range(size)), starts, returning & reached, graph, can, constraints)
 
 
-def fair(region: Region, states: set[int]) -> bool:
+def fair(region: ViolatingRegion, states: set[int]) -> bool:
     """Whether a run can go round through all of these states, and no others, for ever, and be fair."""
     inside = region.graph.subgraph(states)
     taken = set().union(*(t for _, _, t in inside.edges(data="taken")), set())
@@ -52,7 +52,7 @@ def fair(region: Region, states: set[int]) -> bool:
     return bool(states & region.returning) and nx.is_strongly_connected(inside)
 
 
-def loops(region: Region) -> list[set[int]]:
+def loops(region: ViolatingRegion) -> list[set[int]]:
     """Every set of states that is the states of a fair loop: all sets are tried. One state: the run stops there."""
     nodes = sorted(region.graph)
     subsets = (set(c) for size in range(1, len(nodes) + 1) for c in itertools.combinations(nodes, size))
@@ -61,7 +61,7 @@ def loops(region: Region) -> list[set[int]]:
 
 @settings(max_examples=400, deadline=None)
 @given(regions())
-def test_drawn_regions_against_every_loop(region: Region) -> None:
+def test_drawn_regions_against_every_loop(region: ViolatingRegion) -> None:
     every = loops(region)
     found = resting(region).union(*fair_components(region))
     assert found == set().union(*every)

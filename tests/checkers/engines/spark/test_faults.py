@@ -144,13 +144,13 @@ def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     """A run of `core`, its directory, and some distinct packed states."""
     from reassure.checkers.encoding.state_layout import state_layout
     from reassure.checkers.engines.native.compiled_kernel import compiled
-    from reassure.checkers.engines.spark.distributed_search import Run
+    from reassure.checkers.engines.spark.distributed_search import DistributedRun
     from reassure.checkers.engines.spark.run_directory import RunDirectory
 
     model = load("core")
     bound, lowered = bind(model, settings(model, []))
     kernel = compiled(lowered, state_layout(bound))
-    made = Run(kernel, RunDirectory.at(str(tmp_path / "run")), 1)
+    made = DistributedRun(kernel, RunDirectory.at(str(tmp_path / "run")), 1)
     made.directory.write_json("run.json", {})
     yield made.work, made.directory, np.arange(1, 200_001, dtype=np.int64).reshape(-1, 1)
     shutil.rmtree(shared_folder(made.token), ignore_errors=True)

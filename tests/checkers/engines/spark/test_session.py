@@ -17,8 +17,8 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.engines.spark import engine
-from reassure.checkers.engines.spark.distributed_search import Run
-from reassure.checkers.engines.spark.session import Session
+from reassure.checkers.engines.spark.distributed_search import DistributedRun
+from reassure.checkers.engines.spark.session import ClusterSession
 from tests.helpers.runs import bind
 from tests.helpers.spark_runs import needs_spark
 
@@ -62,7 +62,7 @@ def test_a_session_does_not_wait_for_the_server_of_accumulators() -> None:
     stopped, ended = threading.Event(), threading.Event()
     server = SimpleNamespace(shutdown=lambda: stopped.wait(20) and ended.set())
     context = SimpleNamespace(_accumulatorServer=server, stop=stopped.set)
-    Session(context).stop()
+    ClusterSession(context).stop()
     assert ended.wait(20)
     assert context._accumulatorServer is None
 
@@ -70,13 +70,13 @@ def test_a_session_does_not_wait_for_the_server_of_accumulators() -> None:
 def test_a_user_who_ends_it_while_spark_starts_is_told_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """The levels searched in the driver count, and those that are left to expand."""
 
-    def waits(run: Run) -> None:
+    def waits(run: DistributedRun) -> None:
         raise KeyboardInterrupt
 
-    started = Session(SimpleNamespace(uiWebUrl=None, stop=lambda: None), ours=False)
+    started = ClusterSession(SimpleNamespace(uiWebUrl=None, stop=lambda: None), ours=False)
     monkeypatch.setattr(engine, "start_spark", lambda name, cluster: started)
     monkeypatch.setattr(engine, "why_not", lambda: "")
-    monkeypatch.setattr(Run, "connect", waits)
+    monkeypatch.setattr(DistributedRun, "connect", waits)
     bound, lowered = bind(load("core"), {})
     found = engine.check(
         Prepared(bound, restricted=lowered), SearchOptions(), Progress(quiet=True), SparkOptions(small=100)
