@@ -41,6 +41,11 @@ class Stop:
     reason: StopReason
     text: str
 
+    def end_run(self) -> None:
+        """Raises `Interrupted` if a search ended by Ctrl-C or lack of time, so that no other may begin."""
+        if self.reason in (StopReason.BUDGET, StopReason.INTERRUPTED):
+            raise Interrupted(self.reason, self.text)
+
 
 class Interrupted(Exception):
     """Ends a run early, with its results so far."""

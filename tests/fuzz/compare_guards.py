@@ -67,12 +67,12 @@ def guards(subject: Subject) -> Iterator[Difference]:
         return
     options = SearchOptions(workers=1, budget=60)
     try:
-        found, _, _ = guard_analysis.guards(subject.bound, subject.sha, options, Progress(quiet=True))
+        analysis = guard_analysis.guards(subject.bound, options, Progress(quiet=True))
     except Disagreement as error:
         yield Difference("guards", "plain Python contradicts it", str(error))
         return
     text = subject.path.read_text(encoding="utf-8")
-    for number, guard in enumerate(found[:MOST]):
+    for number, guard in enumerate(analysis.guards[:MOST]):
         if guard.file != subject.path.name or guard.text.startswith(("some(", "refuse(")):
             continue
         left = without(text, guard.line, guard.text)

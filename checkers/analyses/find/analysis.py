@@ -126,9 +126,9 @@ class Question:
         answer = self._answer(result, Exit.VACUOUS)
         if not weigh_guards:
             return answer
-        weighed, _, early = guards(self.prepared.bound, self.prepared.sha256, self.options, progress)
-        undecided = None if early else sum(g.verdict in ("undecided", "raises") for g in weighed)
-        return replace(answer, guards=[g for g in weighed if g.falls], guards_left=undecided)
+        analysis = guards(self.prepared.bound, self.options, progress)
+        undecided = sum(g.verdict in ("undecided", "raises") for g in analysis.guards) if analysis.complete else None
+        return replace(answer, guards=[g for g in analysis.guards if g.falls], guards_left=undecided)
 
     def _result(self, returned: EngineResult) -> CheckResult:
         return CheckResult.of(self.identity, self.prepared.bound, self.options, returned)

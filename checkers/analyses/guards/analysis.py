@@ -2,169 +2,124 @@
 
 A guard is a place in the text: in a helper that several actions call it is left out of all of them at once. The model
 is lowered with a switch for each guard, so that it is compiled once. A guard without which no step is added, in any
-reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. What has no property
-against it although it does forbid something may be the sign of a property that nobody has written.
+reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. A guard that forbids
+steps, and without which no property is violated, may be the sign of a property that nobody has written.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from reassure.checkers.analyses.guards.guard_removed import Unguarded
-from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES
-from reassure.checkers.base.stop import Interrupted, budget_ended
+from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED, SWITCH
-from reassure.checkers.engines.native.search import OutOfMemory, Search
+from reassure.checkers.engines.native.conclusion import state_claims
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
+from reassure.checkers.engines.native.kernels.tally import SWITCH
+from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace
 
 MOST = 20
 """A search without a guard is given up at so many times the states of the model (and a million)."""
+ALL_LEFT_OUT = Stop(StopReason.COMPLETE, "every guard was left out")
+RAISES_WITH_ALL = Stop(StopReason.RAISED, "the model raises with all its guards")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Guard:
-    """One conjunct of a `require`, or a `some` or `refuse`, and what comes of leaving it out.
+    """One conjunct of a `require`, or a `some` or `refuse`, and the effect of leaving it out.
 
     verdict: load-bearing, redundant, raises, bounding (it keeps the model within its bounds), not needed, undecided.
     """
 
     action: str
-    """What comes by it: names of actions and initial functions."""
+    """The names of the actions and initial functions that reach it."""
     text: str
     file: str
     line: int
     verdict: str = "undecided"
     falls: tuple[str, ...] = ()
+    """The properties that are violated without it, by the shortest traces."""
     depth: int | None = None
     """Levels of the shortest violation."""
     trace: Trace | None = None
-    """How it comes about: the run of plain Python without the guard."""
+    """A shortest run of plain Python without the guard that violates the first of them."""
     note: str = ""
 
 
-@dataclass
-class Ran:
-    """One search: what it found, and on which level first."""
+@dataclass(frozen=True)
+class GuardAnalysis:
+    """Every guard of a model with its verdict."""
 
-    generated: int
-    distinct: int
-    fallen: dict[str, int]
-    clipped: int
-    ended: str
+    guards: tuple[Guard, ...]
+    base: Exploration | None
+    """The search with every guard; None if time or the user ended it."""
+    violated: tuple[str, ...]
+    """Properties that are violated with every guard, by name."""
+    stopped: Stop
+    """The reason why it ended."""
     raised: tuple[Trace, str] | None = None
-    """How it comes that the model raises, and what raises."""
-    search: Search | None = None
+    """The run to a state in which the model raises with all its guards, and what raises there; then none is judged."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every guard was left out."""
+        return self.stopped == ALL_LEFT_OUT
 
 
-@dataclass
-class Starts:
-    """The initial states: how many were made, clipped ones included, and the different ones, packed and in order."""
+class GuardSearches:
+    """The searches of one model: with every guard, and without one."""
 
-    made: int
-    rows: list[tuple[int, ...]]
-
-
-class Guards:
-    """The searches of one model."""
-
-    def __init__(self, bound: BoundModel, digest: str, options: SearchOptions, say: Callable[[str], None]) -> None:
+    def __init__(self, bound: BoundModel, options: SearchOptions, say: Callable[[str], None]) -> None:
+        """say: takes the progress, in words."""
         self.bound, self.options, self.say = bound, options, say
-        self.digest = digest
         self.layout = state_layout(bound)
         switched = _with_switches(bound).only(options.wants)
         self.kernel = compiled(switched, self.layout)
         self.guards = switched.guards
-        self.starts = self.starts_of(bound)
-        self.claims = {p.name for p in bound.properties if not p.temporal and options.wants(p.name)}
-        if bound.model.deadlock and options.wants("deadlock"):
-            self.claims.add("deadlock")
-        self.began = time.monotonic()
+        self.start = Start.of(bound, self.layout)
+        self.claims = state_claims(bound, options)
+        self.clock = Clock(options.budget)
 
-    def starts_of(self, bound: BoundModel) -> Starts:
-        """The initial states."""
-        made = [s for _, _, s in bound.initial_states()]
-        rows = sorted({self.layout.encode(s) for s in made if not isinstance(s, Clipped)})
-        return Starts(len(made), [tuple(int(w) for w in row) for row in np.array(rows, np.uint64)])
+    def base(self) -> Exploration:
+        """The search with every guard, to its end. Raises `Interrupted` as `search` does."""
+        self.say("compiling")
+        Search(self.kernel, 1).warm_up()
+        return self.search(0, self.start)
 
-    def run(self, switch: int, limit: int | None, known: set[str], starts: Starts) -> Ran:
-        """Searches with a guard off (0: none), to the first level with a property fallen that is not `known`."""
+    def search(self, switch: int, start: Start, fail_fast: Container[str] = (), most: int | None = None) -> Exploration:
+        """Searches with a guard off, by its number from 1 (0: none), to the first level on which a claim is hit.
+
+        fail_fast: these claims. most: states at which the search is given up. Raises `Interrupted` if the time of the
+        whole analysis is over, or by Ctrl-C.
+        """
         search = Search(self.kernel, max(1, self.options.workers), self.options.memory)
         for worker in search.workers:
             worker.tally[SWITCH] = switch
-        search.seed(starts.rows)
-        ended = ""
 
-        def stop(left: int) -> None:
-            budget = self.options.budget
-            if budget is not None and time.monotonic() - self.began > budget:
-                raise budget_ended(budget)
-            if limit is not None and search.distinct > limit:
-                raise OutOfMemory(f"more than {limit:,} states")
+        def look(left: int) -> None:
+            if most is not None and search.distinct > most:
+                raise Interrupted(StopReason.LIMIT, f"more than {most:,} states")
             self.say(f"{search.distinct:,} states")
 
-        try:
-            for _ in search.levels(stop):
-                if set(self._fallen(search)) - known:
-                    break
-            if search.raised_on is not None:
-                ended = RAISES
-        except OutOfMemory as error:
-            ended = str(error)
-        tally = search.tally
-        generated, clipped = int(tally[GENERATED]), int(tally[CLIPS_TOTAL])
-        return Ran(generated, search.distinct, self._fallen(search), clipped, ended, None, search)
-
-    def _fallen(self, search: Search) -> dict[str, int]:
-        """Properties that fell, with the states of their shortest traces."""
-        return search.hits.violated(self.kernel.model, self.claims)
-
-    def baseline(self) -> Ran:
-        """The search with every guard, to its end."""
-        self.run_compiled()
-        return self.run(0, None, self.claims, self.starts)
-
-    def how_it_raises(self, ran: Ran) -> tuple[Trace, str]:
-        """The shortest run to a state in which the model raises, and what raises there."""
-        assert ran.search is not None and ran.search.raised_on is not None
-        paths = Paths.of(self.bound, self.kernel, ran.search)
-        trace, raised = paths.raising(ran.search.raised_on, self.options.wants)
-        trace.meta |= self.about(RAISES, RAISES)
-        return trace, raised.text
-
-    def about(self, name: str, kind: str) -> dict[str, object]:
-        """What a trace of a property says of where it comes from."""
-        return {
-            "model": self.bound.model.name,
-            "model_sha256": self.digest,
-            "config": config_values(self.bound.config),
-            "property": name,
-            "property_kind": kind,
-            "engine": "guards",
-        }
-
-    def run_compiled(self) -> None:
-        self.say("compiling")
-        Search(self.kernel, 1).warm_up()
+        limits = Limits(clock=self.clock, fail_fast=fail_fast)
+        exploration = explore(self.bound, self.kernel, start, search, limits, look)
+        exploration.stopped.end_run()
+        return exploration
 
     def listed(self) -> list[Guard]:
-        """Every guard of the text, in the order in which the actions come by them."""
+        """Every guard of the text, in the order in which the actions reach them."""
         return [Guard(", ".join(g.reached_by), g.text, Path(g.file).name, g.line) for g in self.guards]
 
     def without(self, number: int) -> Unguarded:
@@ -172,69 +127,58 @@ class Guards:
         g = self.guards[number]
         return Unguarded(self.bound, g.file, g.line, g.column, g.part)
 
-    def judge(self, guard: Guard, number: int, base: Ran) -> None:
-        """Leaves a guard out, and says what comes of it."""
+    def judged(self, guard: Guard, number: int, base: Exploration) -> Guard:
+        """The guard with its verdict. Raises `Interrupted` as `search` does."""
         g = self.guards[number]
         if g.kind == "refuse":
-            guard.note = "not analysed: without it Python would run what follows it, which is not lowered"
-            return
+            return replace(
+                guard, note="not analysed: without it Python would run what follows it, which is not lowered"
+            )
         if g.kind == "some" or g.narrows:
-            guard.verdict, guard.note = "raises", "without it there may be no value to act on"
-            return
-        starts = self.starts
+            return replace(guard, verdict="raises", note="without it there may be no value to act on")
+        start = self.start
         if any(i.name in g.reached_by for i in self.bound.model.initials):
             try:
-                starts = self.starts_of(self.without(number))
+                start = Start.of(self.without(number), self.layout)
             except LookupError as error:
-                guard.note = str(error)
-                return
+                return replace(guard, note=str(error))
             except ModelError as error:
-                guard.verdict, guard.note = "raises", str(error)
-                return
-        ran = self.run(number + 1, max(1_000_000, MOST * base.distinct), set(base.fallen), starts)
-        new = {name: level for name, level in ran.fallen.items() if name not in base.fallen}
-        if new:
-            first = min(new.values())
-            guard.verdict, guard.depth = "load-bearing", first
-            guard.falls = tuple(sorted(name for name, level in new.items() if level == first))
-            self._tell(guard, number, ran)
-        elif ran.ended == RAISES:
-            guard.verdict, guard.note = "raises", "without it the action is not defined: Python raises"
-        elif ran.ended:
-            guard.note = ran.ended
-        elif (ran.generated, ran.distinct, ran.clipped, starts.made) == (
-            base.generated, base.distinct, base.clipped, self.starts.made
-        ):  # fmt: skip
-            guard.verdict, guard.note = "redundant", "it forbids nothing in any reachable state"
-        else:
-            guard.verdict = "not needed"
-            guard.note = f"{ran.distinct - base.distinct:+,} states, {ran.generated - base.generated:+,} steps"
-            if ran.clipped != base.clipped:
-                guard.verdict, guard.note = (
-                    "bounding",
-                    "without it steps leave a bound; within the bounds nothing is violated",
-                )
+                return replace(guard, verdict="raises", note=str(error))
+        claims = self.claims - base.violated(self.claims).keys()
+        exploration = self.search(number + 1, start, claims, max(1_000_000, MOST * base.distinct))
+        if violated := exploration.violated(claims):
+            return self._load_bearing(guard, number, exploration, violated)
+        if exploration.stopped.reason is StopReason.RAISED:
+            return replace(guard, verdict="raises", note="without it the action is not defined: Python raises")
+        if not exploration.complete:
+            return replace(guard, note=exploration.stopped.text)
+        if exploration.clipped_steps != base.clipped_steps:
+            note = "without it steps leave a bound; within the bounds nothing is violated"
+            return replace(guard, verdict="bounding", note=note)
+        states, steps = exploration.distinct - base.distinct, exploration.steps - base.steps
+        if states or steps or start.stats.generated != self.start.stats.generated:
+            return replace(guard, verdict="not needed", note=f"{states:+,} states, {steps:+,} steps")
+        return replace(guard, verdict="redundant", note="it forbids nothing in any reachable state")
 
-    def _tell(self, guard: Guard, number: int, ran: Ran) -> None:
-        """The story of the first property that falls, in plain Python without the guard."""
+    def _load_bearing(self, guard: Guard, number: int, exploration: Exploration, violated: dict[str, int]) -> Guard:
+        """The guard with a trace of the first property that is violated, in plain Python without the guard.
+
+        violated: properties with the states of their shortest traces.
+        """
+        depth = min(violated.values())
+        falls = tuple(sorted(name for name, states in violated.items() if states == depth))
+        guard = replace(guard, verdict="load-bearing", falls=falls, depth=depth)
         try:
             without = self.without(number)
         except LookupError as error:
-            guard.note = f"no trace: {error}"
-            return
-        assert ran.search is not None
-        name = guard.falls[0]
-        claim = next((p for p in self.bound.properties if p.name == name), None)
-        flag = self.kernel.model.flags()[name]
-        guard.trace = Paths.of(without, self.kernel, ran.search, number + 1).shown(
-            claim, flag, ran.search.hits.levels[flag]
-        )
-        if len(guard.trace) != guard.depth:
-            raise Disagreement(f"{guard.text}: {len(guard.trace)} states instead of {guard.depth}")
-        guard.trace.meta = {
-            **self.about(name, claim.kind if claim else "deadlock"),
-            "without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}",
-        }
+            return replace(guard, note=f"no trace: {error}")
+        claim = next((p for p in self.bound.properties if p.name == falls[0]), None)
+        flag = self.kernel.model.flags()[falls[0]]
+        trace = exploration.paths(without, number + 1).shown(claim, flag, exploration.search.hits.levels[flag])
+        if len(trace) != depth:
+            raise Disagreement(f"{guard.text}: {len(trace)} states instead of {depth}")
+        trace.meta = {"without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}"}
+        return replace(guard, trace=trace)
 
 
 def _with_switches(bound: BoundModel) -> LoweredModel:
@@ -246,26 +190,20 @@ def _with_switches(bound: BoundModel) -> LoweredModel:
         raise LanguageError(f"with a guard left out the model is outside the language: {first}") from None
 
 
-def guards(bound: BoundModel, digest: str, options: SearchOptions, progress: Progress) -> tuple[list[Guard], Ran, str]:
-    """Every guard with its verdict; the search with all of them; and why it ended early, if it did.
-
-    Nothing is left out if the model raises with all its guards: the search then has `raised`.
-    """
-    them = Guards(bound, digest, options, progress.proof)
-    listed = them.listed()
-    base = Ran(0, 0, {}, 0, "")
-    try:
-        base = them.baseline()
-        if base.ended == RAISES:
-            base.raised = them.how_it_raises(base)
-            return listed, base, "the model raises with all its guards"
-        if base.ended:
-            return listed, base, base.ended
-        for number, guard in enumerate(listed):
-            progress.proof(f"guard {number + 1} of {len(listed)}: {guard.action}")
-            them.judge(guard, number, base)
-    except Interrupted as end:
-        return listed, base, str(end)
-    except KeyboardInterrupt:
-        return listed, base, "interrupted"
-    return listed, base, ""
+def guards(bound: BoundModel, options: SearchOptions, progress: Progress) -> GuardAnalysis:
+    """Leaves out every guard in turn; an early end keeps the verdicts on those that were judged."""
+    searches = GuardSearches(bound, options, progress.proof)
+    verdicts, stopped = searches.listed(), ALL_LEFT_OUT
+    base, raised = None, None
+    with Ending() as ending:
+        base = searches.base()
+        if base.stopped.reason is StopReason.RAISED:
+            stopped, raised = RAISES_WITH_ALL, base.raised(options.wants)
+        elif not base.complete:
+            stopped = base.stopped
+        else:
+            for number, guard in enumerate(verdicts):
+                progress.proof(f"guard {number + 1} of {len(verdicts)}: {guard.action}")
+                verdicts[number] = searches.judged(guard, number, base)
+    violated = sorted(base.violated(searches.claims)) if base else []
+    return GuardAnalysis(tuple(verdicts), base, tuple(violated), ending.stop or stopped, raised)

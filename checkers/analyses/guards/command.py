@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
-from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import config_values, own_file
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus
-from reassure.checkers.base.run_identity import error_record, trace_stem
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKERS
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
@@ -21,7 +19,7 @@ from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import Kind, verdict_figures
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, to_itf
+from reassure.spec.semantics.trace import Trace
 
 OPTIONS = (*COMMON, WORKERS, MEMORY_OF_EACH)
 FIGURES = ("load_bearing", "not_needed", "redundant", "raises", "bounding", "undecided")
@@ -31,64 +29,47 @@ KIND = Kind(FIGURES, lambda record: verdict_figures(record.get("guards", []), FI
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches without each guard in turn, and reports."""
     from reassure.checkers.analyses.guards.analysis import guards
-    from reassure.checkers.analyses.guards.report import guards_record, report_guards
+    from reassure.checkers.analyses.guards.report import exit_of, guards_record, report_guards
 
     prepared = prepare(args.model, args.set)
-    bound, sha = prepared.bound, prepared.sha256
-    options = search_options(args)
+    bound, options = prepared.bound, search_options(args)
     weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
     must_match(bound, weighed, options)
     progress = Progress(quiet=args.quiet)
     try:
-        found, base, early = guards(bound, sha, options, progress)
+        analysis = guards(bound, options, progress)
     finally:
         progress.done()
-    if base.raised is not None:
-        return _report_raised(
-            base.raised, bound, (bound.model.name, sha, config_values(bound.config), args.repro), args, console
-        )
-    if not found:
+    identity = RunIdentity.of(prepared, "guards", args.repro)
+    if analysis.raised is not None:
+        return _report_raised(analysis.raised, identity, bound, args, console)
+    if not analysis.guards:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no guards")
-    code = Exit.INCONCLUSIVE if early or any(g.verdict == "undecided" for g in found) else Exit.OK
-    report_guards(bound, found, base, early, console)
-    written = {}
-    for number, guard in enumerate(found):
+    report_guards(bound, analysis, console)
+    kinds, files = {p.name: p.kind for p in bound.properties}, {}
+    for number, guard in enumerate(analysis.guards):
         if args.trace_dir and guard.trace is not None:
-            guard.trace.meta |= {"repro": args.repro} | ({"model_file": args.model} if own_file(args.model) else {})
+            identity.sign(guard.trace, guard.falls[0], kinds.get(guard.falls[0], "deadlock"))
             name = f"{guard.action.split(',')[0]}-{guard.line}-{number}"
-            path = args.trace_dir / f"{trace_stem(bound.model.name, args.set, name, 'guards')}.itf.json"
-            write_atomically(path, to_itf(guard.trace, bound))
-            written[number] = str(path)
-    name_traces(list(written.values()), console)
+            files[number] = identity.write_trace(args.trace_dir, name, guard.trace, bound, "guards")
+    name_traces(list(files.values()), console)
     if args.json:
-        temporal = [p.name for p in bound.properties if p.temporal]
-        about = (bound.model.name, sha, config_values(bound.config), args.repro)
-        write_record(args.json, guards_record(code, early, about, found, written, temporal))
-    return code
+        write_record(args.json, guards_record(identity, bound, analysis, files))
+    return exit_of(analysis)
 
 
 def _report_raised(
-    raised: tuple[Trace, str],
-    bound: BoundModel,
-    about: tuple[str, str, dict[str, Any], str],
-    args: argparse.Namespace,
-    console: Console,
+    raised: tuple[Trace, str], identity: RunIdentity, bound: BoundModel, args: argparse.Namespace, console: Console
 ) -> Exit:
-    """Tells and records how the model comes to raise with every guard in place; then no guard can be judged."""
+    """Prints and records the run by which the model raises with every guard in place; then no guard can be judged."""
     trace, text = raised
-    trace.meta |= {"repro": about[3]} | ({"model_file": args.model} if own_file(args.model) else {})
+    identity.sign(trace, RAISES, RAISES)
     tell(trace, bound, console)
-    path = None
-    if args.trace_dir:
-        path = args.trace_dir / f"{trace_stem(bound.model.name, args.set, RAISES, 'guards')}.itf.json"
-        write_atomically(path, to_itf(trace, bound))
-        name_traces([str(path)], console)
+    file = identity.write_trace(args.trace_dir, RAISES, trace, bound, "guards") if args.trace_dir else None
+    name_traces([file] if file else [], console)
     if args.json:
-        name, sha, config, repro = about
         finding = PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text)
-        record = error_record(Exit.MODEL, text, name, repro)
-        record |= {"stop_reason": StopReason.RAISED, "model_sha256": sha, "config": config, "engine": "guards"}
-        record["properties"] = [finding.record(str(path) if path else None)]
-        write_record(args.json, {**record, "guards": []})
+        record = identity.record(Exit.MODEL, False, StopReason.RAISED, text)
+        write_record(args.json, {**record, "properties": [finding.record(file)], "guards": []})
     print(f"reassure: no guard was left out: with all of them {text}", file=sys.stderr)
     return Exit.MODEL

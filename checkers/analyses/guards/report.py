@@ -1,4 +1,4 @@
-"""What `guards` prints and records."""
+"""The printed report and the run record of `guards`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ from typing import Any
 
 from rich.text import Text
 
-from reassure.checkers.analyses.guards.analysis import Guard, Ran
+from reassure.checkers.analyses.guards.analysis import GuardAnalysis
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel
 
 
-def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str, console: Console) -> None:
-    """Prints what each guard is for."""
-    console.print(f"{bound.model.name}: {base.distinct:,} states, {base.generated:,} steps", style="bold")
-    if base.fallen:
-        console.print(f"violated with every guard: {', '.join(sorted(base.fallen))}", style="yellow")
+def exit_of(analysis: GuardAnalysis) -> Exit:
+    """The exit code: a guard without a verdict makes it inconclusive."""
+    undecided = any(g.verdict == "undecided" for g in analysis.guards)
+    return Exit.OK if analysis.complete and not undecided else Exit.INCONCLUSIVE
+
+
+def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) -> None:
+    """Prints every guard with its verdict."""
+    states, steps = (analysis.base.distinct, analysis.base.steps) if analysis.base else (0, 0)
+    console.print(f"{bound.model.name}: {states:,} states, {steps:,} steps", style="bold")
+    if analysis.violated:
+        console.print(f"violated with every guard: {', '.join(analysis.violated)}", style="yellow")
     last = ""
-    for g in guards:
+    for g in analysis.guards:
         if g.action != last:
             console.print(f"\n{g.action}", style="bold")
             last = g.action
@@ -36,35 +44,24 @@ def report_guards(bound: BoundModel, guards: list[Guard], base: Ran, early: str,
         elif g.note:
             row.append(f": {g.note}")
         console.print(row)
-    counts = {v: sum(g.verdict == v for g in guards) for v in dict.fromkeys(g.verdict for g in guards)}
-    console.print("\n" + ", ".join(f"{n} {v}" for v, n in counts.items()))
+    verdicts = [g.verdict for g in analysis.guards]
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    console.print("\n" + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
     if counts.get("not needed"):
         console.print("not needed: without it no property is violated; a property may be missing")
     if temporal := [p.name for p in bound.properties if p.temporal]:
         console.print(f"not evaluated, since they are about whole runs: {', '.join(temporal)}")
-    if early:
-        console.print(f"stopped because {early}")
+    if not analysis.complete:
+        console.print(f"stopped because {analysis.stopped.text}")
 
 
 def guards_record(
-    code: Exit,
-    early: str,
-    about: tuple[str, str, dict[str, Any], str],
-    guards: list[Guard],
-    traces: dict[int, str],
-    not_weighed: list[str],
+    identity: RunIdentity, bound: BoundModel, analysis: GuardAnalysis, traces: dict[int, str]
 ) -> dict[str, Any]:
-    """The run record of `guards`.
-
-    about: model, its digest, configuration, command. traces: files by guard. not_weighed: properties about whole runs.
-    """
-    model, sha, config, repro = about
+    """The run record of `guards`. traces: files by the number of the guard."""
+    code, text = exit_of(analysis), analysis.stopped.text
     return {
-        **error_record(code, early or "every guard was left out", model, repro),
-        "model_sha256": sha,
-        "config": config,
-        "engine": "guards",
-        "complete": not early,
+        **identity.record(code, analysis.complete, StopReason.NOT_STARTED, text),
         "guards": [
             {
                 "action": g.action,
@@ -77,7 +74,7 @@ def guards_record(
                 "note": g.note,
                 "trace": traces.get(number),
             }
-            for number, g in enumerate(guards)
+            for number, g in enumerate(analysis.guards)
         ],
-        "not_checked": not_weighed,
+        "not_checked": [p.name for p in bound.properties if p.temporal],
     }

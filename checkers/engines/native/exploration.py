@@ -111,6 +111,16 @@ class Exploration:
         return self.search.distinct
 
     @property
+    def steps(self) -> int:
+        """Steps within the bounds."""
+        return int(self.search.tally[GENERATED])
+
+    @property
+    def clipped_steps(self) -> int:
+        """Steps that leave a bound."""
+        return int(self.search.tally[CLIPS_TOTAL])
+
+    @property
     def level_rows(self) -> list[list[Rows]]:
         """By level: its states, in parts; of a search in this process."""
         assert isinstance(self.search, Search)

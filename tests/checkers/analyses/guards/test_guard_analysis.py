@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reassure.checkers.analyses.guards.analysis import Guard, GuardSearches
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.engines.native.exploration import Exploration, Start
+from reassure.checkers.engines.native.search import Search
 from tests.helpers.command import said
 
 WITHOUT = """
@@ -114,6 +118,68 @@ def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "guards", "core", "--set=brokers=4", "--budget=0.01s")
     assert code == 5
     assert "stopped because the budget of 0.01 s ended" in out
+
+
+@pytest.mark.parametrize(("state_limit", "why"), [(False, "the memory is used up"), (True, "more than 2 states")])
+def test_a_search_that_ends_early_leaves_only_its_guard_undecided(
+    state_limit: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By lack of memory or the limit of states: the guards before and after it keep their verdicts."""
+    text = """
+@action(who="a")
+def up(s: State) -> State:
+    require(s.n < 1)
+    require(not s.y)
+    require(s.x)
+    return replace(s, n=s.n + 1)
+
+@action(who="a")
+def flip(s: State) -> State:
+    require(not s.x)
+    return replace(s, x=True)
+"""
+    search = GuardSearches.search
+
+    def limited(self: GuardSearches, switch: int, start: Start, *more: Any, **given: Any) -> Exploration:
+        if switch == 2 and state_limit:
+            return search(self, switch, start, more[0], 2)
+        if switch == 2:
+            monkeypatch.setattr(Search, "begin", lack_of_memory)
+        try:
+            return search(self, switch, start, *more, **given)
+        finally:
+            monkeypatch.setattr(Search, "begin", begin)
+
+    def lack_of_memory(self: Search, rows: list[tuple[int, ...]]) -> None:
+        raise MemoryError
+
+    begin = Search.begin
+    monkeypatch.setattr(GuardSearches, "search", limited)
+    code, verdicts = guards_of(tmp_path, text)
+    assert (code, [verdict for verdict, _ in verdicts.values()]) == (
+        5, ["load-bearing", "undecided", "not needed", "not needed"]
+    )  # fmt: skip
+    record = json.loads((tmp_path / "g.json").read_text())
+    assert (record["verdict"], record["complete"], record["guards"][1]["note"]) == ("inconclusive", True, why)
+    assert f"undecided: {why}\n" in capsys.readouterr().out
+
+
+def test_lack_of_memory_between_searches_keeps_the_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = GuardSearches.judged
+
+    def short(self: GuardSearches, guard: Guard, number: int, base: Exploration) -> Guard:
+        if number == 3:
+            raise MemoryError
+        return judged(self, guard, number, base)
+
+    monkeypatch.setattr(GuardSearches, "judged", short)
+    code, out, _ = said(capsys, "guards", "core", f"--json={tmp_path / 'g.json'}")
+    assert (code, out.endswith("stopped because the memory is used up\n")) == (5, True)
+    record = json.loads((tmp_path / "g.json").read_text())
+    assert (record["exit_code"], record["complete"], record["stopped_because"]) == (5, False, "the memory is used up")
+    assert [g["verdict"] for g in record["guards"]][:4] == ["not needed", "not needed", "raises", "undecided"]
 
 
 def test_the_story_is_plain_python_without_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
