@@ -13,7 +13,7 @@ from reassure.checkers.engines.native.model import build_loops, emit_loops, emit
 from reassure.checkers.engines.native.model.emit_loops import LoopEmitter
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS, NodeEmitter
 from reassure.checkers.engines.native.model.ir_text import FunctionText
-from reassure.checkers.engines.native.model.loop_form import Clip, Emit, Error, ForEach, Guard, Let
+from reassure.checkers.engines.native.model.loop_form import Clip, Emit, Error, ForEach, Let, LoopGuard
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.checkers.engines.native.model.print_loops import nodes_of, statements
 from reassure.spec.frontend.ir import Node
@@ -152,7 +152,7 @@ def test_a_fault_in_a_long_sequence_function_is_found(
     assert shows([b for op in by_use if op.startswith("seq_") for b in by_use[op]])
 
 
-STATEMENTS = {kind.__name__: kind for kind in (Guard, Error, Clip)}
+STATEMENTS = {kind.__name__: kind for kind in (LoopGuard, Error, Clip)}
 
 
 @pytest.mark.parametrize("kind", STATEMENTS)

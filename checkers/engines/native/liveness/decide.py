@@ -12,7 +12,7 @@ from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.fair_loops import RegionSearch
-from reassure.checkers.engines.native.liveness.region import EdgeLister, Region, region_of
+from reassure.checkers.engines.native.liveness.region import EdgeLister, RegionGraph, region_of
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import RaisedAt
@@ -63,7 +63,7 @@ class Liveness:
                     raise RaisedAt(in_order(raising)[0].copy())
         self._defined = True
 
-    def region(self, claim: Property, finest: Assumptions) -> tuple[Region, bool]:
+    def region(self, claim: Property, finest: Assumptions) -> tuple[RegionGraph, bool]:
         """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`.
 
         Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
@@ -74,11 +74,11 @@ class Liveness:
             lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self._count, self.look
         )
 
-    def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
+    def has_fair_loop(self, region: RegionGraph, assumptions: Assumptions) -> bool:
         """Whether some fair run violates the property of a region."""
         return bool(region.count) and bool(self._search(region, assumptions).fair_states(self.look).any.any())
 
-    def _search(self, region: Region, assumptions: Assumptions) -> RegionSearch:
+    def _search(self, region: RegionGraph, assumptions: Assumptions) -> RegionSearch:
         self._count(region.nbytes + RegionSearch.bytes_for(region))
         return RegionSearch(self.bound, region, assumptions)
 
@@ -87,7 +87,9 @@ class Liveness:
         self.allow(more)
         self.peak = max(self.peak, more)
 
-    def violating_run(self, claim: Property, region: Region, assumptions: Assumptions, paths: Paths) -> Trace | None:
+    def violating_run(
+        self, claim: Property, region: RegionGraph, assumptions: Assumptions, paths: Paths
+    ) -> Trace | None:
         """The canonical fair run that violates a property; None if it holds."""
         if not region.count:
             return None

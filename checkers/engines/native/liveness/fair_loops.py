@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reassure.checkers.engines.native.kernels.components import ComponentArguments, find_components
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
-from reassure.checkers.engines.native.liveness.region import Region, distinct
+from reassure.checkers.engines.native.liveness.region import RegionGraph, distinct
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.semantics.interpreter import BoundModel
@@ -34,7 +34,7 @@ class Fairness:
     """By 1 + the number of a constraint."""
 
     @classmethod
-    def of(cls, bound: BoundModel, region: Region, assumptions: Assumptions) -> Fairness:
+    def of(cls, bound: BoundModel, region: RegionGraph, assumptions: Assumptions) -> Fairness:
         """assumptions: of some of the actions that the region's labels are of, for each of no more parameters."""
         coarser: dict[int, Constraint] = {}
         for label, finest in region.constraints.items():
@@ -68,7 +68,7 @@ class FairStates:
 class RegionSearch:
     """Looks for fair loops in a region, under assumptions."""
 
-    def __init__(self, bound: BoundModel, region: Region, assumptions: Assumptions) -> None:
+    def __init__(self, bound: BoundModel, region: RegionGraph, assumptions: Assumptions) -> None:
         self.region, self.fairness = region, Fairness.of(bound, region, assumptions)
         self.width = len(self.fairness.constraints) + 1
         states, labels = region.enabled >> LABEL_BITS, region.enabled & MOST_LABELS
@@ -77,7 +77,7 @@ class RegionSearch:
         self.enabled_states, self.enabled_numbers = pairs // self.width, pairs % self.width
 
     @staticmethod
-    def bytes_for(region: Region) -> int:
+    def bytes_for(region: RegionGraph) -> int:
         """About the most bytes that a search takes beside the region."""
         arrays = 72 * region.count + 20 * len(region.targets) + 40 * len(region.enabled)
         return arrays + 1_000 * len(region.constraints)  # these are Python's objects

@@ -23,7 +23,7 @@ from reassure.checkers.engines.native.kernels.region_edges import (
 )
 from reassure.checkers.engines.native.kernels.state_table import BATCH
 from reassure.checkers.engines.native.kernels.tally import ERROR
-from reassure.checkers.engines.native.liveness.temporal_claims import Judged
+from reassure.checkers.engines.native.liveness.temporal_claims import JudgedStates
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -55,7 +55,7 @@ def distinct(numbers: Rows) -> Rows:
 
 
 @dataclass
-class Region:
+class RegionGraph:
     """A graph in compressed rows. Rows of `edges` of state n end at `ends[n]`; states are in canonical order."""
 
     rows: Rows
@@ -182,7 +182,7 @@ class EdgeLister:
             self.further[constraint] = self.label_count
         return self.further[constraint]
 
-    def edges(self, rows: Rows, known: Rows, look: Callable[[], None]) -> Iterator[Piece]:
+    def edges(self, rows: Rows, known: Rows, look: Callable[[], None]) -> Iterator[ListedEdges]:
         """The edges of `rows`, piece by piece.
 
         known: the states that have numbers. look: called for each piece; raises to end the work.
@@ -225,7 +225,7 @@ class EdgeLister:
             further = self._clipped(rows, states[clipped], labels[clipped] & (CLIPPED - 1))
             labels[clipped] = 0
             enabled = distinct(np.concatenate([states[labels > 0] << LABEL_BITS | labels[labels > 0], further]))
-            yield Piece(states, (found >> LABEL_BITS).astype(np.int32), labels.astype(np.int32), enabled)
+            yield ListedEdges(states, (found >> LABEL_BITS).astype(np.int32), labels.astype(np.int32), enabled)
 
     def _clipped(self, rows: Rows, states: Rows, actions: Rows) -> Rows:
         """What is enabled by steps that leave a bound, of actions that are fair for each of some values."""
@@ -241,23 +241,23 @@ class EdgeLister:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ListedEdges:
     """Some of a graph's edges: the states they are from and lead to (1 + the number; 0: outside), and their labels."""
 
     states: Rows
     targets: Numbers
     labels: Numbers
     enabled: Rows
-    """As `Region.enabled`, of these states."""
+    """As `RegionGraph.enabled`, of these states."""
 
 
 def region_of(
     lister: EdgeLister,
     level_rows: Iterable[Iterable[Rows]],
-    judge: Callable[[Rows], Judged],
+    judge: Callable[[Rows], JudgedStates],
     allow: Callable[[int], None],
     look: Callable[[], None],
-) -> tuple[Region, bool]:
+) -> tuple[RegionGraph, bool]:
     """The region of a property, and whether some reachable state is what the property is about.
 
     allow: called with the bytes that are wanted; raises where the memory limit would be passed.
@@ -278,7 +278,7 @@ def region_of(
         enabled.append(piece.enabled)
         listed = sum(a.nbytes for part in (targets, labels, enabled) for a in part)
         allow(listed + lister.nbytes + rows.nbytes + 40 * len(rows))
-    region = Region(
+    region = RegionGraph(
         rows=rows, levels=levels, starts=starts, returns=returns, ends=np.cumsum(counts),
         targets=_joined(targets, np.int32), labels=_joined(labels, np.int32), enabled=_joined(enabled, np.int64),
         constraints=lister.constraints,
@@ -291,7 +291,10 @@ def _joined(parts: list[Any], kind: Any) -> Any:
 
 
 def _candidates(
-    level_rows: Iterable[Iterable[Rows]], judge: Callable[[Rows], Judged], words: int, allow: Callable[[int], None]
+    level_rows: Iterable[Iterable[Rows]],
+    judge: Callable[[Rows], JudgedStates],
+    words: int,
+    allow: Callable[[int], None],
 ) -> tuple[Rows, Numbers, NDArray[np.bool_], NDArray[np.bool_], bool]:
     """The states that a violating run may stay in if it gets there: rows, levels, may begin, has to return to."""
     rows, levels, starts, returns, concerned, held = [], [], [], [], False, 0

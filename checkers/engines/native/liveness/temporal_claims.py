@@ -28,7 +28,7 @@ RAISES_AT = 2 * MOST
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStates:
     """What a property says of some states, a bool for each: where a run that violates it may begin, stay, return to."""
 
     starts: np.ndarray
@@ -66,7 +66,7 @@ class TemporalClaims:
         found: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
         return found
 
-    def judge(self, name: str, rows: Rows) -> Judged:
+    def judge(self, name: str, rows: Rows) -> JudgedStates:
         """What a property says of these states; none raises in them."""
         number = next(i for i, f in enumerate(self.formulas) if f.name == name)
         verdicts = self._verdicts(rows)
@@ -75,11 +75,11 @@ class TemporalClaims:
         assert claim is not None
         if claim.kind == "leads_to":
             waits = verdicts >> 2 * number + 1 & 1 == 0
-            return Judged(holds & waits, waits, waits, bool(holds.any()))
+            return JudgedStates(holds & waits, waits, waits, bool(holds.any()))
         if claim.kind == "recurrence":
-            return Judged(~holds, ~holds, ~holds, True)
+            return JudgedStates(~holds, ~holds, ~holds, True)
         every = np.ones(len(rows), bool)
-        return Judged(every, every, ~holds, True)
+        return JudgedStates(every, every, ~holds, True)
 
 
 def _text(lowered: LoweredModel, layout: Layout, claims: TemporalClaims) -> str:

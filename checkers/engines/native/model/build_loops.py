@@ -27,8 +27,8 @@ from reassure.checkers.engines.native.model.loop_form import (
     ForEachSequence,
     ForEachSlot,
     ForEachSubset,
-    Guard,
     Let,
+    LoopGuard,
     Mask,
     Statement,
     StepError,
@@ -206,7 +206,7 @@ class ActionBuilder:
             if blocked or condition.params & pending:
                 later.append(check)
             elif check.kind == "require":
-                self.nest.add(Guard(condition), condition)
+                self.nest.add(LoopGuard(condition), condition)
             else:
                 self.nest.add(Error(condition, check.text), condition)
         return later

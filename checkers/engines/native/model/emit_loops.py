@@ -29,8 +29,8 @@ from reassure.checkers.engines.native.model.loop_form import (
     ForEachSequence,
     ForEachSlot,
     ForEachSubset,
-    Guard,
     Let,
+    LoopGuard,
     Mask,
     Statement,
     StepError,
@@ -98,7 +98,7 @@ class LoopEmitter:
         self.values.value(statement.node)
 
     @_emit.register
-    def _(self, statement: Guard) -> None:
+    def _(self, statement: LoopGuard) -> None:
         f, condition = self.f, self.values.value(statement.condition)
         passed = f.fresh()
         f.branch(condition, passed, self.next_value)

@@ -21,7 +21,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Guard:
+class LoopGuard:
     """Goes on to the next value unless the condition holds."""
 
     condition: Node
@@ -153,7 +153,7 @@ class ForEachRecordSet(ForEach):
     """Every set: what its slots hold."""
 
 
-Statement = Let | Guard | Error | Clip | StepError | Emit | ForEach
+Statement = Let | LoopGuard | Error | Clip | StepError | Emit | ForEach
 Block = tuple[Statement, ...]
 
 

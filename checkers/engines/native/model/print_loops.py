@@ -20,8 +20,8 @@ from reassure.checkers.engines.native.model.loop_form import (
     ForEachSequence,
     ForEachSlot,
     ForEachSubset,
-    Guard,
     Let,
+    LoopGuard,
     Mask,
     Statement,
     StepError,
@@ -48,7 +48,7 @@ def nodes_of(statement: Statement) -> tuple[Node, ...]:
     """What a statement reads, but for what is in the body of a loop."""
     if isinstance(statement, Let):
         return (statement.node,)
-    if isinstance(statement, Guard | Error | Clip | StepError):
+    if isinstance(statement, LoopGuard | Error | Clip | StepError):
         return (statement.condition,)
     if isinstance(statement, Emit):
         return (*statement.next, *(node for _, node in statement.claims), *(statement.parameters or ()))
@@ -112,7 +112,7 @@ class LoopPrinter:
         self._let(statement.node)
 
     @_print.register
-    def _(self, statement: Guard) -> None:
+    def _(self, statement: LoopGuard) -> None:
         self.line(f"require {self.nodes.text(statement.condition)}")
 
     @_print.register
