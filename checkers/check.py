@@ -67,15 +67,8 @@ def _native(prepared: Prepared, request: CheckRequest, progress: Progress) -> En
 
 def _spark(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
     from reassure.checkers.engines.spark import engine
-    from reassure.checkers.engines.spark.run_directory import RunDirectoryError
-    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
 
-    try:
-        return engine.check(prepared, request.options, progress, request.cluster)
-    except (NoSpark, JobFailed) as error:
-        raise Failure(Exit.SYSTEM, str(error)) from None
-    except RunDirectoryError as error:
-        raise Failure(Exit.USAGE, str(error)) from None
+    return engine.check(prepared, request.options, progress, request.cluster)
 
 
 def _simulate(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:

@@ -62,3 +62,17 @@ class Failure(Exception):
     def __init__(self, code: Exit, message: str) -> None:
         self.code = code
         super().__init__(message)
+
+
+class SystemFailure(Failure):
+    """A command that this machine, or a cluster, cannot carry out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Exit.SYSTEM, message)
+
+
+class UsageFailure(Failure):
+    """A command that asks for something that there is not."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Exit.USAGE, message)

@@ -128,11 +128,6 @@ def _records(
     try:
         if args.engine != "spark":
             return locally(points, task, jobs, done)
-        from reassure.checkers.engines.spark.session import JobFailed, NoSpark
-
-        try:
-            return by_spark(args.model, points, shipped(task), spark, done)
-        except (NoSpark, JobFailed) as error:
-            raise Failure(Exit.SYSTEM, str(error)) from None
+        return by_spark(args.model, points, shipped(task), spark, done)
     finally:
         progress.done()

@@ -27,18 +27,11 @@ OPTIONS = (
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Asks, and prints the rows."""
-    from reassure.checkers.engines.spark.run_directory import RunDirectoryError
-    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
-    from reassure.checkers.engines.spark.sql import QueryError, query, show
+    from reassure.checkers.engines.spark.sql import query, show
 
     if args.limit < 0:
         raise Failure(Exit.USAGE, f"--limit {args.limit} is negative; 0 prints all rows")
-    try:
-        names, rows, more = query(args.dir, args.sql, spark_settings(args), args.limit)
-    except (QueryError, RunDirectoryError) as error:
-        raise Failure(Exit.USAGE, str(error)) from None
-    except (NoSpark, JobFailed) as error:
-        raise Failure(Exit.SYSTEM, str(error)) from None
+    names, rows, more = query(args.dir, args.sql, spark_settings(args), args.limit)
     show(names, rows, args.format, console)
     note(f"note: only the first {args.limit:,} rows; --limit 0 gives all" if more else "")
     return Exit.OK

@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 
@@ -41,7 +42,7 @@ OBJECTS = ("s3", "gcs", "abfs")
 """Arrow's names of stores without folders, where what is written appears whole when it is closed."""
 
 
-class RunDirectoryError(Exception):
+class RunDirectoryError(UsageFailure):
     """A directory that is no run, or another one; the message says which."""
 
 

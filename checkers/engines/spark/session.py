@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import reassure
+from reassure.checkers.base.exit_codes import SystemFailure
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark import launch
 from reassure.checkers.engines.spark.launch import on_this_machine, retrying
@@ -34,11 +35,11 @@ SILENCE = 12.0
 """Seconds without any executor after which it is said."""
 
 
-class NoSpark(Exception):
+class NoSpark(SystemFailure):
     """There is no Spark to be had; the message is one line."""
 
 
-class JobFailed(Exception):
+class JobFailed(SystemFailure):
     """A job failed, also when it was tried again; the message is one line."""
 
 

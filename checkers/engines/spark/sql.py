@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
+from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.engines.spark.run_directory import RunDirectory, RunDirectoryError
@@ -19,7 +20,7 @@ from reassure.checkers.engines.spark.session import JobFailed, failed, start
 TABLES = ("states", "edges", "levels", "properties")
 
 
-class QueryError(Exception):
+class QueryError(UsageFailure):
     """A question that SQL cannot answer, in one line."""
 
 

@@ -97,13 +97,10 @@ def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
 
 
 def _by_spark(args: argparse.Namespace, task: AuditTask) -> AuditReport:
-    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
     from reassure.checkers.kafka.audit.by_spark import audit_by_spark
 
     progress = Progress(quiet=args.quiet)
     try:
         return audit_by_spark(task, spark_settings(args), args.jobs, lambda: progress.proof("judging"))
-    except (NoSpark, JobFailed) as error:
-        raise Failure(Exit.SYSTEM, str(error)) from None
     finally:
         progress.done()

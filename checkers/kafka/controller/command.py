@@ -348,13 +348,9 @@ def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress:
     limits = Limits(args.depth, args.budget)
     if args.engine == "local":
         return explore(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
-    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
     from reassure.checkers.kafka.controller.explore_by_spark import Task, explore_by_spark
 
-    try:
-        return explore_by_spark(Task(path.release.version, scope), spark_settings(args), limits, progress)
-    except (NoSpark, JobFailed) as error:
-        raise Failure(Exit.SYSTEM, str(error)) from None
+    return explore_by_spark(Task(path.release.version, scope), spark_settings(args), limits, progress)
 
 
 def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:

@@ -118,15 +118,11 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
 def _by_spark(
     args: argparse.Namespace, setting: list[str], wanted: Release, source: NativeSteps, progress: Progress
 ) -> Conformance:
-    from reassure.checkers.engines.spark.session import JobFailed, NoSpark
     from reassure.checkers.kafka.controller.conform_by_spark import Comparison, conform_by_spark
 
     fetch(wanted)
     task = Comparison(args.model, tuple(release_setting(args.model, setting, wanted)), wanted.version)
-    try:
-        return conform_by_spark(task, source, spark_settings(args), progress)
-    except (NoSpark, JobFailed) as error:
-        raise Failure(Exit.SYSTEM, str(error)) from None
+    return conform_by_spark(task, source, spark_settings(args), progress)
 
 
 def _disagreements(compared: Compared, folder: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -198,8 +199,7 @@ def test_an_interrupted_run_is_no_record(
 ) -> None:
     def interrupted(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
         verdict, bound = run(asked, progress)
-        verdict.stopped = BY_USER
-        return verdict, bound
+        return replace(verdict, returned=replace(verdict.returned, stopped=BY_USER)), bound
 
     monkeypatch.setattr(refresh, "run", interrupted)
     assert main(["claims", "--refresh"]) == 5
