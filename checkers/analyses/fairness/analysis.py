@@ -7,27 +7,28 @@ the graph has the labels of the finest assumptions, those for each value that th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop
+from reassure.checkers.base.stop import Ending, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Start
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
+from reassure.checkers.engines.native.search import RaisedAt, Search
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.liveness import Assumption, Assumptions, assumptions_of
 from reassure.spec.semantics.trace import Trace
+
+ALL_WEAKENED = Stop(StopReason.COMPLETE, "every assumption was dropped and weakened")
 
 
 class Need(StrEnum):
@@ -38,7 +39,7 @@ class Need(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Weakening:
     """One assumption replaced by less, the others as declared."""
 
@@ -47,41 +48,49 @@ class Weakening:
     """None: the action is not fair at all."""
     need: Need = Need.UNDECIDED
     trace: Trace | None = None
-    """The fair run that violates the property then."""
+    """A fair run that violates the property under the weaker assumption."""
 
     @property
     def words(self) -> str:
-        """What is done to the assumption."""
+        """The change of the assumption, in words."""
         if self.instead is None:
             return "dropped"
         if self.instead.strength != self.assumption.strength:
             return f"{self.instead.strength} instead of {self.assumption.strength}"
-        gone = [name for name in self.assumption.each if name not in self.instead.each]
-        return f"for some {', '.join(gone)} instead of each"
+        some = [name for name in self.assumption.each if name not in self.instead.each]
+        return f"for some {', '.join(some)} instead of each"
 
 
-@dataclass
+@dataclass(frozen=True)
 class PropertyNeeds:
     """The analysis of one property."""
 
     name: str
     holds: bool | None = None
-    """With every assumption as declared; None: it was not decided."""
+    """Whether it holds with every assumption as declared; None: it was not decided."""
     vacuous: bool = False
-    weakenings: list[Weakening] = field(default_factory=list)
-    enough: list[Assumption] | None = None
+    weakenings: tuple[Weakening, ...] = ()
+    enough: tuple[Assumption, ...] | None = None
     """Assumptions under which alone it holds, none of which can be dropped from among them."""
 
 
-@dataclass
-class Analysis:
-    """What was found for every property that was asked for."""
+@dataclass(frozen=True)
+class FairnessAnalysis:
+    """The analysis of every property about whole runs that is asked for.
 
-    properties: list[PropertyNeeds]
+    states, clipped: distinct states, and steps that leave a bound; 0 unless every reachable state was visited.
+    """
+
+    properties: tuple[PropertyNeeds, ...]
+    stopped: Stop
+    """The reason why it ended."""
     states: int = 0
     clipped: int = 0
-    stopped: Stop | None = None
-    """Why it ended early."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every assumption was dropped and weakened."""
+        return self.stopped == ALL_WEAKENED
 
 
 def weakenings(assumptions: Assumptions) -> Iterator[Weakening]:
@@ -100,62 +109,60 @@ def replaced(assumptions: Assumptions, action: str, instead: Assumption | None) 
     return others if instead is None else {**others, action: instead}
 
 
-def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> Analysis:
-    """Searches every reachable state, then asks whether each property still holds with each assumption weakened.
+def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> FairnessAnalysis:
+    """Searches every reachable state, then decides whether each property still holds with each assumption weakened.
 
     Raises `ModelError` if the model raises in one of them.
     """
     claims = [p for p in bound.properties if p.temporal and options.wants(p.name)]
-    found = Analysis([PropertyNeeds(p.name) for p in claims])
-    assumptions = assumptions_of(bound.model)
-    kernel = compiled(lowered, state_layout(bound), parameters=needs_parameters(assumptions))
-    search, clock = Search(kernel, max(1, options.workers), options.memory), Clock(options.budget)
+    needs = {claim.name: PropertyNeeds(claim.name) for claim in claims}
+    assumptions, layout = assumptions_of(bound.model), state_layout(bound)
+    kernel = compiled(lowered, layout, parameters=needs_parameters(assumptions))
+    search, limits = Search(kernel, max(1, options.workers), options.memory), Limits.of(options)
 
-    def stop(left: int) -> None:
-        clock.look()
+    def look(left: int) -> None:
         progress.proof(f"{search.distinct:,} states")
 
+    exploration = explore(bound, kernel, Start.of(bound, layout), search, limits, look)
+    if exploration.stopped.reason is StopReason.RAISED:
+        raise ModelError(
+            f"{bound.model.name} raises in a state of depth {search.raised_on}: `reassure check` shows how"
+        )
+    if not exploration.complete:
+        return FairnessAnalysis(tuple(needs.values()), exploration.stopped)
     try:
-        search.allow(0)
-        search.seed(Start.of(bound, kernel.model.layout).rows)
-        for _ in search.levels(stop):
-            pass
-        if search.raised_on is not None:
-            raise ModelError(
-                f"{bound.model.name} raises in a state of depth {search.raised_on}: `reassure check` shows how"
-            )
-        found.states, found.clipped = search.distinct, int(search.tally[CLIPS_TOTAL])
-        liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, clock.look)
-        paths = Paths.of(bound, kernel, search)
-        for claim, needs in zip(claims, found.properties, strict=True):
-            progress.proof(f"fairness that {claim.name} needs")
-            _analyse(liveness, claim, needs, assumptions, paths)
-    except KeyboardInterrupt:
-        found.stopped = BY_USER
+        with Ending() as ending:
+            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look)
+            paths = exploration.paths()
+            for claim in claims:
+                progress.proof(f"fairness that {claim.name} needs")
+                for so_far in _decided(liveness, claim, assumptions, paths):
+                    needs[claim.name] = so_far
     except RaisedAt as raised:
-        state = kernel.model.layout.decode(raised.row.view(np.uint64))
+        state = layout.decode(raised.row.view(np.uint64))
         raise ModelError(f"{raised_in(bound, state, options.wants).text}; `reassure check` shows how") from None
-    except Interrupted as end:
-        found.stopped = end.stop
-    except MemoryError:
-        found.stopped = NO_MEMORY
-    return found
+    stopped = ending.stop or ALL_WEAKENED
+    return FairnessAnalysis(tuple(needs.values()), stopped, exploration.distinct, exploration.clipped_steps)
 
 
-def _analyse(liveness: Liveness, claim: Property, needs: PropertyNeeds, assumptions: Assumptions, paths: Paths) -> None:
+def _decided(liveness: Liveness, claim: Property, assumptions: Assumptions, paths: Paths) -> Iterator[PropertyNeeds]:
+    """The needs of a property, as far as they are decided; again after each weakening."""
     region, concerned = liveness.region(claim, assumptions)
-    needs.vacuous = not concerned
-    needs.holds = liveness.violating_run(claim, region, assumptions, paths) is None
-    if not needs.holds or needs.vacuous:
+    holds = liveness.violating_run(claim, region, assumptions, paths) is None
+    rows = list(weakenings(assumptions)) if holds and concerned else []
+    needs = PropertyNeeds(claim.name, holds, not concerned, tuple(rows))
+    yield needs
+    if not holds or not concerned:
         return
-    needs.weakenings = list(weakenings(assumptions))
-    for weakening in needs.weakenings:
+    for number, weakening in enumerate(rows):
         others = replaced(assumptions, weakening.assumption.action, weakening.instead)
-        weakening.trace = liveness.violating_run(claim, region, others, paths)
-        weakening.need = Need.NEEDED if weakening.trace else Need.NOT_NEEDED
+        trace = liveness.violating_run(claim, region, others, paths)
+        rows[number] = replace(weakening, trace=trace, need=Need.NEEDED if trace else Need.NOT_NEEDED)
+        needs = replace(needs, weakenings=tuple(rows))
+        yield needs
     enough = dict(assumptions)
     for name in assumptions:
         fewer = replaced(enough, name, None)
         if not liveness.has_fair_loop(region, fewer):
             enough = fewer
-    needs.enough = list(enough.values())
+    yield replace(needs, enough=tuple(enough.values()))

@@ -1,4 +1,4 @@
-"""What `fairness` prints and records."""
+"""The printed report and the run record of `fairness`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from typing import Any
 
 from rich.text import Text
 
-from reassure.checkers.analyses.fairness.analysis import Analysis, Need, PropertyNeeds
+from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds
 from reassure.checkers.base.exit_codes import Exit, worst
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel
 
 
-def exit_of(found: Analysis) -> Exit:
-    """The exit code: the most severe of what was found."""
-    codes = [Exit.INCONCLUSIVE] if found.stopped else [Exit.OK]
-    for p in found.properties:
+def exit_of(analysis: FairnessAnalysis) -> Exit:
+    """The exit code: the most severe of those of the properties."""
+    codes = [Exit.OK] if analysis.complete else [Exit.INCONCLUSIVE]
+    for p in analysis.properties:
         codes += [Exit.LIVENESS] if p.holds is False else []
         codes += [Exit.VACUOUS] if p.vacuous else []
         codes += [Exit.INCONCLUSIVE] if any(w.need is Need.UNDECIDED for w in p.weakenings) else []
@@ -26,7 +27,7 @@ def exit_of(found: Analysis) -> Exit:
 
 
 def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
-    """What is said of a property, and how it is coloured."""
+    """The answer to a property in words, and its style."""
     if p.holds is None:
         return "undecided", "yellow"
     if p.vacuous:
@@ -36,11 +37,11 @@ def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
     return "holds within bounds" if clipped else "holds", "green"
 
 
-def report_fairness(bound: BoundModel, found: Analysis, console: Console, stories: bool) -> None:
-    """Prints what each assumption is for."""
-    console.print(f"{bound.model.name}: {found.states:,} states", style="bold")
-    for p in found.properties:
-        text, style = _verdict(p, found.clipped)
+def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Console, stories: bool) -> None:
+    """Prints whether each assumption is needed."""
+    console.print(f"{bound.model.name}: {analysis.states:,} states", style="bold")
+    for p in analysis.properties:
+        text, style = _verdict(p, analysis.clipped)
         row = Text(f"\n{p.name}  ", style="bold")
         row.append(text, style=style)
         console.print(row)
@@ -54,30 +55,25 @@ def report_fairness(bound: BoundModel, found: Analysis, console: Console, storie
             line.append(w.need, style="green" if w.need is Need.NEEDED else "yellow")
             if w.trace is not None and stories:
                 steps = [*w.trace.steps[1:], *([w.trace.closing] if w.trace.closing else [])]
-                told = [" > ".join(map(call, steps))] if steps else []
-                line.append(": " + "; ".join([*told, repeats(w.trace)]), style="dim")
+                path = [" > ".join(map(call, steps))] if steps else []
+                line.append(": " + "; ".join([*path, repeats(w.trace)]), style="dim")
             console.print(line)
         if p.enough is not None:
             enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
             console.print(f"  sufficient together: {enough}")
-    if found.stopped:
-        console.print(f"\nstopped because {found.stopped.text}")
+    if not analysis.complete:
+        console.print(f"\nstopped because {analysis.stopped.text}")
     console.print()
-    console.print_exit(exit_of(found))
+    console.print_exit(exit_of(analysis))
 
 
 def fairness_record(
-    about: tuple[str, str, dict[str, Any], str], found: Analysis, traces: dict[tuple[str, int], str]
+    identity: RunIdentity, analysis: FairnessAnalysis, traces: dict[tuple[str, int], str]
 ) -> dict[str, Any]:
-    """The run record. about: model, its digest, configuration, command; traces: files by property and weakening."""
-    model, sha, config, repro = about
-    ended = found.stopped.text if found.stopped else "every assumption was dropped and weakened"
+    """The run record of `fairness`. traces: files by property and number of the weakening."""
+    code, text = exit_of(analysis), analysis.stopped.text
     return {
-        **error_record(exit_of(found), ended, model, repro),
-        "model_sha256": sha,
-        "config": config,
-        "engine": "fairness",
-        "complete": found.stopped is None,
+        **identity.record(code, analysis.complete, StopReason.NOT_STARTED, text),
         "fairness": [
             {
                 "property": p.name,
@@ -93,6 +89,6 @@ def fairness_record(
                 ],
                 "enough": None if p.enough is None else as_data({a.action: a for a in p.enough}),
             }
-            for p in found.properties
+            for p in analysis.properties
         ],
     }
