@@ -12,7 +12,7 @@ from reassure.checkers.base.result import RAISES
 from reassure.checkers.pictures.actors import Cast, Lifeline, members_in
 from reassure.checkers.pictures.marks import marks_of
 from reassure.checkers.pictures.messages import Post
-from reassure.checkers.traces.explain import claim_of, reasons, shows
+from reassure.checkers.traces.explain import claim_of, end_shows, reasons
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import call, changes, flat, heading, moves
 from reassure.spec.semantics.interpreter import BoundModel
@@ -148,7 +148,7 @@ def _notes(trace: Trace, bound: BoundModel) -> list[Json]:
             "deadlock": ("violated", "deadlock: nothing is enabled"),
             RAISES: ("violated", "the model raises"),
         }.get(str(kind), ("violated", f"violated: {name}"))
-        if shows(trace, bound) is False:
+        if end_shows(trace, bound) is False:
             said = ("stale", f"the model, as it is now, does not show this: {said[1]}")
         at = last + (trace.closing is not None)
         notes.append({"step": at, "kind": said[0], "text": said[1], "lines": reasons(trace, bound)})

@@ -22,9 +22,9 @@ class ChangedModel(BoundModel):
         self._function, self._code = function, code
         super().__init__(bound.model, bound.config)
 
-    def _run(self, name: str, *given: Any) -> Any:
+    def _run(self, name: str, *arguments: Any) -> Any:
         with patched_code(self._function, self._code):
-            return super()._run(name, *given)
+            return super()._run(name, *arguments)
 
 
 def code_of(function: FunctionType, definition: ast.FunctionDef) -> CodeType:
@@ -33,11 +33,11 @@ def code_of(function: FunctionType, definition: ast.FunctionDef) -> CodeType:
         raise LookupError(f"{function.__name__} is made within another function")
     plain = copy.copy(definition)
     plain.decorator_list = []
-    made: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     future = ast.parse("from __future__ import annotations").body
     tree = ast.fix_missing_locations(ast.Module([*future, plain], []))
-    exec(compile(tree, function.__code__.co_filename, "exec"), dict(function.__globals__), made)
-    code: CodeType = made[definition.name].__code__
+    exec(compile(tree, function.__code__.co_filename, "exec"), dict(function.__globals__), namespace)
+    code: CodeType = namespace[definition.name].__code__
     return code
 
 
@@ -59,7 +59,7 @@ def replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> Any:
 
 
 def _with_fields(tree: ast.AST, changes: Mapping[str, Any]) -> ast.AST:
-    made = copy.copy(tree)
+    changed = copy.copy(tree)
     for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+        setattr(changed, name, value)
+    return changed

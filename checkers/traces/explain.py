@@ -1,4 +1,4 @@
-"""Why a property is decided as it is at the end of a trace: the line that decided, and which part of it."""
+"""Explanation of a property's value at the end of a trace: the line that decided it, and the deciding part."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
 from reassure.checkers.traces.raising import raised_at_end
+from reassure.checkers.traces.reconstruct import is_deadlock, last_step, shows
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Step
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 UNKNOWN = object()
@@ -31,18 +32,18 @@ OUT_OF_PLACE = (
     StopIteration,  # next of nothing
     RuntimeError,  # the same within a comprehension
 )
-"""What the legal Python of a model raises where that which guards it does not hold."""
+"""Errors of an operand that is evaluated on its own, where the operand that guards it is false."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a claim saw where it was decided."""
+    """The names and values in sight of a property where it was decided."""
 
     names: dict[str, Any]
     local: frozenset[str]
     """The names that are its own; the others stand for the same in every state."""
-    told: tuple[type, ...]
-    """Records that the story has told: states, views of them, the configuration."""
+    printed: tuple[type, ...]
+    """Record types that the trace prints itself: states, views of them, the configuration."""
 
 
 def claim_of(trace: Trace, bound: BoundModel) -> Property | None:
@@ -51,35 +52,22 @@ def claim_of(trace: Trace, bound: BoundModel) -> Property | None:
     return next((p for p in [*bound.properties, *bound.covers] if p.name == name), None)
 
 
-def shows(trace: Trace, bound: BoundModel) -> bool | None:
+def end_shows(trace: Trace, bound: BoundModel) -> bool | None:
     """Whether the end of a trace that replays is what it claims to show; None if that is not decided here.
 
     A violation for a property, a deadlock, the goal for a cover, an error of the model.
     """
-    last = trace.states[-1]
     if trace.meta.get("property_kind") == RAISES:
         return raised_at_end(trace, bound) is not None
     if trace.meta.get("property_kind") == "deadlock":
-        return next(bound.steps(last), None) is None and not bound.is_terminal(last)
+        return is_deadlock(bound, trace.states[-1])
     claim = claim_of(trace, bound)
     if claim is None:
         return None
     if claim.temporal:
         return violates(trace, bound, claim) if trace.loop is not None else None
-    if not claim.over_steps:
-        return bound.holds(claim, last) == (claim.kind == "cover")
-    step = _last_step(trace, bound)
-    if step is None or not bound.concerns(claim, step.action):
-        return False
-    return bound.holds_on(claim, trace.states[-2], step) == (claim.kind == "cover")
-
-
-def _last_step(trace: Trace, bound: BoundModel) -> Step | None:
-    if len(trace) < 2:
-        return None
-    last = trace.steps[-1]
-    by = next((a for a in bound.model.actions if a.name == last.action), None)
-    return None if by is None else Step(by, last.params, trace.states[-1])
+    before = trace.states[-2] if len(trace) > 1 else None
+    return shows(bound, claim, before, last_step(trace, bound), trace.states[-1])
 
 
 def reasons(trace: Trace, bound: BoundModel) -> list[str]:
@@ -91,14 +79,14 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     if trace.meta.get("property_kind") == RAISES:
         raised = raised_at_end(trace, bound)
         return [] if raised is None else raised.text.splitlines()
-    if not shows(trace, bound):
+    if not end_shows(trace, bound):
         return []  # a trace of another model, or of this one before it was changed
     if trace.meta.get("property_kind") == "deadlock":
         return ["nothing is enabled here; where a run may end, a @terminal function of the state says so"]
     claim = claim_of(trace, bound)
     if claim is None or claim.temporal or claim.kind == "cover":
         return []
-    step = _last_step(trace, bound)
+    step = last_step(trace, bound)
     if claim.over_steps and step is not None:
         decided = _returned(claim.function, lambda: bound.holds_on(claim, trace.states[-2], step))
     else:
@@ -106,8 +94,8 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     if decided is None:
         return []
     expression, names = decided
-    told = (bound.model.state, bound.model.config, *bound.views)
-    scene = Scene(names, frozenset(claim.function.__code__.co_varnames), told)
+    printed = (bound.model.state, bound.model.config, *bound.views)
+    scene = Scene(names, frozenset(claim.function.__code__.co_varnames), printed)
     return [*false_because(expression, scene), *(f"  {line}" for line in within_members(expression, scene))]
 
 
@@ -132,7 +120,7 @@ def within_calls(expression: ast.expr, scene: Scene) -> list[str]:
             continue
         decided = _returned(function, partial(_value, part, scene))
         if decided is not None:
-            inner = Scene(decided[1], frozenset(function.__code__.co_varnames), scene.told)
+            inner = Scene(decided[1], frozenset(function.__code__.co_varnames), scene.printed)
             lines += [f"{function.__name__}: {line.strip()}" for line in false_because(decided[0], inner)]
     return lines
 
@@ -144,13 +132,13 @@ def within_members(expression: ast.expr, scene: Scene) -> list[str]:
         quantified = _quantifier(part)
         deciding = _deciding(quantified, scene) if quantified is not None else []
         if quantified is not None and deciding:
-            inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.told)
+            inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.printed)
             lines += within_calls(quantified[0], inner)
     return lines
 
 
 def values_read(expressions: Iterable[ast.expr], scene: Scene) -> list[str]:
-    """What a reader does not know already of these expressions, with its value."""
+    """Those of these expressions that read names of the scene's own, each with its value."""
     return [f"{text} = {value}" for text, value in _read(expressions, scene)]
 
 
@@ -163,7 +151,7 @@ def _values_of(part: ast.expr, scene: Scene) -> list[str]:
     deciding = _deciding(quantified, scene)
     if not deciding:  # `any` of nothing that holds: what it looked at
         return [f"{text} = {value}" for text, value in _read([g.iter for g in generators], scene)]
-    inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.told)
+    inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.printed)
     lines = []
     for decisive in _false_parts(claim, inner) if universal else [claim]:
         lines += _values_of(decisive, inner) if universal else [f"{t} = {v}" for t, v in _sides(decisive, inner)]
@@ -184,12 +172,12 @@ def _returned(function: Any, call: Callable[[], bool]) -> tuple[ast.expr, dict[s
     at = line - first + 1
     for node in ast.walk(tree):
         if isinstance(node, ast.Return) and node.value is not None and node.lineno <= at <= (node.end_lineno or at):
-            return _wanted(node, tree), names
+            return _required(node, tree), names
     return None
 
 
-def _wanted(decided: ast.Return, tree: ast.AST) -> ast.expr:
-    """What a return statement wants to be true: of `return False` under an `if`, not to be met."""
+def _required(decided: ast.Return, tree: ast.AST) -> ast.expr:
+    """The expression that a return statement requires: of `return False` under an `if`, the negated condition."""
     assert decided.value is not None
     if isinstance(decided.value, ast.Constant):
         for node in ast.walk(tree):
@@ -218,7 +206,7 @@ def _value(expression: ast.expr, scene: Scene) -> Any:
 
 
 def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
-    """What a comparison compares or a call is given, with the values not known already."""
+    """The operands of a comparison or the arguments of a call, with the values that the trace does not print."""
     match part:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _sides(inner, scene)
@@ -234,17 +222,17 @@ def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
 
 
 def _read(read: Iterable[ast.expr], scene: Scene) -> list[tuple[str, str]]:
-    """What is not known already of these expressions, with its value."""
-    found = []
+    """Texts and values of those expressions that read names of the scene's own and are short enough to print."""
+    lines = []
     for side in read:
         value = _value(side, scene)
         reads = any(isinstance(n, ast.Name) and n.id in scene.local for n in ast.walk(side))
-        if value is UNKNOWN or not reads or isinstance(value, scene.told):
+        if value is UNKNOWN or not reads or isinstance(value, scene.printed):
             continue
         shown = plain(value)
         if len(shown) <= 80:
-            found.append((_short(side), shown))
-    return found
+            lines.append((_short(side), shown))
+    return lines
 
 
 Quantifier = tuple[ast.expr, list[ast.comprehension], bool]
@@ -273,11 +261,11 @@ def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
     false = ast.comprehension(last.target, last.iter, [*last.ifs, ast.UnaryOp(ast.Not(), claim)], 0)
     element = ast.parse(f"({', '.join(names)},)", mode="eval").body
     which = ast.ListComp(element, [*generators[:-1], false])
-    found = _value(ast.fix_missing_locations(which), scene)
-    if found is UNKNOWN:
+    members = _value(ast.fix_missing_locations(which), scene)
+    if members is UNKNOWN:
         return []
     # A set of enum members has another order in every process.
-    ordered = sorted(found, key=lambda values: [natural(plain(value)) for value in values])
+    ordered = sorted(members, key=lambda values: [natural(plain(value)) for value in values])
     return [dict(zip(names, values, strict=True)) for values in ordered]
 
 
@@ -287,11 +275,11 @@ def _for_which(expression: ast.expr, scene: Scene) -> str:
     members = _deciding(quantified, scene) if quantified is not None else []
     if not members:
         return ""
-    told = ["; ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
+    texts = ["; ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
     if len(members[0]) == 1:
         (name,) = members[0]
-        told = [f"{name} = {plain(members[0][name])}", *(plain(one[name]) for one in members[1:3])]
-    return f" for {', '.join(told)}" + (", ..." if len(members) > 3 else "")
+        texts = [f"{name} = {plain(members[0][name])}", *(plain(one[name]) for one in members[1:3])]
+    return f" for {', '.join(texts)}" + (", ..." if len(members) > 3 else "")
 
 
 def _short(expression: ast.expr) -> str:

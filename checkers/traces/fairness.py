@@ -1,4 +1,4 @@
-"""Why a loop violates a property about whole runs: what repeats, and why that is fair."""
+"""Explanation of a loop that violates a property about whole runs: the steps that repeat, and each fair action."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from reassure.spec.semantics.trace import Trace
 
 def assumptions_in(trace: Trace, bound: BoundModel) -> Assumptions:
     """The fairness under which a trace was found: what its file says, else what the model declares."""
-    given = trace.meta.get("fairness")
-    if not isinstance(given, list):
+    data = trace.meta.get("fairness")
+    if not isinstance(data, list):
         return assumptions_of(bound.model)
-    return from_data(given)
+    return from_data(data)
 
 
-def from_data(given: list[dict[str, Any]]) -> Assumptions:
+def from_data(data: list[dict[str, Any]]) -> Assumptions:
     """Assumptions that stand in records and trace files."""
-    return {a["action"]: Assumption(a["action"], a["strength"], tuple(a["each"])) for a in given}
+    return {a["action"]: Assumption(a["action"], a["strength"], tuple(a["each"])) for a in data}
 
 
 def as_data(assumptions: Assumptions) -> list[dict[str, Any]]:
@@ -50,20 +50,20 @@ def in_words(assumptions: Mapping[str, Assumption]) -> str:
 
 
 def loop_fates(trace: Trace, bound: BoundModel) -> list[Fate]:
-    """What becomes, in the loop of a trace, of each fairness constraint that matters there."""
+    """The fate, in the loop of a trace, of each fairness constraint that is enabled or taken there."""
     assert trace.loop is not None
     return fates(bound, trace.states[trace.loop :], assumptions_in(trace, bound))
 
 
-def violates(trace: Trace, bound: BoundModel, claim: Property) -> bool:
+def violates(trace: Trace, bound: BoundModel, prop: Property) -> bool:
     """Whether a trace that replays is a fair run that violates a property about whole runs."""
-    if trace.loop is None or not violated_by(bound, claim, trace.states, trace.loop):
+    if trace.loop is None or not violated_by(bound, prop, trace.states, trace.loop):
         return False
     return all(fate.fair for fate in loop_fates(trace, bound))
 
 
 def repeats(trace: Trace) -> str:
-    """What goes on for ever at the end of a trace with a loop."""
+    """A line that names the steps that repeat for ever at the end of a trace with a loop."""
     assert trace.loop is not None
     first, last = trace.loop + 1, len(trace)
     if trace.closing is None:
@@ -74,14 +74,16 @@ def repeats(trace: Trace) -> str:
 
 
 def why_fair(trace: Trace, bound: BoundModel) -> list[str]:
-    """Why going round the loop of a trace is fair, by constraint; or to which constraints it is not."""
+    """Lines that say of each constraint whether the loop of a trace is fair to it, and by which step."""
     assert trace.loop is not None
-    found, names = loop_fates(trace, bound), assumptions_in(trace, bound)
-    lines = [f"{_named(f.constraint)}: {_fate(f, trace.loop)}" for f in found if f.ever_enabled]
-    idle = [name for name in names if not any(f.ever_enabled and f.constraint.assumption.action == name for f in found)]
+    reached, names = loop_fates(trace, bound), assumptions_in(trace, bound)
+    lines = [f"{_named(f.constraint)}: {_fate(f, trace.loop)}" for f in reached if f.ever_enabled]
+    idle = [
+        name for name in names if not any(f.ever_enabled and f.constraint.assumption.action == name for f in reached)
+    ]
     if idle:
         lines.append(f"not enabled from here on: {', '.join(idle)}")
-    fair = all(f.fair for f in found)
+    fair = all(f.fair for f in reached)
     if not names:
         lines.append("no action is declared fair")
     head = "the fairness assumptions allow this:" if fair else "the fairness assumptions exclude this:"

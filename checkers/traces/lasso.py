@@ -39,15 +39,15 @@ def shortest_stem(
     before: dict[int, int | None] = {}
     level, frontier = min(levels), list[int]()
     while True:
-        found: dict[int, int | None] = {}
+        earlier: dict[int, int | None] = {}
         if level in levels:
-            found = {s: None for s in starts(level) if s not in before}
+            earlier = {s: None for s in starts(level) if s not in before}
         for state in frontier:
             for after in graph.successors(state):
-                if after not in before and after not in found:
-                    found[after] = state
-        before.update(found)
-        frontier = sorted(found)
+                if after not in before and after not in earlier:
+                    earlier[after] = state
+        before.update(earlier)
+        frontier = sorted(earlier)
         entry = next((s for s in frontier if s in fair), None)
         if entry is not None:
             path = _backwards(before, entry)
@@ -66,7 +66,7 @@ def _backwards(before: Mapping[int, int | None], state: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Wish:
-    """What a loop has to do beside closing: a step or a state of this kind."""
+    """A requirement on a loop beside closing: a step or a state of this kind."""
 
     met_by: Callable[[int, int], bool]
     """Whether a step, given by its two states, is or ends in what is wished for."""
@@ -113,22 +113,22 @@ def _walk(graph: RegionGraph, component: Container[int], entry: int, wishes: Ite
 
 
 def _shortest(
-    graph: RegionGraph, component: Container[int], start: int, wanted: Callable[[int, int], bool]
+    graph: RegionGraph, component: Container[int], start: int, meets: Callable[[int, int], bool]
 ) -> list[int]:
-    """The states after `start` on the shortest way, within a component, that ends with a step that is wanted."""
+    """The states after `start` on the shortest way, within a component, that ends with a step that `meets`."""
     before: dict[int, int | None] = {start: None}
     frontier = [start]
     while frontier:
-        found: dict[int, int | None] = {}
+        earlier: dict[int, int | None] = {}
         for state in frontier:
             for after in graph.successors(state):
                 if after in component:
-                    if wanted(state, after):
+                    if meets(state, after):
                         return [*_backwards(before, state)[1:], after]
-                    if after not in before and after not in found:
-                        found[after] = state
-        before.update(found)
-        frontier = sorted(found)
+                    if after not in before and after not in earlier:
+                        earlier[after] = state
+        before.update(earlier)
+        frontier = sorted(earlier)
     raise ValueError("the component is not strongly connected, or has no fair loop")
 
 

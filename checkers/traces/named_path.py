@@ -34,7 +34,7 @@ class NamedStep:
 
 @dataclass(frozen=True)
 class PathProblem:
-    """Why a path ends early. step: 0 is the initial state. refused: the action is there, and a guard refuses it."""
+    """The problem that ends a path early. step: 0 is the initial state. refused: a guard refuses the action."""
 
     step: int
     call: str
@@ -44,7 +44,7 @@ class PathProblem:
 
 @dataclass(frozen=True)
 class Followed:
-    """What a model has of a path. trace: up to the problem, if there is one; None without an initial state."""
+    """The part of a path that a model has. trace: up to the problem, if there is one; None without an initial state."""
 
     trace: Trace | None
     problem: PathProblem | None = None
@@ -73,16 +73,16 @@ def from_text(text: str) -> list[NamedStep]:
 
 
 def _step_of(part: str) -> NamedStep:
-    found = STEP.fullmatch(part)
-    if found is None:
+    match = STEP.fullmatch(part)
+    if match is None:
         raise TraceError(f"{part[:80]!r} is no step; write action or action(parameter=value)")
     params: dict[str, Any] = {}
-    for pair in filter(None, (found[2] or "").split(",")):
+    for pair in filter(None, (match[2] or "").split(",")):
         name, sign, value = pair.partition("=")
         if not sign or name in params:
             raise TraceError(f"{part[:80]!r}: write each parameter once, as name=value")
         params[name] = _value_of(unquote(value), part)
-    return NamedStep(found[1], params)
+    return NamedStep(match[1], params)
 
 
 def _value_of(text: str, part: str) -> Any:
@@ -144,8 +144,8 @@ def _take(trace: Trace, number: int, step: NamedStep, actors: dict[str, str], bo
     except GuardRefused as refused:
         return PathProblem(number, text, f"it is not enabled: {guard_of(refused)}", taken)
     except Exception as error:  # a step that raises, or what its parameters are drawn from
-        told = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        return PathProblem(number, text, told)
+        text_of_error = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        return PathProblem(number, text, text_of_error)
     if isinstance(after, Clipped):
         return PathProblem(number, text, f"it leaves the bound of {after.path}: {after.message}")
     trace.states.append(after)
@@ -156,12 +156,12 @@ def _take(trace: Trace, number: int, step: NamedStep, actors: dict[str, str], bo
 def _params(step: NamedStep, kinds: dict[str, Type]) -> Params:
     """The values of a step's parameters; `TraceError` if they are not those that the action takes."""
     if set(step.params) != set(kinds):
-        given = ", ".join(step.params) or "none"
-        raise TraceError(f"{step.name} takes the parameters {', '.join(kinds) or 'none'}, not {given}")
-    found: Params = {}
+        names = ", ".join(step.params) or "none"
+        raise TraceError(f"{step.name} takes the parameters {', '.join(kinds) or 'none'}, not {names}")
+    values: Params = {}
     for name, kind in kinds.items():
         try:
-            found[name] = from_plain(step.params[name], kind)
+            values[name] = from_plain(step.params[name], kind)
         except TraceError as error:
             raise TraceError(f"{name}: {str(error).removeprefix('value: ')}") from None
-    return found
+    return values

@@ -44,8 +44,8 @@ def to_plain(value: Any, kind: Type) -> Any:
 
 def key_text(key: Any, kind: Type) -> str:
     """A key of a map as the name of a JSON field."""
-    made = to_plain(key, kind)
-    return made if isinstance(made, str) else json.dumps(made, separators=(",", ":"))
+    plain = to_plain(key, kind)
+    return plain if isinstance(plain, str) else json.dumps(plain, separators=(",", ":"))
 
 
 def from_plain(data: Any, kind: Type) -> Any:
@@ -54,9 +54,9 @@ def from_plain(data: Any, kind: Type) -> Any:
         value = _read(data, kind)
     except WRONG:
         raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
-    found = kind.misfit(value)
-    if found is not None:
-        raise TraceError(f"{found.path or 'value'}: {found.message}")
+    misfit = kind.misfit(value)
+    if misfit is not None:
+        raise TraceError(f"{misfit.path or 'value'}: {misfit.message}")
     return value
 
 

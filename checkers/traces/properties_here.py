@@ -1,4 +1,4 @@
-"""What each property says of the end of a path: of its last state, and of its last step."""
+"""The status of each property at the end of a path: of its last state, and of its last step."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from reassure.checkers.traces.explain import reasons
+from reassure.checkers.traces.reconstruct import is_deadlock, last_step
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace
@@ -14,7 +15,7 @@ WHOLE_RUNS = "about whole runs, which a path cannot decide"
 
 
 class Here(StrEnum):
-    """What a property says of the end of a path."""
+    """The status of a property at the end of a path."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -26,122 +27,112 @@ class Here(StrEnum):
     RAISED = "raised"
 
 
-def last_step(trace: Trace, bound: BoundModel) -> Step | None:
-    """The step that a path ends with."""
-    if len(trace) < 2:
-        return None
-    last = trace.steps[-1]
-    by = next(a for a in bound.model.actions if a.name == last.action)
-    return Step(by, last.params, trace.states[-1])
-
-
 def properties_here(trace: Trace, bound: BoundModel, enabled: int) -> list[dict[str, Any]]:
     """Every property and cover of the model, as plain JSON. enabled: steps that the last state has."""
-    found = [_property(claim, trace, bound) for claim in [*bound.properties, *bound.covers]]
+    entries = [_property(prop, trace, bound) for prop in [*bound.properties, *bound.covers]]
     if bound.model.deadlock:
-        found.append(_deadlock(trace, bound, enabled))
-    return found
+        entries.append(_deadlock(trace, bound, enabled))
+    return entries
 
 
 def violated_here(trace: Trace, bound: BoundModel) -> list[tuple[str, str]]:
     """Name and kind of each property that the end of a path violates; raises `ModelError` where one raises."""
-    found = [
-        (claim.name, claim.kind)
-        for claim in bound.properties
-        if not claim.temporal and _applies(claim, trace, bound) and not _true(claim, trace, bound)
+    violations = [
+        (prop.name, prop.kind)
+        for prop in bound.properties
+        if not prop.temporal and _applies(prop, trace, bound) and not _true(prop, trace, bound)
     ]
-    state = trace.states[-1]
-    stuck = bound.model.deadlock and next(bound.attempts(state), None) is None and not bound.is_terminal(state)
-    return [*found, ("deadlock", "deadlock")] if stuck else found
+    stuck = bound.model.deadlock and is_deadlock(bound, trace.states[-1])
+    return [*violations, ("deadlock", "deadlock")] if stuck else violations
 
 
-def _applies(claim: Property, trace: Trace, bound: BoundModel) -> bool:
+def _applies(prop: Property, trace: Trace, bound: BoundModel) -> bool:
     """Whether a path's end is something that a property of states or steps is about."""
     step = last_step(trace, bound)
-    return not claim.over_steps or (step is not None and bound.concerns(claim, step.action))
+    return not prop.over_steps or (step is not None and bound.concerns(prop, step.action))
 
 
-def _true(claim: Property, trace: Trace, bound: BoundModel) -> bool:
+def _true(prop: Property, trace: Trace, bound: BoundModel) -> bool:
     """The truth of a property that applies."""
     step = last_step(trace, bound)
-    if claim.over_steps and step is not None:
-        return bound.holds_on(claim, trace.states[-2], step)
-    return bound.holds(claim, trace.states[-1])
+    if prop.over_steps and step is not None:
+        return bound.holds_on(prop, trace.states[-2], step)
+    return bound.holds(prop, trace.states[-1])
 
 
-def _property(claim: Property, trace: Trace, bound: BoundModel) -> dict[str, Any]:
-    status, note, lines = _status(claim, trace, bound)
+def _property(prop: Property, trace: Trace, bound: BoundModel) -> dict[str, Any]:
+    status, note, lines = _status(prop, trace, bound)
     if status is Here.VIOLATED:
-        about = {"property": claim.name, "property_kind": claim.kind}
+        about = {"property": prop.name, "property_kind": prop.kind}
         lines = reasons(Trace(trace.states, trace.steps, about), bound)
-    told = {"name": claim.name, "kind": claim.kind, "doc": claim.doc, "status": status, "note": note}
-    return told | {"because": lines}
+    entry = {"name": prop.name, "kind": prop.kind, "doc": prop.doc, "status": status, "note": note}
+    return entry | {"because": lines}
 
 
-def _status(claim: Property, trace: Trace, bound: BoundModel) -> tuple[Here, str, list[str]]:
+def _status(prop: Property, trace: Trace, bound: BoundModel) -> tuple[Here, str, list[str]]:
     """The status, a note, and what raises."""
     state, step = trace.states[-1], last_step(trace, bound)
     try:
-        if claim.temporal:
-            return Here.NOT_CHECKED, _progress(claim, state, bound), []
-        if not _applies(claim, trace, bound):
-            return Here.NOT_CHECKED, "about steps; the path has none yet" if step is None else _others(claim, step), []
-        true = _true(claim, trace, bound)
+        if prop.temporal:
+            return Here.NOT_CHECKED, _progress(prop, state, bound), []
+        if not _applies(prop, trace, bound):
+            return Here.NOT_CHECKED, "about steps; the path has none yet" if step is None else _others(prop, step), []
+        true = _true(prop, trace, bound)
     except ModelError as error:
         return Here.RAISED, "", [str(error)]
-    return status_of(claim, true), "", []
+    return status_of(prop, true), "", []
 
 
-def status_of(claim: Property, true: bool) -> Here:
-    """What the truth of a property's function means."""
-    if claim.kind == "cover":
+def status_of(prop: Property, true: bool) -> Here:
+    """The status that follows from the value of a property's function."""
+    if prop.kind == "cover":
         return Here.REACHED if true else Here.NOT_REACHED
     return Here.HOLDS if true else Here.VIOLATED
 
 
-def _others(claim: Property, step: Step) -> str:
-    names = ", ".join(a.name for a in claim.on) or f"actions tagged {', '.join(sorted(claim.tags))}"
+def _others(prop: Property, step: Step) -> str:
+    names = ", ".join(a.name for a in prop.on) or f"actions tagged {', '.join(sorted(prop.tags))}"
     return f"about steps of {names}, not of {step.action.name}"
 
 
-def _progress(claim: Property, state: Any, bound: BoundModel) -> str:
-    """Of a property about whole runs: what is so in this state."""
-    true = bound.holds(claim, state)
-    if claim.goal is None:
+def _progress(prop: Property, state: Any, bound: BoundModel) -> str:
+    """The note on a property about whole runs: the values of its condition, or premise and goal, in this state."""
+    true = bound.holds(prop, state)
+    if prop.goal is None:
         return f"{WHOLE_RUNS}; its condition is {'true' if true else 'false'} here"
-    goal = bound.goal_holds(claim, state)
+    goal = bound.goal_holds(prop, state)
     return f"{WHOLE_RUNS}; here its premise is {'true' if true else 'false'}, its goal {'true' if goal else 'false'}"
 
 
 def _deadlock(trace: Trace, bound: BoundModel, enabled: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": "deadlock", "kind": "deadlock", "doc": "", "note": "", "because": []}
+    entry: dict[str, Any] = {"name": "deadlock", "kind": "deadlock", "doc": "", "note": "", "because": []}
     if enabled:
-        return told | {"status": Here.HOLDS}
+        return entry | {"status": Here.HOLDS}
     try:
         terminal = bound.is_terminal(trace.states[-1])
     except ModelError as error:
-        return told | {"status": Here.RAISED, "because": [str(error)]}
+        return entry | {"status": Here.RAISED, "because": [str(error)]}
     if terminal:
-        return told | {"status": Here.HOLDS, "note": "nothing is enabled; the model says that a run may end here"}
-    return told | {"status": Here.VIOLATED, "because": ["nothing is enabled here, and no @terminal function is true"]}
+        return entry | {"status": Here.HOLDS, "note": "nothing is enabled; the model says that a run may end here"}
+    return entry | {"status": Here.VIOLATED, "because": ["nothing is enabled here, and no @terminal function is true"]}
 
 
 def beyond(bound: BoundModel, before: Any, step: Step) -> dict[str, list[str]]:
     """One step ahead: the properties that a step or the state after it violates, covers it reaches, and what raises."""
-    found: dict[str, list[str]] = {"violates": [], "reaches": [], "raises": []}
+    names: dict[str, list[str]] = {"violates": [], "reaches": [], "raises": []}
     if isinstance(step.after, Clipped):
-        return found
-    for claim in [*bound.properties, *bound.covers]:
-        if claim.temporal or (claim.over_steps and not bound.concerns(claim, step.action)):
+        return names
+    for prop in [*bound.properties, *bound.covers]:
+        if prop.temporal or (prop.over_steps and not bound.concerns(prop, step.action)):
             continue
         try:
-            true = bound.holds_on(claim, before, step) if claim.over_steps else bound.holds(claim, step.after)
-            status = status_of(claim, true)
+            true = bound.holds_on(prop, before, step) if prop.over_steps else bound.holds(prop, step.after)
+            status = status_of(prop, true)
         except ModelError:
-            found["raises"].append(claim.name)
+            names["raises"].append(prop.name)
             continue
         if status is Here.VIOLATED:
-            found["violates"].append(claim.name)
+            names["violates"].append(prop.name)
         elif status is Here.REACHED:
-            found["reaches"].append(claim.name)
-    return found
+            names["reaches"].append(prop.name)
+    return names

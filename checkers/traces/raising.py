@@ -23,7 +23,7 @@ class Raised:
     by: str
     """The name of the action or property; `TERMINAL`."""
     text: str
-    """What was called with which parameters, Python's error, and its file and line."""
+    """The call with its parameters, Python's error, and its file and line."""
     step: Step | None = None
     """The step that a property of steps raises on."""
 
@@ -64,13 +64,13 @@ def temporal_errors(bound: BoundModel, state: Any, wants: Callable[[str], bool] 
                 yield Raised(p.name, text)
 
 
-def _both(bound: BoundModel, claim: Property, state: Any) -> bool:
-    held = bound.holds(claim, state)
-    return bound.goal_holds(claim, state) if claim.goal is not None else held
+def _both(bound: BoundModel, prop: Property, state: Any) -> bool:
+    held = bound.holds(prop, state)
+    return bound.goal_holds(prop, state) if prop.goal is not None else held
 
 
 def _error(call: Callable[[], bool]) -> str:
-    """What a call raises; "" if it raises nothing."""
+    """The error that a call raises, as text; "" if it raises none."""
     try:
         call()
     except ModelError as error:
@@ -80,10 +80,10 @@ def _error(call: Callable[[], bool]) -> str:
 
 def raised_in(bound: BoundModel, state: Any, wants: Callable[[str], bool] = lambda _: True) -> Raised:
     """The first thing that raises in a state; `Disagreement` if nothing does."""
-    found = next(errors(bound, state, wants), None) or next(temporal_errors(bound, state, wants), None)
-    if found is None:
+    raised = next(errors(bound, state, wants), None) or next(temporal_errors(bound, state, wants), None)
+    if raised is None:
         raise Disagreement(f"the kernel found an error where plain Python finds none: {state}")
-    return found
+    return raised
 
 
 def note_in(trace: Trace, raised: Raised) -> None:
@@ -92,9 +92,9 @@ def note_in(trace: Trace, raised: Raised) -> None:
 
 
 def raised_at_end(trace: Trace, bound: BoundModel) -> Raised | None:
-    """What the trace says that raises, if that is so at its end: in its last state or on its last step."""
+    """The error that the trace names, if it is raised at the end: in the last state or on the last step."""
     by, last = trace.meta.get(RAISES, {}).get("by"), trace.states[-1]
-    found = [r for r in (*errors(bound, last), *temporal_errors(bound, last)) if r.step is None]
+    errors_there = [r for r in (*errors(bound, last), *temporal_errors(bound, last)) if r.step is None]
     if len(trace) > 1:
-        found += [r for r in errors(bound, trace.states[-2]) if r.step is not None and r.step.after == last]
-    return next((r for r in found if r.by == by), None)
+        errors_there += [r for r in errors(bound, trace.states[-2]) if r.step is not None and r.step.after == last]
+    return next((r for r in errors_there if r.by == by), None)

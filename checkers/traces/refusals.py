@@ -1,4 +1,4 @@
-"""Why actions are not enabled in a state: the guard that refuses each choice of parameters, and the values it read."""
+"""Explanation of disabled actions: the guard that refuses each choice of parameters, and the values that it read."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class RefusingGuard:
 
 @dataclass
 class Attempts:
-    """What an action comes to in a state, over all choices of its parameters."""
+    """The outcomes of an action in a state, over all choices of its parameters."""
 
     enabled: list[Step] = field(default_factory=list)
     """Steps; one that leaves a bound is among them."""
     failed: list[FailedCall] = field(default_factory=list)
     guards: list[RefusingGuard] = field(default_factory=list)
     undrawn: list[str] = field(default_factory=list)
-    """Parameters that have no value here: what they are drawn from is empty."""
+    """Parameters without a value in this state: the set that they are drawn from is empty."""
 
 
 class ExplainingModel(BoundModel):
@@ -56,26 +56,26 @@ class ExplainingModel(BoundModel):
 
     def __init__(self, bound: BoundModel) -> None:
         super().__init__(bound.model, bound.config)
-        self._told = (bound.model.state, bound.model.config, *bound.views)
+        self._printed = (bound.model.state, bound.model.config, *bound.views)
         self._guards: dict[tuple[str, str, int], RefusingGuard] = {}
         """By action, file and line."""
 
     def attempts_by_action(self, state: Any) -> dict[str, Attempts]:
-        """What each action comes to in a state, in the order of declaration."""
+        """The outcomes of each action in a state, in the order of declaration."""
         self._guards = {}
-        found = {action.name: Attempts() for action in self.model.actions}
+        attempts_of = {action.name: Attempts() for action in self.model.actions}
         for outcome in self.attempts(state):
             if isinstance(outcome, FailedCall):
-                found[outcome.action.name].failed.append(outcome)
+                attempts_of[outcome.action.name].failed.append(outcome)
             else:
-                found[outcome.action.name].enabled.append(outcome)
+                attempts_of[outcome.action.name].enabled.append(outcome)
         for (name, _, _), guard in self._guards.items():
-            found[name].guards.append(guard)
+            attempts_of[name].guards.append(guard)
         for declared, callee in self._actions:
-            attempts = found[declared.name]
+            attempts = attempts_of[declared.name]
             if not attempts.failed:
                 attempts.undrawn = [name for name, draw in callee.drawn.items() if not tuple(draw(state))]
-        return found
+        return attempts_of
 
     def refusal(self, state: Any, name: str, params: Params) -> RefusingGuard | None:
         """The guard that refuses a step; None if none does."""
@@ -107,7 +107,7 @@ class ExplainingModel(BoundModel):
             guard = self._guards[name, file, line] = RefusingGuard(file, line, text, str(refused))
         guard.count += 1
         if called is not None:
-            scene = Scene({**frame.f_globals, **frame.f_locals}, frozenset(frame.f_code.co_varnames), self._told)
+            scene = Scene({**frame.f_globals, **frame.f_locals}, frozenset(frame.f_code.co_varnames), self._printed)
             guard.examples.append(RefusedChoice(params, tuple(_values(called, scene))))
 
 
@@ -156,26 +156,26 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _values(called: _GuardCall, scene: Scene) -> list[str]:
-    """What made a guard refuse."""
+    """Lines that show the values for which a guard refuses."""
     call, condition = called.call, called.condition
     kind = call.func.id if isinstance(call.func, ast.Name) else ""
     if kind == "refuse" and condition is not None:
         return [f"because true: {ast.unparse(condition)}", *values_read(_compared(condition), scene)]
     if kind != "require" or not call.args:
         return values_read(call.args[:1], scene)
-    told = false_because(call.args[0], scene)
-    told = told[1:] if told[0] == f"false: {ast.unparse(call.args[0])}" else told
+    lines = false_because(call.args[0], scene)
+    lines = lines[1:] if lines[0] == f"false: {ast.unparse(call.args[0])}" else lines
     within = [*within_calls(call.args[0], scene), *within_members(call.args[0], scene)]
-    return [line.strip() for line in told + within]
+    return [line.strip() for line in lines + within]
 
 
 def _compared(condition: ast.expr) -> list[ast.expr]:
-    """What a condition compares."""
-    found: list[ast.expr] = []
+    """The operands of the comparisons in a condition, constants apart."""
+    operands: list[ast.expr] = []
     for node in ast.walk(condition):
         if isinstance(node, ast.Compare):
-            found += [node.left, *node.comparators]
-    return [side for side in found if not isinstance(side, ast.Constant)]
+            operands += [node.left, *node.comparators]
+    return [side for side in operands if not isinstance(side, ast.Constant)]
 
 
 def _modified(file: str) -> int:

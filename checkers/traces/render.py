@@ -19,20 +19,20 @@ from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
 def flat(value: Any, path: str = "") -> dict[str, Any]:
     """Fields by path, records taken apart."""
     if hasattr(value, "__dataclass_fields__"):
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name in value.__dataclass_fields__:
-            found.update(flat(getattr(value, name), f"{path}.{name}" if path else name))
-        return found
+            fields.update(flat(getattr(value, name), f"{path}.{name}" if path else name))
+        return fields
     if isinstance(value, Map):
-        found = {}
+        fields = {}
         for k, v in entries(value):
-            found.update(flat(v, f"{path}[{plain(k)}]"))
-        return found
+            fields.update(flat(v, f"{path}[{plain(k)}]"))
+        return fields
     return {path: value}
 
 
 class Change(NamedTuple):
-    """What changed in a field. Of a set of records a member that has gone has no `new`, one that has come no `old`."""
+    """A change of a field. Of a set of records a member that has gone has no `new`, one that has come no `old`."""
 
     field: str
     old: str
@@ -47,18 +47,18 @@ class Change(NamedTuple):
 
 
 def changes(before: Any, after: Any) -> list[Change]:
-    """What changed; `-` where there is no such field: the record is none. Of sets of records, their members."""
+    """The changes between two states; `-` where the record of a field is None. Of sets of records, the members."""
     old, new = flat(before), flat(after)
     paths = [k for k in new if k not in old or old[k] != new[k]]
     paths += [k for k in old if k not in new]
-    found: list[Change] = []
+    rows: list[Change] = []
     for path in paths:
         if path in old and path in new and _of_records(old[path]) | _of_records(new[path]):
-            found += [Change(path, text, "") for text in members(old[path] - new[path])]
-            found += [Change(path, "", text) for text in members(new[path] - old[path])]
+            rows += [Change(path, text, "") for text in members(old[path] - new[path])]
+            rows += [Change(path, "", text) for text in members(new[path] - old[path])]
         else:
-            found.append(Change(path, _told(old, path), _told(new, path)))
-    return found
+            rows.append(Change(path, _text_at(old, path), _text_at(new, path)))
+    return rows
 
 
 def _of_records(value: Any) -> bool:
@@ -71,7 +71,7 @@ def members(value: frozenset[Any]) -> list[str]:
     return sorted((plain(member) for member in value), key=natural)
 
 
-def _told(fields: dict[str, Any], path: str) -> str:
+def _text_at(fields: dict[str, Any], path: str) -> str:
     return plain(fields[path]) if path in fields else "-"
 
 
@@ -82,7 +82,7 @@ def call(step: TraceStep) -> str:
 
 
 def heading(trace: Trace) -> str:
-    """What the trace shows."""
+    """A line that names the violation, cover or error that the trace shows."""
     meta = trace.meta
     name = meta.get("property")
     number = len(trace) - 1
@@ -100,7 +100,7 @@ def heading(trace: Trace) -> str:
 
 
 def ending(trace: Trace, bound: BoundModel) -> list[str]:
-    """Why it matters: the docstring of the property; and the guard without which the trace is possible, if one is."""
+    """Lines on its meaning: the docstring of the property; the guard whose removal makes the trace possible."""
     claim = claim_of(trace, bound)
     lines = claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
     without = trace.meta.get("without")
@@ -108,7 +108,7 @@ def ending(trace: Trace, bound: BoundModel) -> list[str]:
 
 
 def reasons_of_all(trace: Trace, bound: BoundModel) -> list[str]:
-    """Why the trace shows what it does; of a run that violates several properties, each of the others by name."""
+    """The `reasons` of a trace; of a run that violates several properties, each of the others by name."""
     lines = reasons(trace, bound)
     for other in of_each_property(trace):
         if other.meta["property"] == trace.meta["property"]:
@@ -120,10 +120,10 @@ def reasons_of_all(trace: Trace, bound: BoundModel) -> list[str]:
 
 def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
     """Each step with the states before and after it; of a loop, the step back to its start comes last."""
-    found = list(zip(trace.steps[1:], trace.states, trace.states[1:], strict=False))
+    triples = list(zip(trace.steps[1:], trace.states, trace.states[1:], strict=False))
     if trace.closing is not None and trace.loop is not None:
-        found.append((trace.closing, trace.states[-1], trace.states[trace.loop]))
-    return found
+        triples.append((trace.closing, trace.states[-1], trace.states[trace.loop]))
+    return triples
 
 
 def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Trace] = ()) -> None:
@@ -131,14 +131,14 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
     console.print(heading(trace), style="bold")
     for line in ending(trace, bound):
         console.print("  " + line, style="italic")
-    told, same = _common_beginning(trace, earlier)
+    shared, same = _common_beginning(trace, earlier)
     console.print(f"  0. {call(trace.steps[0])}", style="cyan")
-    if told is None:
+    if shared is None:
         for name, value in flat(trace.states[0]).items():
             console.print(f"       {name} = {plain(value)}", style="dim")
     else:
         steps = "" if same == 0 else f", with step{'s' * (same > 1)} 1{f' to {same}' * (same > 1)}"
-        console.print(f"       as in {_named(told)}{steps}", style="dim")
+        console.print(f"       as in {_named(shared)}{steps}", style="dim")
     for i, (step, before, after) in enumerate(moves(trace), 1):
         if i <= same:
             continue

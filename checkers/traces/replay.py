@@ -1,4 +1,4 @@
-"""What replaying a trace shows: the model has it, it shows what it was kept for, guards refuse what they did."""
+"""Replay of a trace: the model has its steps, its end shows what it was kept for, its guards refuse as recorded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import RAISES
-from reassure.checkers.traces.explain import shows
+from reassure.checkers.traces.explain import end_shows
 from reassure.checkers.traces.fairness import repeats, why_fair
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
@@ -19,7 +19,7 @@ class Replayed:
 
     code: Exit = Exit.OK
     problem: str = ""
-    said: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -31,9 +31,9 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
     except ReplayRefused as refused:
         return Replayed(Exit.TRACE, f"{model} does not accept {name}: {refused}")
     steps = len(trace) - 1
-    result = Replayed(said=[f"{model} accepts the trace: {steps} step{'s' * (steps != 1)}"])
+    result = Replayed(lines=[f"{model} accepts the trace: {steps} step{'s' * (steps != 1)}"])
     if trace.loop is not None:
-        result.said += [repeats(trace), *why_fair(trace, bound)]
+        result.lines += [repeats(trace), *why_fair(trace, bound)]
     for of_one in of_each_property(trace):
         _judge_property(of_one, bound, result)
     _judge_refusals(trace, bound, result)
@@ -47,20 +47,20 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         result.code = Exit.EXPECTATION
         result.problem = f"{bound.model.name} has no property {name}, which the trace is of"
         return
-    shown = shows(trace, bound)
+    shown = end_shows(trace, bound)
     if shown is None:
         result.notes.append(f"note: {bound.model.name} does not decide {name} here")
         return
     if kind == "deadlock":
-        name, said = ("nothing", "is enabled") if shown else ("something", "is enabled")
+        name, ending = ("nothing", "is enabled") if shown else ("something", "is enabled")
     elif kind == RAISES:
-        name, said = trace.meta.get(RAISES, {}).get("by"), "raises" if shown else "does not raise"
+        name, ending = trace.meta.get(RAISES, {}).get("by"), "raises" if shown else "does not raise"
     elif kind == "cover":
-        said = "is reached" if shown else "is not reached"
+        ending = "is reached" if shown else "is not reached"
     else:
-        said = "is violated" if shown else "holds"
+        ending = "is violated" if shown else "holds"
     where = "at its end" if trace.loop is None else "by this run" if shown else "in this run, or the run is not fair"
-    result.said.append(f"{name} {said} {where}")
+    result.lines.append(f"{name} {ending} {where}")
     if not shown:  # the file claims a violation (or a goal) that is not there
         result.code = Exit.EXPECTATION
 
@@ -83,4 +83,4 @@ def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
             result.code = Exit.EXPECTATION
             result.problem = f"{attempt['action']} is enabled in state {attempt['state']}, where it was refused"
     if refused:
-        result.said.append(f"{refused} attempt{'s' * (refused != 1)} refused as expected")
+        result.lines.append(f"{refused} attempt{'s' * (refused != 1)} refused as expected")

@@ -12,7 +12,7 @@ from reassure.spec.semantics.trace import Trace, TraceStep, decode
 FORMAT = "reassure-steps"
 VERSION = 1
 ABOUT = ("model", "model_file", "model_sha256", "config", "property", "property_kind", "repro")
-"""What is taken over from the meta data of a trace."""
+"""Fields that are copied from the meta data of a trace."""
 
 
 def to_steps(trace: Trace, bound: BoundModel) -> str:

@@ -16,7 +16,7 @@ from reassure.spec.semantics.trace import Trace
 
 
 def names_for_expressions(model: Model) -> dict[str, Any]:
-    """What an expression about a model may name: the language, and the modules of its state and of the model."""
+    """Names for expressions about a model: the language, and the modules of its state and of the model."""
     names = {name: getattr(spec, name) for name in spec.__all__}
     for module in (model.state.__module__, model.module):
         names |= vars(sys.modules[module])
@@ -28,8 +28,8 @@ def compiled(expression: str) -> CodeType:
     try:
         return compile(ast.parse(expression, mode="eval"), "<expression>", "eval")
     except (SyntaxError, ValueError) as error:
-        said = getattr(error, "msg", str(error))
-        raise Failure(Exit.USAGE, f"{expression!r} is no Python expression: {said}") from None
+        message = getattr(error, "msg", str(error))
+        raise Failure(Exit.USAGE, f"{expression!r} is no Python expression: {message}") from None
 
 
 def values_along(trace: Trace, bound: BoundModel, expression: str) -> list[str]:
@@ -39,13 +39,13 @@ def values_along(trace: Trace, bound: BoundModel, expression: str) -> list[str]:
     is no expression, or that names what there is not.
     """
     code, names = compiled(expression), names_for_expressions(bound.model)
-    found = []
+    texts = []
     for state in trace.states:
         try:
-            found.append(plain(eval(code, {**names, "s": state, "c": bound.config})))
+            texts.append(plain(eval(code, {**names, "s": state, "c": bound.config})))
         except NameError as error:
             text = f"{expression!r}: {error}; `s` is a state, `c` is the configuration"
             raise Failure(Exit.USAGE, text) from None
         except Exception as error:
-            found.append(f"raises {type(error).__name__}: {error}")
-    return found
+            texts.append(f"raises {type(error).__name__}: {error}")
+    return texts

@@ -17,7 +17,7 @@ from reassure.checkers.analyses.diff.bisimulation import bisimilar
 from reassure.checkers.analyses.diff.observation import Numbers, Observation, Side
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.engines.native.state_graph import StateGraph
-from reassure.checkers.traces.reconstruct import told
+from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.spec.semantics.trace import Trace
 
 MOST_KEYS = 1 << 62
@@ -137,7 +137,7 @@ def _initial_only(sides: tuple[Side, Side], observation: Observation, number: in
     theirs = observation.numbers[1 - number][starts[1 - number]]
     alone = starts[number][~np.isin(observation.numbers[number][starts[number]], theirs)]
     bound, graph = sides[number].bound, sides[number].graph
-    return [(number, told(bound, [graph.state(int(n))], [])) for n in alone[:1]]
+    return [(number, replayed_trace(bound, [graph.state(int(n))], [])) for n in alone[:1]]
 
 
 def _alone(mine: _Steps, other: _Steps, common: Numbers, names: list[str]) -> dict[str, Numbers]:
@@ -155,4 +155,4 @@ def _trace(side: Side, edge: int) -> Trace:
     graph = side.graph
     edges = [*graph.path_to(int(graph.sources[edge])), edge]
     steps = [graph.step(e) for e in edges]
-    return told(side.bound, [graph.state(int(graph.sources[edges[0]])), *(s.after for s in steps)], steps)
+    return replayed_trace(side.bound, [graph.state(int(graph.sources[edges[0]])), *(s.after for s in steps)], steps)

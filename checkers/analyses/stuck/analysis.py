@@ -31,7 +31,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.traces.reconstruct import told
+from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.checkers.traces.render import tell
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
@@ -201,7 +201,7 @@ def stuck(
     trace = None
     if trapped:
         states, steps = known.path(trapped[0])
-        trace = told(bound, states, steps)
+        trace = replayed_trace(bound, states, steps)
     return Stuck(
         name=claim.name,
         states=len(known.states),

@@ -10,7 +10,7 @@ from typing import Any
 
 from reassure.checkers.analyses.suites.suite import ITF, STEPS, SuiteName
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.traces.reconstruct import told
+from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace, to_itf
@@ -36,7 +36,7 @@ def random_traces(bound: BoundModel, count: int, most: int, seed: int) -> Iterat
             (name,) = rng.choices(list(enabled), weights)
             steps.append(rng.choice(enabled[name]))
             states.append(steps[-1].after)
-        yield told(bound, states, steps)
+        yield replayed_trace(bound, states, steps)
 
 
 def write_random_traces(

@@ -14,7 +14,7 @@ from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.run_identity import ENGINE_VERSION, trace_stem
 from reassure.checkers.engines.native.state_graph import StateGraph
-from reassure.checkers.traces.reconstruct import told
+from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
@@ -92,7 +92,7 @@ def path_of(trace: Trace, graph: StateGraph) -> Path:
 def trace_of(path: Path, graph: StateGraph) -> Trace:
     """A path as a trace, replayed in plain Python."""
     states = [graph.state(number) for number in path.states(graph)]
-    return told(graph.bound, states, [graph.step(edge) for edge in path.edges])
+    return replayed_trace(graph.bound, states, [graph.step(edge) for edge in path.edges])
 
 
 @dataclass

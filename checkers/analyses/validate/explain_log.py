@@ -14,7 +14,7 @@ from reassure.checkers.analyses.validate.observations import Line, agrees, diffe
 from reassure.checkers.analyses.validate.steppers import Key, Stepper
 from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.reconstruct import Disagreement, told
+from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params, Step
 from reassure.spec.semantics.trace import Trace, guard_of
@@ -145,7 +145,7 @@ def _behaviour(bound: BoundModel, stepper: Stepper, last: Node, hidden: frozense
         after = stepper.state(node.key)
         steps.append(_step(bound, states[-1], after, node.line, hidden))
         states.append(after)
-    return told(bound, states, steps)
+    return replayed_trace(bound, states, steps)
 
 
 def _step(bound: BoundModel, before: Any, after: Any, line: Line | None, hidden: frozenset[str]) -> Step:

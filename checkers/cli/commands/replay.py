@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         note(changed)
         release = f"Kafka {trace.meta['config']['release']}: " if len(traces) > 1 else ""
         result = replay_trace(trace, bound, str(args.trace))
-        for line in result.said:
+        for line in result.lines:
             console.print(f"{release}{line}")
         for line in result.notes:
             note(f"{release}{line}")
@@ -99,7 +99,7 @@ def _replayed(path: Path, name: str, model: str | None, models: PreparedModels) 
             stale |= bool(changed)
             result = replay_trace(trace, bound, name)
             if result.code is not Exit.OK:
-                code, problem = result.code, result.problem or result.said[-1]
+                code, problem = result.code, result.problem or result.lines[-1]
                 break
     except Failure as failure:
         code, problem = failure.code, str(failure).splitlines()[0]

@@ -17,7 +17,7 @@ from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKerne
 from reassure.checkers.engines.native.probe import Probe, Wanted, found_in
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.traces.raising import Raised, note_in, raised_in
-from reassure.checkers.traces.reconstruct import Disagreement, shows, told
+from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.trace import Trace
@@ -99,4 +99,4 @@ class Paths:
         if last is not None:
             path.append(last.after)
             steps.append(last)
-        return told(bound, path, steps)
+        return replayed_trace(bound, path, steps)

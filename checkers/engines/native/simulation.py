@@ -38,7 +38,7 @@ from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.search import BEAT, Clock
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.raising import errors, note_in, raised_in
-from reassure.checkers.traces.reconstruct import Disagreement, shows, step_between, steps_between, told
+from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows, step_between, steps_between
 from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace
@@ -287,7 +287,7 @@ def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> T
         return shows(bound, claim, before, step, after)
 
     states, steps = shortened(bound, shown, states, steps_between(bound, claim, states))
-    return told(bound, states, steps)
+    return replayed_trace(bound, states, steps)
 
 
 def raising_walk(walker: Walker, steps: int, number: int, wants: Callable[[str], bool]) -> tuple[Trace, str]:
@@ -303,7 +303,7 @@ def raising_walk(walker: Walker, steps: int, number: int, wants: Callable[[str],
     raised = raised_in(bound, states[-1], wants)
     if raised.step is not None:
         states, taken = [*states, raised.step.after], [*taken, raised.step]
-    trace = told(bound, states, taken)
+    trace = replayed_trace(bound, states, taken)
     note_in(trace, raised)
     return trace, raised.text
 

@@ -52,7 +52,7 @@ from reassure.checkers.engines.symbolic.solver import seed_z3, unanswered
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import inductive, never_raises, refuted, within_bounds
 from reassure.checkers.traces.raising import note_in, raised_in
-from reassure.checkers.traces.reconstruct import Disagreement, step_between, steps_between, told
+from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, step_between, steps_between
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -347,7 +347,7 @@ def _raised(prover: Prover, options: SearchOptions) -> tuple[Trace, str] | None:
     raised = raised_in(bound, states[-1], options.wants)
     if raised.step is not None:
         states, steps = [*states, raised.step.after], [*steps, raised.step]
-    trace = told(bound, states, steps)
+    trace = replayed_trace(bound, states, steps)
     note_in(trace, raised)
     return trace, raised.text
 
@@ -359,7 +359,7 @@ def _fact(prover: Prover, name: str, checked: CheckedProof | None, finished: boo
         return PropertyFact(Evidence.OPEN)
     if result.status is PropertyStatus.VIOLATED:
         states, prop = list(result.counterexample), next(p for p in bound.properties if p.name == name)
-        trace = told(bound, states, steps_between(bound, prop, states))
+        trace = replayed_trace(bound, states, steps_between(bound, prop, states))
         prover.scout.confirm(prop, states)
         return PropertyFact(Evidence.COUNTEREXAMPLE, trace, result.note)
     if result.status is PropertyStatus.PROVED:

@@ -137,7 +137,7 @@ CLAIMS = {
 def test_why(claim: str, tmp_path: Path) -> None:
     trace, bound = found(invariant(claim), tmp_path)
     assert len(trace) == 3
-    assert why.shows(trace, bound) is True
+    assert why.end_shows(trace, bound) is True
     assert why.reasons(trace, bound) == CLAIMS[claim]
     assert "\n".join(["", "```", *CLAIMS[claim], "```", ""]) in story.markdown(trace, bound)
 
@@ -219,17 +219,17 @@ def cut(trace: Trace, states: int) -> Trace:
 
 def test_a_trace_that_shows_nothing_has_no_reasons(tmp_path: Path) -> None:
     trace, bound = found(invariant("return s.n < 2"), tmp_path)
-    assert why.shows(cut(trace, 2), bound) is False
+    assert why.end_shows(cut(trace, 2), bound) is False
     assert why.reasons(cut(trace, 2), bound) == []
 
 
 def test_a_deadlock_says_so(tmp_path: Path) -> None:
     trace, bound = found(COUNTER, tmp_path, "deadlock")
-    assert why.shows(trace, bound) is True
+    assert why.end_shows(trace, bound) is True
     assert why.reasons(trace, bound) == [
         "nothing is enabled here; where a run may end, a @terminal function of the state says so",
     ]
-    assert why.shows(cut(trace, 3), bound) is False
+    assert why.end_shows(cut(trace, 3), bound) is False
     assert why.reasons(cut(trace, 3), bound) == []
 
 
@@ -237,13 +237,13 @@ def test_a_run_that_may_end_is_no_deadlock(tmp_path: Path) -> None:
     trace, _ = found(COUNTER, tmp_path, "deadlock")
     ends = "@terminal\ndef done(s: State) -> bool:\n    return s.n == 3\n\n"
     bound = BoundModel(module(HEAD + COUNTER + ends + END, tmp_path, prelude="").MODEL)
-    assert why.shows(trace, bound) is False
+    assert why.end_shows(trace, bound) is False
 
 
 def test_why_of_a_step(tmp_path: Path) -> None:
     trace, bound = found(STEP, tmp_path)
     assert [s.action for s in trace.steps] == ["zero", "add", "add", "elect"]
-    assert why.shows(trace, bound) is True
+    assert why.end_shows(trace, bound) is True
     assert why.reasons(trace, bound) == [
         "false: before.n < 2 or after.leader == max(every(Node, c)) or node == Node(1)",
         "  before.n = 2",
@@ -257,17 +257,17 @@ def test_a_step_that_the_claim_is_not_about(tmp_path: Path) -> None:
     """Also one without the parameters that the claim reads, and no step at all."""
     trace, bound = found(STEP, tmp_path)
     for states in (1, 3):
-        assert why.shows(cut(trace, states), bound) is False
+        assert why.end_shows(cut(trace, states), bound) is False
         assert why.reasons(cut(trace, states), bound) == []
 
 
 def test_a_cover_needs_no_reason(tmp_path: Path) -> None:
     text = COUNTER + "@cover\ndef goal(s: State) -> bool:\n    return s.n == 1\n\n"
     trace, bound = found(text, tmp_path, "goal", witness=True)
-    assert why.shows(trace, bound) is True
+    assert why.end_shows(trace, bound) is True
     assert why.reasons(trace, bound) == []
     assert story.heading(trace).endswith(": goal is reached after 1 step")
-    assert why.shows(cut(trace, 1), bound) is False
+    assert why.end_shows(cut(trace, 1), bound) is False
 
 
 def test_what_is_not_decided_here(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_what_is_not_decided_here(tmp_path: Path) -> None:
     trace, bound = found(invariant("return s.n < 2") + live, tmp_path)
     for name in ("live", "nobody"):
         trace.meta["property"] = name
-        assert why.shows(trace, bound) is None
+        assert why.end_shows(trace, bound) is None
         assert why.reasons(trace, bound) == []
 
 
