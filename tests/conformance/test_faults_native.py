@@ -9,18 +9,27 @@ from typing import Any
 import pytest
 
 from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.engines.native.model import build_loops, emit_loops, emit_nodes, sequence_functions
+from reassure.checkers.engines.native.model import emit_loops, emit_nodes, sequence_functions
+from reassure.checkers.engines.native.model.build_loops import ActionBuilder
 from reassure.checkers.engines.native.model.emit_loops import LoopEmitter
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS, NodeEmitter
 from reassure.checkers.engines.native.model.ir_text import FunctionText
-from reassure.checkers.engines.native.model.loop_form import Clip, Emit, Error, ForEach, Let, LoopGuard
+from reassure.checkers.engines.native.model.loop_form import (
+    Clip,
+    Emit,
+    Error,
+    ForEach,
+    Let,
+    LoopGuard,
+    nodes_of,
+    statements,
+)
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
-from reassure.checkers.engines.native.model.print_loops import nodes_of, statements
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import LEAVES
-from reassure.spec.language.types import BoolType
+from reassure.spec.language.types import BoolType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.constructs import TABLES, bound_model
 from tests.helpers.drawn_states import drawn
@@ -107,11 +116,11 @@ SUBTLE: dict[str, tuple[str, Callable[[NodeEmitter, Node], str]]] = {
     "difference the other way": ("sub", other_way),
     "set difference the other way": ("minus", other_way),
     "sequences joined the other way": ("seq_cat", other_way),
-    "unsigned minimum": ("min", emit_nodes._extreme("llvm.umin.i64")),
+    "unsigned minimum": ("min", lambda e, n: e.f.call("llvm.umin.i64", *e.arguments(n))),
     "and for or": ("or", emit_nodes._chain("and")),
     "exclusive or for or": ("or", emit_nodes._chain("xor")),
     "union that adds": ("union", emit_nodes._arithmetic("add")),
-    "intersection that joins": ("inter", emit_nodes._union),
+    "intersection that joins": ("inter", RIGHT["union"]),
     "highest for lowest": ("lowest", emit_nodes._highest),
     "lowest for highest": ("highest", emit_nodes._lowest),
 }
@@ -188,13 +197,15 @@ def test_a_loop_that_ends_early_is_found(
 def test_a_narrowing_that_is_forgotten_is_found(
     part: str, models: dict[str, BoundModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = build_loops.Domain.mask
-    monkeypatch.setattr(build_loops.Domain, "mask", lambda self: _without(right(self), part))
+    right = ActionBuilder._over_scalar
+
+    def wrong(self: ActionBuilder, name: str, node: Node, kind: Type, when: Node | None) -> None:
+        if name in self.domains:
+            getattr(self.domains[name].mask, part).clear()
+        right(self, name, node, kind, when)
+
+    monkeypatch.setattr(ActionBuilder, "_over_scalar", wrong)
     assert shows([b for name, b in models.items() if "by_" in name])
-
-
-def _without(mask: Any, part: str) -> Any:
-    return type(mask)(**{**vars(mask), part: ()})
 
 
 def test_an_absent_value_that_is_enumerated_is_found(
@@ -230,13 +241,13 @@ def _codes_differ(bound: BoundModel) -> bool:
 def test_a_guard_tested_before_an_error_above_it_is_found(
     models: dict[str, BoundModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = build_loops.ActionBuilder._test
+    right = ActionBuilder._test
 
     def wrong(self: Any, left: list[Any], pending: set[str]) -> list[Any]:
         guards = [c for c in left if c.kind == "require"]
         return [*right(self, guards, pending), *right(self, [c for c in left if c.kind == "error"], pending)]
 
-    monkeypatch.setattr(build_loops.ActionBuilder, "_test", wrong)
+    monkeypatch.setattr(ActionBuilder, "_test", wrong)
     assert shows([b for name, b in models.items() if name.startswith("odd raises")])
 
 

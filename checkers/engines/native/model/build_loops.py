@@ -12,27 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from reassure.checkers.encoding.state_layout import Code, Field, codes, is_index, scalars
+from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.domains import Domain
-from reassure.checkers.engines.native.model.loop_form import (
-    ActionLoops,
-    Block,
-    Clip,
-    Emit,
-    Error,
-    ForEach,
-    ForEachIndex,
-    ForEachMember,
-    ForEachOptional,
-    ForEachRecordSet,
-    ForEachSequence,
-    ForEachSlot,
-    ForEachSubset,
-    Let,
-    LoopGuard,
-    Mask,
-    Statement,
-    StepError,
-)  # fmt: skip
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter
@@ -57,31 +38,31 @@ MOST_SETS = 1 << 16
 
 
 def parameter_codes(params: tuple[Parameter, ...]) -> list[Code]:
-    """How the parameters of an action are stored, one after the other; a member of a message set as one number."""
-    found: list[Code] = []
+    """The codes of an action's parameters, one after the other; a member of a message set is one number."""
+    stored: list[Code] = []
     leaf = 0
     for p in params:
         if isinstance(p.drawn, tuple):
             bits = bits_of(p.type)
-            found.append(Code(leaf, IntType(1, 1 << bits), False, max(1, bits)))  # as in its slot, where 0 is none
+            stored.append(Code(leaf, IntType(1, 1 << bits), False, max(1, bits)))  # as in its slot, where 0 is none
         else:
-            found += codes(p.type, leaf)
+            stored += codes(p.type, leaf)
         leaf += len(p.leaves)
-    return found
+    return stored
 
 
 def conjuncts(checks: tuple[Check, ...]) -> list[Check]:
     """Guards split at `and`, in order."""
-    found: list[Check] = []
+    split: list[Check] = []
     for check in checks:
         parts = check.condition.args if check.kind == "require" and check.condition.op == "and" else ()
-        found += [replace(check, condition=condition) for condition in parts] or [check]
-    return found
+        split += [replace(check, condition=condition) for condition in parts] or [check]
+    return split
 
 
 @dataclass
 class Numbers:
-    """What the actions of one model number together."""
+    """The claims and bounds that the actions of one model number together."""
 
     graph: Graph
     paths: tuple[str, ...]
@@ -102,28 +83,28 @@ class Nest:
     """Statements by depth, and the loops between them."""
 
     def __init__(self) -> None:
-        self.blocks: list[list[Statement]] = [[]]
-        self.loops: list[ForEach] = []
+        self.blocks: list[list[form.Statement]] = [[]]
+        self.loops: list[form.ForEach] = []
         self.depth_of: dict[str, int] = {}
         """By parameter: the depth within its innermost loop so far."""
         self._ready: set[Node] = set()
-        """What was used, and what that is made of."""
+        """The nodes that were used, and those below them."""
         self._placed: set[Node] = set()
-        """What is computed in the block that it belongs to."""
+        """The nodes that are computed in the block that they belong to."""
 
     @property
     def depth(self) -> int:
         return len(self.loops)
 
-    def add(self, statement: Statement, *nodes: Node) -> None:
-        """Appends a statement to the innermost block; nodes: what it reads."""
-        for node in nodes:
+    def add(self, statement: form.Statement) -> None:
+        """Appends a statement to the innermost block."""
+        for node in form.nodes_of(statement):
             self._use(node, self.depth)
         self.blocks[-1].append(statement)
 
-    def open(self, name: str, loop: ForEach, *nodes: Node) -> None:
-        """Opens a loop for (a part of) a parameter; nodes: what it reads before it starts."""
-        for node in (*nodes, *((loop.when,) if loop.when is not None else ())):
+    def open(self, name: str, loop: form.ForEach) -> None:
+        """Opens a loop for (a part of) a parameter."""
+        for node in form.nodes_of(loop):
             self._use(node, self.depth)
         self.loops.append(loop)
         self.blocks.append([])
@@ -144,14 +125,14 @@ class Nest:
         self._placed.add(node)
         own = self._depth_of(node)
         if own < depth:
-            self.blocks[own].append(Let(node))
+            self.blocks[own].append(form.Let(node))
 
     def _depth_of(self, node: Node) -> int:
         return max((self.depth_of[p] for p in node.params), default=0)
 
-    def body(self) -> Block:
+    def body(self) -> form.Block:
         """The whole nest."""
-        inner: Block = tuple(self.blocks[-1])
+        inner: form.Block = tuple(self.blocks[-1])
         for loop, block in zip(reversed(self.loops), reversed(self.blocks[:-1]), strict=True):
             inner = (*block, replace(loop, body=inner))
         return inner
@@ -169,36 +150,36 @@ class ActionBuilder:
         self.most = 1
         self.domains = {p.name: Domain(p.leaves[0]) for p in outcome.parameters if _is_narrowable(p)}
 
-    def build(self, fields: tuple[Field, ...]) -> ActionLoops:
+    def build(self, fields: tuple[Field, ...]) -> form.ActionLoops:
         """The loop form. fields: where the parameters are stored."""
         outcome = self.outcome
         pending = {p.name for p in outcome.parameters}
-        left = self._test(self._absorb(conjuncts(outcome.checks)), pending)
+        checks = self._test(self._absorb(conjuncts(outcome.checks)), pending)
         for p in outcome.parameters:
             self._choose(p)
             pending.discard(p.name)
-            left = self._test(left, pending)
-        assert not left
+            checks = self._test(checks, pending)
+        assert not checks
         self._finish()
-        return ActionLoops(outcome.name, self.number, self.nest.body(), self.most, fields)
+        return form.ActionLoops(outcome.name, self.number, self.nest.body(), self.most, fields)
 
-    def _absorb(self, left: list[Check]) -> list[Check]:
+    def _absorb(self, checks: list[Check]) -> list[Check]:
         """The checks that must be tested; the others narrow the domain of their last parameter."""
         order = {p.name: i for i, p in enumerate(self.outcome.parameters)}
-        kept: list[Check] = []
-        for check in left:
+        tested: list[Check] = []
+        for check in checks:
             # What stands after something that may raise is tested where it stands.
-            if check.kind == "require" and check.condition.params and not any(c.kind == "error" for c in kept):
+            if check.kind == "require" and check.condition.params and not any(c.kind == "error" for c in tested):
                 last = max(check.condition.params, key=order.__getitem__)
                 if last in self.domains and self.domains[last].absorb(check.condition):
                     continue
-            kept.append(check)
-        return kept
+            tested.append(check)
+        return tested
 
-    def _test(self, left: list[Check], pending: set[str]) -> list[Check]:
+    def _test(self, checks: list[Check], pending: set[str]) -> list[Check]:
         """Tests what can be tested in the current loop; returns the rest."""
         later: list[Check] = []
-        for check in left:
+        for check in checks:
             condition = check.condition
             # That Python gets there is in the condition of an error, so that it may be tested before what leads there;
             # but a guard behind it must not hide it.
@@ -206,9 +187,9 @@ class ActionBuilder:
             if blocked or condition.params & pending:
                 later.append(check)
             elif check.kind == "require":
-                self.nest.add(LoopGuard(condition), condition)
+                self.nest.add(form.LoopGuard(condition))
             else:
-                self.nest.add(Error(condition, check.text), condition)
+                self.nest.add(form.Error(condition, check.text))
         return later
 
     # -- parameters ---------------------------------------------------------------------------------
@@ -217,11 +198,11 @@ class ActionBuilder:
         """Opens the loops over a parameter's values."""
         if isinstance(p.drawn, tuple):
             self.most *= max(1, len(p.drawn))
-            self.nest.open(p.name, ForEachSlot(p.leaves[0], None, p.drawn), *p.drawn)
+            self.nest.open(p.name, form.ForEachSlot(p.leaves[0], None, p.drawn))
             return
         self.most *= p.type.count
         if isinstance(p.drawn, Node) and p.name in self.domains:
-            self.domains[p.name].within.append(p.drawn)
+            self.domains[p.name].mask.within.append(p.drawn)
         g = self.numbers.graph
         value = of_type(p.type, lambda path, kind: g.param(p.name, path, kind))
         self._over(p.name, value, p.type, None)
@@ -246,9 +227,9 @@ class ActionBuilder:
         assert value.value is not None
         if is_index(inner):
             assert isinstance(value.value, Scalar)
-            self.nest.open(name, ForEachOptional(value.present, when, value.value.node, inner))
+            self.nest.open(name, form.ForEachOptional(value.present, when, value.value.node, inner))
             return
-        self.nest.open(name, ForEachIndex(value.present, when, value.present.type))
+        self.nest.open(name, form.ForEachIndex(value.present, when, value.present.type))
         present = value.present if when is None else self.numbers.graph.and_(when, value.present)
         self._over(name, value.value, inner, present)
 
@@ -261,45 +242,44 @@ class ActionBuilder:
                 f"at most {MOST_SETS:,} are possible: draw the parameter from what the state holds"
             )
         sets = tuple(tuple(scalars(one, kind)) for one in kind.values())
-        self.nest.open(name, ForEachRecordSet(value.slots[0], when, value.slots, sets))
+        self.nest.open(name, form.ForEachRecordSet(value.slots[0], when, value.slots, sets))
 
     def _over_scalar(self, name: str, node: Node, kind: Type, when: Node | None) -> None:
         domain = self.domains.get(name)
-        mask = domain.mask() if domain is not None and domain.node is node else Mask()
-        loop: ForEach
+        mask = domain.mask if domain is not None and domain.node is node else form.Mask()
+        loop: form.ForEach
         if isinstance(kind, SetType):
-            loop = ForEachSubset(node, when, kind.item.count, mask)
+            loop = form.ForEachSubset(node, when, kind.item.count, mask)
         elif isinstance(kind, SeqType):
-            loop = ForEachSequence(node, when, kind)
+            loop = form.ForEachSequence(node, when, kind)
         elif mask.nodes:
-            loop = ForEachMember(node, when, kind, mask)
+            loop = form.ForEachMember(node, when, kind, mask)
         else:
-            loop = ForEachIndex(node, when, kind)
-        self.nest.open(name, loop, *mask.nodes)
+            loop = form.ForEachIndex(node, when, kind)
+        self.nest.open(name, loop)
 
     # -- the step -----------------------------------------------------------------------------------
 
     def _finish(self) -> None:
         outcome, nest = self.outcome, self.nest
         for path, condition, declared in outcome.clips:
-            nest.add(Clip(condition, self.numbers.clip(path, declared), path), condition)
+            nest.add(form.Clip(condition, self.numbers.clip(path, declared), path))
         claims = tuple(self._claims())
         leaves = tuple(leaf for p in outcome.parameters for leaf in p.leaves) if self.numbers.parameters else None
-        emit = Emit(outcome.next_leaves, claims, leaves)
-        nest.add(emit, *outcome.next_leaves, *(node for _, node in claims), *(leaves or ()))
+        nest.add(form.Emit(outcome.next_leaves, claims, leaves))
 
     def _claims(self) -> Iterator[tuple[int, Node]]:
         """The claims over the step, and when they are hit."""
         g = self.numbers.graph
         after = {path + "'": node for path, node in zip(self.numbers.paths, self.outcome.next_leaves, strict=True)}
-        made: dict[Node, Node] = {}
+        substitutes: dict[Node, Node] = {}
         for formula in self.formulas:
             assert formula.claim is not None
-            safe = [substitute(g, check.condition, after, made) for check in formula.checks]
+            safe = [substitute(g, check.condition, after, substitutes) for check in formula.checks]
             for one in safe:
                 if one is not g.true:
-                    self.nest.add(StepError(one), one)
-            condition = substitute(g, formula.condition, after, made)
+                    self.nest.add(form.StepError(one))
+            condition = substitute(g, formula.condition, after, substitutes)
             hit = g.and_(*safe, condition if formula.claim.kind == "cover" else g.not_(condition))
             if hit is not g.false:
                 yield self.numbers.step_claims.index(formula.name), hit

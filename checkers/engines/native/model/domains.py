@@ -1,4 +1,4 @@
-"""What a parameter ranges over, as far as guards narrow it."""
+"""The values that a parameter ranges over, as far as guards narrow it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,8 @@ class Domain:
     """The values of one parameter that is a set, an id or an enum member."""
 
     node: Node
-    within: list[Node] = field(default_factory=list)
-    without: list[Node] = field(default_factory=list)
-    including: list[Node] = field(default_factory=list)
-    include_items: list[Node] = field(default_factory=list)
-    exclude_items: list[Node] = field(default_factory=list)
-    only_items: list[Node] = field(default_factory=list)
-
-    def mask(self) -> Mask:
-        """What was taken in."""
-        return Mask(
-            tuple(self.within), tuple(self.without), tuple(self.including), tuple(self.include_items),
-            tuple(self.exclude_items), tuple(self.only_items),
-        )  # fmt: skip
+    mask: Mask = field(default_factory=Mask)
+    """The guards that were taken in."""
 
     def absorb(self, condition: Node) -> bool:
         """Takes a guard that only narrows the enumeration; False if it must be tested."""
@@ -45,26 +34,26 @@ class Domain:
     def _index(self, inner: Node, negated: bool) -> bool:
         a, b = inner.args
         if inner.op == "member" and a is self.node and self._free(b):
-            (self.without if negated else self.within).append(b)
+            (self.mask.without if negated else self.mask.within).append(b)
             return True
         if inner.op == "eq":
             for x, y in ((a, b), (b, a)):
                 if x is self.node and self._free(y):
-                    (self.exclude_items if negated else self.only_items).append(y)
+                    (self.mask.exclude_items if negated else self.mask.only_items).append(y)
                     return True
         return False
 
     def _subset(self, inner: Node, negated: bool) -> bool:
         a, b = inner.args
         if inner.op == "member" and b is self.node and self._free(a):
-            (self.exclude_items if negated else self.include_items).append(a)
+            (self.mask.exclude_items if negated else self.mask.include_items).append(a)
             return True
         if inner.op != "eq" or negated:
             return False
         for x, y in ((a, b), (b, a)):
             if x is self.node and self._free(y):
-                self.within.append(y)
-                self.including.append(y)
+                self.mask.within.append(y)
+                self.mask.including.append(y)
                 return True
             if x.op == "const" and x.data == 0 and y.op in ("minus", "inter"):
                 return self._no_members(y)
@@ -75,14 +64,14 @@ class Domain:
         left, right = node.args
         if node.op == "minus":
             if left is self.node and self._free(right):
-                self.within.append(right)
+                self.mask.within.append(right)
                 return True
             if right is self.node and self._free(left):
-                self.including.append(left)
+                self.mask.including.append(left)
                 return True
             return False
         for s, t in ((left, right), (right, left)):
             if s is self.node and self._free(t):
-                self.without.append(t)
+                self.mask.without.append(t)
                 return True
         return False

@@ -13,28 +13,9 @@ from functools import singledispatchmethod
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
+from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter, low
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal
-from reassure.checkers.engines.native.model.loop_form import (
-    ActionLoops,
-    Block,
-    Clip,
-    Emit,
-    Error,
-    ForEach,
-    ForEachIndex,
-    ForEachMember,
-    ForEachOptional,
-    ForEachRecordSet,
-    ForEachSequence,
-    ForEachSlot,
-    ForEachSubset,
-    Let,
-    LoopGuard,
-    Mask,
-    Statement,
-    StepError,
-)  # fmt: skip
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import BoolType, Type, bits_of
 
@@ -67,7 +48,7 @@ class LoopEmitter:
         self.clip_at = clip_at
         self.helpers = helpers
 
-    def action(self, loops: ActionLoops) -> str:
+    def action(self, loops: form.ActionLoops) -> str:
         """The text of the action's function."""
         name = f"action_{loops.number}"
         self.f = f = FunctionText(name, PARAMETERS, internal=True, suffix="alwaysinline nounwind ")
@@ -83,49 +64,37 @@ class LoopEmitter:
         f.do(f"ret i64 {f.op(f'load i64, ptr {self.end}, align 8')}")
         return f.text()
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: form.Block) -> None:
         for statement in block:
             self._emit(statement)
 
     @singledispatchmethod
-    def _emit(self, statement: Statement) -> None:
+    def _emit(self, statement: form.Statement) -> None:
         raise AssertionError(f"no code for {statement}")
 
     # -- statements ---------------------------------------------------------------------------------
 
     @_emit.register
-    def _(self, statement: Let) -> None:
+    def _(self, statement: form.Let) -> None:
         self.values.value(statement.node)
 
     @_emit.register
-    def _(self, statement: LoopGuard) -> None:
+    def _(self, statement: form.LoopGuard) -> None:
         f, condition = self.f, self.values.value(statement.condition)
         passed = f.fresh()
         f.branch(condition, passed, self.next_value)
         f.start(passed)
 
     @_emit.register
-    def _(self, statement: Error) -> None:
-        f = self.f
-        passed, raises = f.fresh(), f.fresh()
-        f.branch(self.values.value(statement.condition), passed, raises)
-        f.start(raises)
-        note_error(f)
-        f.jump(self.next_value)
-        f.start(passed)
+    def _(self, statement: form.Error) -> None:
+        raise_unless(self.values, statement.condition, self.next_value)
 
     @_emit.register
-    def _(self, statement: StepError) -> None:
-        f = self.f
-        passed, raises = f.fresh(), f.fresh()
-        f.branch(self.values.value(statement.condition), passed, raises)
-        f.start(raises)
-        note_error(f)
-        f.jump(passed)
-        f.start(passed)
+    def _(self, statement: form.StepError) -> None:
+        raise_unless(self.values, statement.condition)
 
     @_emit.register
-    def _(self, statement: Clip) -> None:
+    def _(self, statement: form.Clip) -> None:
         f = self.f
         within, leaves = f.fresh(), f.fresh()
         f.branch(self.values.value(statement.condition), leaves, within)
@@ -136,7 +105,7 @@ class LoopEmitter:
         f.start(within)
 
     @_emit.register
-    def _(self, statement: Emit) -> None:
+    def _(self, statement: form.Emit) -> None:
         f = self.f
         words = [self._state_word(statement.next, w) for w in range(self.layout.words)]
         words += self._claim_words(statement.claims)
@@ -184,7 +153,7 @@ class LoopEmitter:
 
     def _run(
         self,
-        loop: ForEach,
+        loop: form.ForEach,
         first: str,
         following: Callable[[str], tuple[str, str]],
         bind: Callable[[str], None],
@@ -216,7 +185,7 @@ class LoopEmitter:
         f.start(done)
         self.next_value = outer
 
-    def _counted(self, loop: ForEach, count: int | str, bind: Callable[[str], None]) -> None:
+    def _counted(self, loop: form.ForEach, count: int | str, bind: Callable[[str], None]) -> None:
         """A loop over 0, 1, ... below a number that is at least 1; only 0 where there is nothing to choose."""
         f = self.f
         end = str(count)
@@ -229,23 +198,23 @@ class LoopEmitter:
 
         self._run(loop, "0", following, bind)
 
-    def _bind(self, loop: ForEach, node: Node, value: str) -> None:
+    def _bind(self, loop: form.ForEach, node: Node, value: str) -> None:
         """Names the value of a parameter's scalar; where there is nothing to choose it is zero."""
         if loop.when is not None:
             kind = "i1" if isinstance(node.type, BoolType) else "i64"
             value = self.f.choose(self.values.value(loop.when), value, nothing(node.type), kind)
-        self.values.known[node] = value
+        self.values.emitted[node] = value
 
     def _value_of(self, number: str, kind: Type) -> str:
         """The value of a scalar type with this number, counted from 0."""
         return self.values.truth_of(self.f.plus(number, low(kind)), kind)
 
     @_emit.register
-    def _(self, loop: ForEachIndex) -> None:
+    def _(self, loop: form.ForEachIndex) -> None:
         self._counted(loop, loop.type.count, lambda i: self._bind(loop, loop.node, self._value_of(i, loop.type)))
 
     @_emit.register
-    def _(self, loop: ForEachOptional) -> None:
+    def _(self, loop: form.ForEachOptional) -> None:
         f = self.f
 
         def bind(number: str) -> None:
@@ -256,7 +225,7 @@ class LoopEmitter:
         self._counted(loop, loop.type.count + 1, bind)
 
     @_emit.register
-    def _(self, loop: ForEachMember) -> None:
+    def _(self, loop: form.ForEachMember) -> None:
         f = self.f
         mask = self._upper(loop.mask, loop.type.count)
 
@@ -270,7 +239,7 @@ class LoopEmitter:
 
         self._run(loop, mask, following, bind, f.compare("ne", mask, "0"))
 
-    def _upper(self, mask: Mask, count: int) -> str:
+    def _upper(self, mask: form.Mask, count: int) -> str:
         """The bits that a mask leaves of so many."""
         f, values = self.f, self.values
         result = literal((1 << count) - 1)
@@ -285,7 +254,7 @@ class LoopEmitter:
         return result
 
     @_emit.register
-    def _(self, loop: ForEachSubset) -> None:
+    def _(self, loop: form.ForEachSubset) -> None:
         """Through the subsets of a mask in ascending order: the next one is (this - mask) & mask."""
         f, values = self.f, self.values
         upper, lower = self._upper(loop.mask, loop.items), "0"
@@ -309,7 +278,7 @@ class LoopEmitter:
         self._run(loop, "0", following, lambda c: self._bind(loop, loop.node, f.either(c, lower)), runs)
 
     @_emit.register
-    def _(self, loop: ForEachSequence) -> None:
+    def _(self, loop: form.ForEachSequence) -> None:
         """By a number that counts the shorter ones first; what is left of it has the items as digits."""
         f, kind = self.f, loop.type
         k, base = bits_of(kind.item), kind.item.count
@@ -330,7 +299,7 @@ class LoopEmitter:
         self._counted(loop, kind.count, bind)
 
     @_emit.register
-    def _(self, loop: ForEachSlot) -> None:
+    def _(self, loop: form.ForEachSlot) -> None:
         f = self.f
         slots = [self.values.value(slot) for slot in reversed(loop.slots)]
         if not slots:
@@ -350,7 +319,7 @@ class LoopEmitter:
         self._counted(loop, len(slots), bind)
 
     @_emit.register
-    def _(self, loop: ForEachRecordSet) -> None:
+    def _(self, loop: form.ForEachRecordSet) -> None:
         f, size = self.f, len(loop.slots)
         table = f"sets_{len(self.helpers)}"
         numbers = ", ".join(f"i64 {literal(slot)}" for one in loop.sets for slot in one)
@@ -366,14 +335,23 @@ class LoopEmitter:
 
 
 def nothing(kind: Type) -> str:
-    """What stands in a scalar of a value that is absent: what is stored as 0."""
+    """The value of a scalar of a value that is absent: the one that is stored as 0."""
     return "false" if isinstance(kind, BoolType) else literal(low(kind))
 
 
-def note_error(f: FunctionText) -> None:
-    """Writes down that plain Python raises in this state."""
+def raise_unless(values: NodeEmitter, condition: Node, following: str = "") -> None:
+    """Writes down that plain Python raises in this state unless a condition holds.
+
+    following: the block that is next after that; empty: the one that is next if the condition holds.
+    """
+    f = values.f
+    passed, raises = f.fresh(), f.fresh()
+    f.branch(values.value(condition), passed, raises)
+    f.start(raises)
     row = f.op("add i64 %where, 1")
     f.do(f"store i64 {row}, ptr {f.op(f'getelementptr i64, ptr %tally, i64 {ERROR}')}, align 8")
+    f.jump(following or passed)
+    f.start(passed)
 
 
 def count(f: FunctionText, place: int, number: str) -> None:

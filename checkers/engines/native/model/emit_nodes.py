@@ -14,7 +14,7 @@ from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType,
 
 
 def low(kind: Type) -> int:
-    """What is stored as 0."""
+    """The number that is stored as 0."""
     return kind.low if isinstance(kind, IntType) else 0
 
 
@@ -26,7 +26,7 @@ class NodeEmitter:
         self.layout = layout
         self.helpers = helpers
         """Functions that are called, by name: shared by the whole module."""
-        self.known: dict[Node, str] = {}
+        self.emitted: dict[Node, str] = {}
         self._field_of = {field.code.leaf: field for field in layout.fields}
         self._leaf_of = {path: i for i, path in enumerate(paths)}
         self._words: dict[int, str] = {}
@@ -96,11 +96,15 @@ class NodeEmitter:
         """The value of a node: an i1 for a truth value, else an i64."""
         if node.op == "const":
             return constant(node)
-        if node not in self.known:
-            for one in arguments_first([node], self.known):
+        if node not in self.emitted:
+            for one in arguments_first([node], self.emitted):
                 if one.op != "const":
-                    self.known[one] = OPERATIONS[one.op](self, one)
-        return self.known[node]
+                    self.emitted[one] = OPERATIONS[one.op](self, one)
+        return self.emitted[node]
+
+    def arguments(self, node: Node) -> list[str]:
+        """The values of a node's arguments."""
+        return [self.value(argument) for argument in node.args]
 
     def number(self, node: Node) -> str:
         """The value of a node as an i64, also of a truth value."""
@@ -140,14 +144,6 @@ def constant(node: Node) -> str:
 Operation = Callable[[NodeEmitter, Node], str]
 
 
-def _var(e: NodeEmitter, node: Node) -> str:
-    return e.variable(node)
-
-
-def _switch(e: NodeEmitter, node: Node) -> str:
-    return e.f.compare("eq", e.switched_off(), str(node.data + 1))
-
-
 def _chain(op: str) -> Operation:
     def emit(e: NodeEmitter, node: Node) -> str:
         result = e.value(node.args[0])
@@ -158,13 +154,9 @@ def _chain(op: str) -> Operation:
     return emit
 
 
-def _not(e: NodeEmitter, node: Node) -> str:
-    return e.f.negated(e.value(node.args[0]))
-
-
 def _ite(e: NodeEmitter, node: Node) -> str:
     kind = "i1" if isinstance(node.type, BoolType) else "i64"
-    condition, a, b = (e.value(x) for x in node.args)
+    condition, a, b = e.arguments(node)
     return e.f.choose(condition, a, b, kind)
 
 
@@ -202,30 +194,6 @@ def _mod(e: NodeEmitter, node: Node) -> str:
     return f.choose(f.compare("slt", rest, "0"), f.add(rest, b), rest)
 
 
-def _extreme(function: str) -> Operation:
-    return lambda e, node: e.f.call(function, e.value(node.args[0]), e.value(node.args[1]))
-
-
-def _member(e: NodeEmitter, node: Node) -> str:
-    return e.f.bit(e.value(node.args[1]), e.number(node.args[0]))
-
-
-def _single(e: NodeEmitter, node: Node) -> str:
-    return e.f.left_by("1", e.number(node.args[0]))
-
-
-def _union(e: NodeEmitter, node: Node) -> str:
-    return e.f.either(e.value(node.args[0]), e.value(node.args[1]))
-
-
-def _inter(e: NodeEmitter, node: Node) -> str:
-    return e.f.both(e.value(node.args[0]), e.value(node.args[1]))
-
-
-def _minus(e: NodeEmitter, node: Node) -> str:
-    return e.f.both(e.value(node.args[0]), e.f.flipped(e.value(node.args[1])))
-
-
 def _build(e: NodeEmitter, node: Node) -> str:
     result = "0"
     for i, argument in enumerate(node.args):
@@ -233,26 +201,14 @@ def _build(e: NodeEmitter, node: Node) -> str:
     return result
 
 
-def _card(e: NodeEmitter, node: Node) -> str:
-    return e.f.call("llvm.ctpop.i64", e.value(node.args[0]))
-
-
 def _lowest(e: NodeEmitter, node: Node) -> str:
-    found = e.f.op(f"call i64 @llvm.cttz.i64(i64 {e.value(node.args[0])}, i1 false)")
-    return e.truth_of(e.f.count(found), node.type)
+    zeros = e.f.op(f"call i64 @llvm.cttz.i64(i64 {e.value(node.args[0])}, i1 false)")
+    return e.truth_of(e.f.count(zeros), node.type)
 
 
 def _highest(e: NodeEmitter, node: Node) -> str:
     zeros = e.f.op(f"call i64 @llvm.ctlz.i64(i64 {e.value(node.args[0])}, i1 false)")
     return e.truth_of(e.f.count(e.f.sub("63", zeros)), node.type)
-
-
-def _slot(e: NodeEmitter, node: Node) -> str:
-    return e.f.plus(e.value(node.args[0]), 1)
-
-
-def _record(e: NodeEmitter, node: Node) -> str:
-    return e.f.plus(e.value(node.args[0]), -1)
 
 
 def _pack(e: NodeEmitter, node: Node) -> str:
@@ -278,13 +234,15 @@ def _bits(node: Node) -> int:
     return bits_of(node.type.item)
 
 
-def _most(node: Node) -> int:
-    assert isinstance(node.type, SeqType)
-    return node.type.length
+def _called(name: str) -> Operation:
+    """A call of one of `sequences.LONG` with a sequence and what else it takes."""
 
+    def emit(e: NodeEmitter, node: Node) -> str:
+        seq = node.args[0]
+        assert isinstance(seq.type, SeqType)
+        return e.truth_of(e.long(name, _bits(seq), seq.type.length, *e.arguments(node)), node.type)
 
-def _seq_len(e: NodeEmitter, node: Node) -> str:
-    return sequences.length_of(e.f, e.value(node.args[0]))
+    return emit
 
 
 def _seq_get(e: NodeEmitter, node: Node) -> str:
@@ -299,33 +257,6 @@ def _seq_of(e: NodeEmitter, node: Node) -> str:
     return result
 
 
-def _seq_cat(e: NodeEmitter, node: Node) -> str:
-    return sequences.cat(e.f, e.value(node.args[0]), e.value(node.args[1]), _bits(node))
-
-
-def _seq_drop(e: NodeEmitter, node: Node) -> str:
-    return sequences.drop(e.f, e.value(node.args[0]), e.value(node.args[1]), _bits(node.args[0]))
-
-
-def _seq_take(e: NodeEmitter, node: Node) -> str:
-    return sequences.take(e.f, e.value(node.args[0]), e.value(node.args[1]), _bits(node.args[0]))
-
-
-def _seq_keep(e: NodeEmitter, node: Node) -> str:
-    seq = node.args[0]
-    return e.long("keep", _bits(seq), _most(seq), e.value(seq), e.value(node.args[1]))
-
-
-def _seq_set(e: NodeEmitter, node: Node) -> str:
-    seq = node.args[0]
-    return e.long("members", _bits(seq), _most(seq), e.value(seq))
-
-
-def _seq_first(e: NodeEmitter, node: Node) -> str:
-    seq = node.args[0]
-    return e.truth_of(e.long("first", _bits(seq), _most(seq), e.value(seq), e.value(node.args[1])), node.type)
-
-
 def _seq_sorted(e: NodeEmitter, node: Node) -> str:
     mask = node.args[0]
     assert isinstance(mask.type, SetType)
@@ -333,15 +264,43 @@ def _seq_sorted(e: NodeEmitter, node: Node) -> str:
 
 
 OPERATIONS: dict[str, Operation] = {
-    "var": _var, "switch": _switch,
-    "and": _chain("and"), "or": _chain("or"), "not": _not, "ite": _ite, "eq": _compared("eq"), "lt": _compared("slt"),
-    "add": _arithmetic("add"), "sub": _arithmetic("sub"), "mul": _arithmetic("mul"),
-    "floordiv": _floordiv, "mod": _mod, "min": _extreme("llvm.smin.i64"), "max": _extreme("llvm.smax.i64"),
-    "member": _member, "single": _single, "union": _union, "inter": _inter, "minus": _minus, "build": _build,
-    "card": _card, "lowest": _lowest, "highest": _highest,
-    "slot": _slot, "record": _record, "pack": _pack, "unpack": _unpack,
-    "seq_len": _seq_len, "seq_get": _seq_get, "seq_of": _seq_of, "seq_cat": _seq_cat, "seq_drop": _seq_drop,
-    "seq_take": _seq_take, "seq_keep": _seq_keep, "seq_set": _seq_set, "seq_first": _seq_first,
+    "var": lambda e, n: e.variable(n),
+    "switch": lambda e, n: e.f.compare("eq", e.switched_off(), str(n.data + 1)),
+    "and": _chain("and"),
+    "or": _chain("or"),
+    "not": lambda e, n: e.f.negated(*e.arguments(n)),
+    "ite": _ite,
+    "eq": _compared("eq"),
+    "lt": _compared("slt"),
+    "add": _arithmetic("add"),
+    "sub": _arithmetic("sub"),
+    "mul": _arithmetic("mul"),
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "min": lambda e, n: e.f.call("llvm.smin.i64", *e.arguments(n)),
+    "max": lambda e, n: e.f.call("llvm.smax.i64", *e.arguments(n)),
+    "member": lambda e, n: e.f.bit(e.value(n.args[1]), e.number(n.args[0])),
+    "single": lambda e, n: e.f.left_by("1", e.number(n.args[0])),
+    "union": lambda e, n: e.f.either(*e.arguments(n)),
+    "inter": lambda e, n: e.f.both(*e.arguments(n)),
+    "minus": lambda e, n: e.f.both(e.value(n.args[0]), e.f.flipped(e.value(n.args[1]))),
+    "build": _build,
+    "card": lambda e, n: e.f.call("llvm.ctpop.i64", *e.arguments(n)),
+    "lowest": _lowest,
+    "highest": _highest,
+    "slot": lambda e, n: e.f.plus(e.value(n.args[0]), 1),
+    "record": lambda e, n: e.f.plus(e.value(n.args[0]), -1),
+    "pack": _pack,
+    "unpack": _unpack,
+    "seq_len": lambda e, n: sequences.length_of(e.f, *e.arguments(n)),
+    "seq_get": _seq_get,
+    "seq_of": _seq_of,
+    "seq_cat": lambda e, n: sequences.cat(e.f, e.value(n.args[0]), e.value(n.args[1]), _bits(n.args[0])),
+    "seq_drop": lambda e, n: sequences.drop(e.f, e.value(n.args[0]), e.value(n.args[1]), _bits(n.args[0])),
+    "seq_take": lambda e, n: sequences.take(e.f, e.value(n.args[0]), e.value(n.args[1]), _bits(n.args[0])),
+    "seq_keep": _called("keep"),
+    "seq_set": _called("members"),
+    "seq_first": _called("first"),
     "seq_sorted": _seq_sorted,
-}  # fmt: skip
-"""How each operation of `spec/frontend/operations.py` is emitted, and the leaves that are not bound by loops."""
+}
+"""The emitters of each operation of `spec/frontend/operations.py`, and of the leaves that no loop binds."""

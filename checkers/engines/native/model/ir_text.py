@@ -21,11 +21,9 @@ def literal(number: int) -> str:
 class FunctionText:
     """One function; `block` is the label of the block that is being written."""
 
-    def __init__(
-        self, name: str, parameters: Iterable[str], internal: bool, result: str = "i64", suffix: str = ""
-    ) -> None:
+    def __init__(self, name: str, parameters: Iterable[str], internal: bool, suffix: str = "") -> None:
         linkage = "internal " if internal else ""
-        self.head = f"define {linkage}{result} @{name}({', '.join(parameters)}) {suffix}{{"
+        self.head = f"define {linkage}i64 @{name}({', '.join(parameters)}) {suffix}{{"
         self.entry: list[str] = []
         """Instructions of the first block: they are before everything else."""
         self.lines: list[str] = []
@@ -39,15 +37,13 @@ class FunctionText:
 
     def op(self, instruction: str) -> str:
         """Appends an instruction that has a value; its name."""
-        self._count += 1
-        name = f"%v{self._count}"
+        name = "%" + self.fresh()
         self.lines.append(f"  {name} = {instruction}")
         return name
 
     def at_entry(self, instruction: str) -> str:
         """As `op`, in the first block."""
-        self._count += 1
-        name = f"%v{self._count}"
+        name = "%" + self.fresh()
         self.entry.append(f"  {name} = {instruction}")
         return name
 
@@ -116,8 +112,8 @@ class FunctionText:
         return a if a == b else self.op(f"select i1 {condition}, {kind} {a}, {kind} {b}")
 
     def call(self, function: str, *arguments: str) -> str:
-        given = ", ".join(f"i64 {a}" for a in arguments)
-        return self.op(f"call i64 @{function}({given})")
+        operands = ", ".join(f"i64 {a}" for a in arguments)
+        return self.op(f"call i64 @{function}({operands})")
 
     def bit(self, word: str, number: str) -> str:
         """Whether a bit is set, as an i1."""

@@ -6,6 +6,7 @@ allow; where one fails, the loop that it stands in goes on to its next value. No
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reassure.checkers.encoding.state_layout import Field
@@ -63,28 +64,26 @@ class Emit:
     """The leaves of the parameters, if they are kept with the step."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Mask:
-    """What narrows an enumeration of indices or subsets, all of it known before the loop.
+    """The nodes that narrow an enumeration of indices or subsets, all computed before the loop.
 
     Sets whose members are allowed (`within`) or not (`without`), sets and items that a subset contains (`including`,
     `include_items`), items that are not allowed (`exclude_items`) or alone allowed (`only_items`).
     """
 
-    within: tuple[Node, ...] = ()
-    without: tuple[Node, ...] = ()
-    including: tuple[Node, ...] = ()
-    include_items: tuple[Node, ...] = ()
-    exclude_items: tuple[Node, ...] = ()
-    only_items: tuple[Node, ...] = ()
+    within: list[Node] = field(default_factory=list)
+    without: list[Node] = field(default_factory=list)
+    including: list[Node] = field(default_factory=list)
+    include_items: list[Node] = field(default_factory=list)
+    exclude_items: list[Node] = field(default_factory=list)
+    only_items: list[Node] = field(default_factory=list)
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> list[Node]:
         """Every node that it reads."""
-        groups = (
-            self.within, self.without, self.including, self.include_items, self.exclude_items, self.only_items,
-        )  # fmt: skip
-        return tuple(node for group in groups for node in group)
+        narrowed = self.within + self.without + self.including
+        return narrowed + self.include_items + self.exclude_items + self.only_items
 
 
 @dataclass(frozen=True)
@@ -157,6 +156,28 @@ Statement = Let | LoopGuard | Error | Clip | StepError | Emit | ForEach
 Block = tuple[Statement, ...]
 
 
+def nodes_of(statement: Statement) -> tuple[Node, ...]:
+    """The nodes that a statement reads, but for those that only the body of a loop reads."""
+    if isinstance(statement, Let):
+        return (statement.node,)
+    if isinstance(statement, LoopGuard | Error | Clip | StepError):
+        return (statement.condition,)
+    if isinstance(statement, Emit):
+        return (*statement.next, *(node for _, node in statement.claims), *(statement.parameters or ()))
+    when = () if statement.when is None else (statement.when,)
+    if isinstance(statement, ForEachMember | ForEachSubset):
+        return (*statement.mask.nodes, *when)
+    return (*statement.slots, *when) if isinstance(statement, ForEachSlot) else when
+
+
+def statements(block: Block) -> Iterator[Statement]:
+    """Every statement, outer ones first."""
+    for statement in block:
+        yield statement
+        if isinstance(statement, ForEach):
+            yield from statements(statement.body)
+
+
 @dataclass(frozen=True)
 class ActionLoops:
     """The loop form of one action."""
@@ -167,4 +188,4 @@ class ActionLoops:
     most: int
     """Successors of one state at most."""
     parameter_fields: tuple[Field, ...]
-    """Where the parameters' scalars are, in the words behind a successor."""
+    """The places of the parameters' scalars in the words behind a successor."""

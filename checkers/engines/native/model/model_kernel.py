@@ -21,13 +21,13 @@ from reassure.checkers.engines.native.kernels.model_code import (
 )
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
 from reassure.checkers.engines.native.model.build_loops import ActionBuilder, Numbers, parameter_codes
-from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEmitter, count, note_error, step_words
+from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEmitter, count, raise_unless, step_words
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter
 from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.engines.native.model.loop_form import ActionLoops
 from reassure.checkers.engines.native.model.print_loops import kernel_text
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.lowered_model import Formula, LoweredModel
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
 Flag = tuple[int, int]
@@ -68,12 +68,12 @@ class ModelKernel:
         return step_words(len(self.step_flags))
 
     def flags(self) -> dict[str, Flag]:
-        """Where the search notes that a claim was hit."""
-        found = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
+        """The flags by which the search notes that a claim was hit."""
+        flags = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
         for number, name in enumerate(self.step_flags):
             word, bit = divmod(number, STEP_BITS)
-            found[name] = (1 + word, bit)
-        return {**found, "deadlock": DEAD}
+            flags[name] = (1 + word, bit)
+        return {**flags, "deadlock": DEAD}
 
 
 def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) -> ModelKernel:
@@ -86,7 +86,7 @@ def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) 
     paths = tuple(leaf.path for leaf in model.leaves)
     step_flags = tuple(dict.fromkeys(f.name for formulas in model.step_formulas for f in formulas))
     places = [placed(parameter_codes(a.parameters)) for a in model.actions] if parameters else []
-    fields = tuple(found for found, _ in places) or ((),) * len(model.actions)
+    fields = tuple(fields_of_action for fields_of_action, _ in places) or ((),) * len(model.actions)
     parameter_words = max((words for _, words in places), default=0) if parameters else None
     numbers = Numbers(model.graph, paths, step_flags, parameters)
     loops = tuple(
@@ -114,7 +114,7 @@ def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) 
 
 
 def kernel_listing(model: LoweredModel) -> str:
-    """What the machine code of a model does, for a person to read. Raises `LanguageError` as `model_kernel` does."""
+    """The machine code of a model as text for a person to read. Raises `LanguageError` as `model_kernel` does."""
     kernel = model_kernel(model, layout_of(model.bound.type))
     paths = tuple(leaf.path for leaf in model.leaves)
     return kernel_text(kernel.loops, kernel.state_claims, paths, kernel.step_flags)
@@ -145,7 +145,8 @@ def _check(
         raise LanguageError(f"{len(claims)} invariants and covers of states: at most {STATE_CLAIMS} are possible")
     result, hits = "0", []
     for bit, formula in enumerate(claims):
-        _note_errors(f, values, formula)
+        for check in formula.checks:
+            raise_unless(values, check.condition)
         assert formula.claim is not None
         hit = formula.condition if formula.claim.kind == "cover" else model.graph.not_(formula.condition)
         hit = model.graph.and_(*(check.condition for check in formula.checks), hit)  # what raises hits nothing
@@ -156,16 +157,6 @@ def _check(
     result = f.either(result, f.left(values.number(raises), TERMINAL_RAISES))
     f.do(f"ret i64 {result}")
     return (*hits, ("terminal", ended)), f.text()
-
-
-def _note_errors(f: FunctionText, values: NodeEmitter, formula: Formula) -> None:
-    for check in formula.checks:
-        passed, raises = f.fresh(), f.fresh()
-        f.branch(values.value(check.condition), passed, raises)
-        f.start(raises)
-        note_error(f)
-        f.jump(passed)
-        f.start(passed)
 
 
 def _terminal(model: LoweredModel) -> tuple[Node, Node]:

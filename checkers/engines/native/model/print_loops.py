@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import singledispatchmethod
 
-from reassure.checkers.engines.native.model.loop_form import (
-    ActionLoops,
-    Block,
-    Clip,
-    Emit,
-    Error,
-    ForEach,
-    ForEachIndex,
-    ForEachMember,
-    ForEachOptional,
-    ForEachRecordSet,
-    ForEachSequence,
-    ForEachSlot,
-    ForEachSubset,
-    Let,
-    LoopGuard,
-    Mask,
-    Statement,
-    StepError,
-)  # fmt: skip
+from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.print_nodes import NodePrinter
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first
 
+Names = tuple[str, ...]
 NESTED = 12
 """Operations within each other from which one gets a name."""
 NAMED_FROM = 2
 """Operations from which a node that is used several times gets a name."""
 
 
-def action_text(loops: ActionLoops, paths: tuple[str, ...], step_claims: tuple[str, ...]) -> str:
+def action_text(loops: form.ActionLoops, paths: Names, step_claims: Names) -> str:
     """One action. paths: of the leaves of a state. step_claims: names, by number."""
     printer = LoopPrinter(paths, step_claims, shared(loops.body))
     printer.block(loops.body, 1)
@@ -44,32 +26,10 @@ def action_text(loops: ActionLoops, paths: tuple[str, ...], step_claims: tuple[s
     return "\n".join([head, *printer.lines, ""])
 
 
-def nodes_of(statement: Statement) -> tuple[Node, ...]:
-    """What a statement reads, but for what is in the body of a loop."""
-    if isinstance(statement, Let):
-        return (statement.node,)
-    if isinstance(statement, LoopGuard | Error | Clip | StepError):
-        return (statement.condition,)
-    if isinstance(statement, Emit):
-        return (*statement.next, *(node for _, node in statement.claims), *(statement.parameters or ()))
-    found = () if statement.when is None else (statement.when,)
-    if isinstance(statement, ForEachMember | ForEachSubset):
-        return (*statement.mask.nodes, *found)
-    return (*statement.slots, *found) if isinstance(statement, ForEachSlot) else found
-
-
-def statements(block: Block) -> Iterator[Statement]:
-    """Every statement, outer ones first."""
-    for statement in block:
-        yield statement
-        if isinstance(statement, ForEach):
-            yield from statements(statement.body)
-
-
 class LoopPrinter:
     """Prints one action, or the claims over states."""
 
-    def __init__(self, paths: tuple[str, ...], step_claims: tuple[str, ...], named: set[Node]) -> None:
+    def __init__(self, paths: Names, step_claims: Names, named: set[Node]) -> None:
         """named: the nodes that get a name."""
         self.paths = paths
         self.step_claims = step_claims
@@ -78,12 +38,12 @@ class LoopPrinter:
         self.depth = 1
         self._shared = named
         self._written: set[Node] = set()
-        """What need not be looked at again."""
+        """The nodes that need not be looked at again."""
 
-    def block(self, block: Block, depth: int) -> None:
+    def block(self, block: form.Block, depth: int) -> None:
         self.depth = depth
         for statement in block:
-            for node in nodes_of(statement):
+            for node in form.nodes_of(statement):
                 self.name(node)
             self._print(statement)
 
@@ -104,31 +64,31 @@ class LoopPrinter:
             self.line(f"{name} = {text}")
 
     @singledispatchmethod
-    def _print(self, statement: Statement) -> None:
+    def _print(self, statement: form.Statement) -> None:
         raise AssertionError(f"no text for {statement}")
 
     @_print.register
-    def _(self, statement: Let) -> None:
+    def _(self, statement: form.Let) -> None:
         self._let(statement.node)
 
     @_print.register
-    def _(self, statement: LoopGuard) -> None:
+    def _(self, statement: form.LoopGuard) -> None:
         self.line(f"require {self.nodes.text(statement.condition)}")
 
     @_print.register
-    def _(self, statement: Error) -> None:
+    def _(self, statement: form.Error) -> None:
         self.line(f"raise unless {self.nodes.text(statement.condition)}")
 
     @_print.register
-    def _(self, statement: StepError) -> None:
+    def _(self, statement: form.StepError) -> None:
         self.line(f"a claim raises unless {self.nodes.text(statement.condition)}")
 
     @_print.register
-    def _(self, statement: Clip) -> None:
+    def _(self, statement: form.Clip) -> None:
         self.line(f"clip {statement.path} if {self.nodes.text(statement.condition)}")
 
     @_print.register
-    def _(self, statement: Emit) -> None:
+    def _(self, statement: form.Emit) -> None:
         self.line("emit")
         for path, node in zip(self.paths, statement.next, strict=True):
             if node.op != "var" or node.data != path:
@@ -138,29 +98,29 @@ class LoopPrinter:
 
     # -- loops --------------------------------------------------------------------------------------
 
-    def _for(self, loop: ForEach, values: str) -> None:
+    def _for(self, loop: form.ForEach, values: str) -> None:
         alone = "" if loop.when is None else f" if {self.nodes.text(loop.when)}, else nothing"
         self.line(f"for {self.nodes.text(loop.node)} in {values}{alone}:")
         self.block(loop.body, self.depth + 1)
 
     @_print.register
-    def _(self, loop: ForEachIndex) -> None:
+    def _(self, loop: form.ForEachIndex) -> None:
         self._for(loop, str(loop.type))
 
     @_print.register
-    def _(self, loop: ForEachMember) -> None:
+    def _(self, loop: form.ForEachMember) -> None:
         self._for(loop, self._masked(loop.mask) or str(loop.type))
 
     @_print.register
-    def _(self, loop: ForEachSubset) -> None:
+    def _(self, loop: form.ForEachSubset) -> None:
         lower = [self.nodes.operand(n) for n in loop.mask.including]
         lower += ["{" + self.nodes.text(n) + "}" for n in loop.mask.include_items]
         above = f" that contain {' | '.join(lower)}" if lower else ""
         within = self._masked(loop.mask)
         self._for(loop, f"subsets{' of ' + within if within else ''}{above}")
 
-    def _masked(self, mask: Mask) -> str:
-        """What an enumeration is narrowed to; empty if to nothing."""
+    def _masked(self, mask: form.Mask) -> str:
+        """The values that a mask leaves; empty if it leaves all."""
         text = " & ".join(
             [*map(self.nodes.operand, mask.within), *("{" + self.nodes.text(n) + "}" for n in mask.only_items)]
         )
@@ -168,35 +128,35 @@ class LoopPrinter:
         return f"{text or 'all'} - {' - '.join(out)}" if out else text
 
     @_print.register
-    def _(self, loop: ForEachSequence) -> None:
+    def _(self, loop: form.ForEachSequence) -> None:
         self._for(loop, f"every {loop.type}")
 
     @_print.register
-    def _(self, loop: ForEachOptional) -> None:
+    def _(self, loop: form.ForEachOptional) -> None:
         name = self.nodes.text(loop.node).removesuffix("?")
         self.line(f"for {name} in None, {loop.type}:")
         self.block(loop.body, self.depth + 1)
 
     @_print.register
-    def _(self, loop: ForEachSlot) -> None:
+    def _(self, loop: form.ForEachSlot) -> None:
         self._for(loop, f"occupied slots of {', '.join(self.nodes.text(s) for s in reversed(loop.slots))}")
 
     @_print.register
-    def _(self, loop: ForEachRecordSet) -> None:
+    def _(self, loop: form.ForEachRecordSet) -> None:
         self._for(loop, f"{len(loop.sets):,} sets of records")
 
 
-def shared(body: Block) -> set[Node]:
+def shared(body: form.Block) -> set[Node]:
     """Nodes of some size that are used several times, and some in each long chain."""
     uses: Counter[Node] = Counter()
     roots: list[Node] = []
-    for statement in statements(body):
-        roots += nodes_of(statement)
-        if not isinstance(statement, Let):
-            uses.update(nodes_of(statement))
+    for statement in form.statements(body):
+        roots += form.nodes_of(statement)
+        if not isinstance(statement, form.Let):
+            uses.update(form.nodes_of(statement))
     named: set[Node] = set()
     height: dict[Node, int] = {}
-    """How deep a node's text is nested, if shared ones have names."""
+    """By node: the depth to which its text is nested, if shared ones have names."""
     order = list(arguments_first(roots))
     for node in order:
         uses.update(node.args)
@@ -214,7 +174,7 @@ def _size(node: Node) -> int:
 
 def claims_text(claims: Sequence[tuple[str, Node]]) -> str:
     """When a state hits each claim."""
-    block = tuple(Let(condition) for _, condition in claims)
+    block = tuple(form.Let(condition) for _, condition in claims)
     printer = LoopPrinter((), (), shared(block))
     for name, condition in claims:
         printer.name(condition)
@@ -223,7 +183,7 @@ def claims_text(claims: Sequence[tuple[str, Node]]) -> str:
 
 
 def kernel_text(
-    loops: Iterable[ActionLoops], claims: Sequence[tuple[str, Node]], paths: tuple[str, ...], steps: tuple[str, ...]
+    actions: Iterable[form.ActionLoops], claims: Sequence[tuple[str, Node]], paths: Names, steps: Names
 ) -> str:
     """A whole model. claims: over states, with the conditions under which they are hit. steps: claims over steps."""
-    return "\n".join([*(action_text(one, paths, steps) for one in loops), claims_text(claims)])
+    return "\n".join([*(action_text(one, paths, steps) for one in actions), claims_text(claims)])

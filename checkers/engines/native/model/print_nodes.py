@@ -47,14 +47,14 @@ def leaf_text(name: str, path: str) -> str:
 
 def leaf_paths(kind: RecordType) -> list[str]:
     """The paths of a record's scalars."""
-    found: list[str] = []
+    paths: list[str] = []
 
     def leaf(path: str, _: Type) -> Node:
-        found.append(path)
+        paths.append(path)
         return Node(0, "const", kind, (), None, frozenset())
 
     of_type(kind, leaf)
-    return found
+    return paths
 
 
 class NodePrinter:
@@ -82,7 +82,7 @@ class NodePrinter:
         return text if plain else f"({text})"
 
     def expression(self, node: Node) -> str:
-        """What a node is made of, also if it has a name."""
+        """A node as an operation on its arguments, also if it has a name."""
         op, args = node.op, node.args
         if op == "eq" and args[0].op == "const":
             args = args[::-1]
@@ -136,4 +136,4 @@ OTHERS: dict[str, Callable[[NodePrinter, Node], str]] = {
     "seq_drop": lambda p, n: f"{p.operand(n.args[0])}[{p.text(n.args[1])}:]",
     "seq_take": lambda p, n: f"{p.operand(n.args[0])}[:{p.text(n.args[1])}]",
 }
-"""How each operation that has no `text` is printed, and what a guard that is left out is."""
+"""The printers of each operation that has no `text`, and of a guard that is left out."""

@@ -14,7 +14,7 @@ ITEMS = (1 << SEQ_LENGTH_AT) - 1
 
 
 def length_of(f: FunctionText, seq: str) -> str:
-    """How many items there are."""
+    """The number of items."""
     return f.right(seq, SEQ_LENGTH_AT)
 
 
@@ -28,7 +28,7 @@ def with_length(f: FunctionText, items: str, length: str) -> str:
 
 
 def bits_before(f: FunctionText, places: str, k: int) -> str:
-    """How many bits so many items take, as a count of a shift."""
+    """The number of bits that so many items take, as a count of a shift."""
     return places if k == 1 else f.op(f"mul i64 {places}, {k}")
 
 
@@ -56,8 +56,8 @@ def drop(f: FunctionText, seq: str, count: str, k: int) -> str:
 def take(f: FunctionText, seq: str, count: str, k: int) -> str:
     """Only its first items."""
     length = f.call("llvm.umin.i64", length_of(f, seq), count)
-    wanted = f.plus(f.left_by("1", bits_before(f, length, k)), -1)
-    return with_length(f, f.both(seq, wanted), length)
+    items = f.plus(f.left_by("1", bits_before(f, length, k)), -1)
+    return with_length(f, f.both(seq, items), length)
 
 
 def keep(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
@@ -109,7 +109,7 @@ ARGUMENTS = {"keep": 2, "members": 1, "first": 2, "ordered": 1}
 
 
 def function_name(name: str, k: int, most: int) -> str:
-    """What the function for items of k bits, at most so many, is called."""
+    """The name of the function for items of k bits, at most so many."""
     return f"seq_{name}_{k}_{most}"
 
 
