@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from reassure.checkers.analyses.mutants.analysis import Judge
-from reassure.checkers.analyses.mutants.mutant_search import Limits, Outcome
+from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.refusals import SubsetError
@@ -23,30 +23,30 @@ def mutants(subject: Subject) -> Iterator[Difference]:
     """Some mutants of a model of few states: what is violated, reached, counted, and whether it raises."""
     if not subject.complete or subject.error is not None:
         return
-    judge = Judge(subject.bound, subject.lowered, SearchOptions(), Limits(60, 4 * STATES), lambda states: None)
+    judge = Judge(subject.bound, subject.lowered, SearchOptions(), MutantLimits(60, 4 * STATES), lambda states: None)
     every = mutants_of(subject.bound)
     for mutant in random.Random(subject.seed).sample(every, min(MOST, len(every))):
         try:
-            found = judge.outcome(mutant)
+            outcome = judge.outcome(mutant)
         except (SubsetError, LanguageError, LookupError, ModelError):
             continue  # it is no model, or raises at once
-        if not found.ended:
-            yield from _compared(subject, judge, mutant, found)
+        if not outcome.ended:
+            yield from _compared(subject, judge, mutant, outcome)
 
 
-def _compared(subject: Subject, judge: Judge, mutant: Mutant, found: Outcome) -> Iterator[Difference]:
+def _compared(subject: Subject, judge: Judge, mutant: Mutant, outcome: MutantOutcome) -> Iterator[Difference]:
     plain = plain_result(mutant.of(judge.bound))
     where = f"{mutant.place} {mutant.kind}: {mutant.before} -> {mutant.after}"
     raises = any(p.status == "raised" for p in plain.properties)
-    if bool(found.raised) != raises:
-        yield Difference("mutants", "one raises and the other does not", f"{where}: {found.raised}")
+    if bool(outcome.raised) != raises:
+        yield Difference("mutants", "one raises and the other does not", f"{where}: {outcome.raised}")
         return
     fallen = {p.name: None if p.temporal else p.depth for p in plain.properties if p.status == "violated"}
-    if found.violated != fallen:
-        yield Difference("mutants", "other violations", f"{where}: {found.violated}, not {fallen}")
-    if found.reached != {c.name for c in plain.covers if c.reached}:
+    if outcome.violated != fallen:
+        yield Difference("mutants", "other violations", f"{where}: {outcome.violated}, not {fallen}")
+    if outcome.reached != {c.name for c in plain.covers if c.reached}:
         yield Difference("mutants", "other covers", where)
-    s = plain.stats
-    if (found.distinct, found.generated) != (s.distinct, s.generated):
-        counts = f"{found.distinct} and {found.generated}, not {s.distinct} and {s.generated}"
+    n, s = outcome.stats, plain.stats
+    if (n.distinct, n.generated) != (s.distinct, s.generated):
+        counts = f"{n.distinct} and {n.generated}, not {s.distinct} and {s.generated}"
         yield Difference("mutants", "other counts", f"{where}: {counts}")

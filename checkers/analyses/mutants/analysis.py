@@ -13,7 +13,12 @@ from enum import StrEnum
 
 import numpy as np
 
-from reassure.checkers.analyses.mutants.mutant_search import Limits, MutantSearch, Outcome, same_behaviour
+from reassure.checkers.analyses.mutants.mutant_search import (
+    MutantLimits,
+    MutantOutcome,
+    MutantSearch,
+    same_behaviour,
+)
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.encoding.state_layout import state_layout
@@ -66,7 +71,7 @@ class Judge:
         bound: BoundModel,
         lowered: LoweredModel,
         options: SearchOptions,
-        limits: Limits,
+        limits: MutantLimits,
         look: Callable[[int], None],
     ) -> None:
         """limits: of each search; look: as of `MutantSearch`."""
@@ -77,14 +82,12 @@ class Judge:
         self.initials = {i.name for i in bound.model.initials}
         self.whole_runs = {p.name for p in bound.properties if p.temporal and options.wants(p.name)}
         self.search = MutantSearch(bound, self.lowered, self.layout, options, limits, look, self.whole_runs)
-        self.base = self.search.run(self.start)
-        if self.base.complete:
-            self.search.decide_whole_runs(self.base)
+        self.base = self.search.decide_whole_runs(self.search.run(self.start))
         self.whole_runs -= self.base.violated.keys()
         """The properties about whole runs that can kill."""
-        self.known = {self._key(self.lowered, self.start): Judged(Fate.EQUIVALENT, {}, SAME)}
-        """What became of mutants that lowering made the same as others."""
-        self.most = max(LEAST_MOST, MOST * self.base.distinct)
+        self.judgements = {self._key(self.lowered, self.start): Judged(Fate.EQUIVALENT, {}, SAME)}
+        """By all that a search depends on: the fates of mutants, for those that lowering makes the same."""
+        self.most = max(LEAST_MOST, MOST * self.base.stats.distinct)
 
     def judge(self, mutant: Mutant) -> Judged:
         """What becomes of a mutant. Raises what `look` raises.
@@ -96,8 +99,8 @@ class Judge:
             start = self._start(mutant, bound)
             if not start.rows:
                 return Judged(Fate.REFUSED, {}, "it has no initial state")
-            if known := self.known.get(key := self._key(lowered, start)):
-                return known
+            if before := self.judgements.get(key := self._key(lowered, start)):
+                return before
             search = self._search(bound, lowered, self.whole_runs)
         except SubsetError as error:
             first = error.refusals[0]
@@ -108,14 +111,14 @@ class Judge:
             return Judged(Fate.RAISED, {}, str(error))
         judged = self._compared(search, search.run(start), start)
         if judged.fate in (Fate.KILLED, Fate.SURVIVED, Fate.EQUIVALENT, Fate.CLIPPED):  # that it raises has a place
-            self.known[key] = judged
+            self.judgements[key] = judged
         return judged
 
     def violated_runs(self, mutant: Mutant, names: Container[str]) -> set[str]:
         """Which of these properties about whole runs a mutant violates that something else kills."""
         return {name for name in self.outcome(mutant, names).violated if name in names}
 
-    def outcome(self, mutant: Mutant, whole_runs: Container[str] | None = None) -> Outcome:
+    def outcome(self, mutant: Mutant, whole_runs: Container[str] | None = None) -> MutantOutcome:
         """All that a mutant violates and reaches. whole_runs: properties of whole runs that are decided (none: all).
 
         Raises `LanguageError`, `LookupError` or `ModelError` where the mutant is no model.
@@ -123,16 +126,13 @@ class Judge:
         names = self.whole_runs | self.base.violated.keys() if whole_runs is None else whole_runs
         bound = mutant.of(self.bound)
         search = self._search(bound, self._lowered(mutant), names)
-        found = search.run(self._start(mutant, bound))
-        if found.complete:
-            search.decide_whole_runs(found)
-        return found
+        return search.decide_whole_runs(search.run(self._start(mutant, bound)))
 
     def _start(self, mutant: Mutant, bound: BoundModel) -> Start:
         return Start.of(bound, self.layout) if self.initials & set(mutant.reached_by) else self.start
 
     def _search(self, bound: BoundModel, lowered: LoweredModel, whole_runs: Container[str]) -> MutantSearch:
-        limits = Limits(self.limits.seconds, self.limits.states or self.most, self.limits.memory)
+        limits = MutantLimits(self.limits.seconds, self.limits.states or self.most, self.limits.memory)
         return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs)
 
     def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:
@@ -146,24 +146,24 @@ class Judge:
         function, definition = mutant.change
         return with_changed(self.lowered, {function: definition}, mutant.reached_by)
 
-    def _compared(self, search: MutantSearch, found: Outcome, start: Start) -> Judged:
+    def _compared(self, search: MutantSearch, outcome: MutantOutcome, start: Start) -> Judged:
         base = self.base
-        killers = self._killers(found)
-        if found.complete and not killers:
-            if start.rows == self.start.rows and self._is_equivalent(search, found):
+        killers = self._killers(outcome)
+        if outcome.complete and not killers:
+            if start.rows == self.start.rows and self._is_equivalent(search, outcome):
                 return Judged(Fate.EQUIVALENT, {}, SAME)
-            search.decide_whole_runs(found)
-            killers = self._killers(found)
-        why = found.ended or (f"raises: {found.raised}" if found.raised else "")
+            outcome = search.decide_whole_runs(outcome)
+            killers = self._killers(outcome)
+        why = outcome.ended or (f"raises: {outcome.raised}" if outcome.raised else "")
         if killers:
             return Judged(Fate.KILLED, killers, f"not searched to its end: {why}" if why else "")
-        if found.raised:
-            return Judged(Fate.RAISED, {}, found.raised)
-        if found.ended:
-            return Judged(Fate.UNDECIDED, {}, found.ended)
-        if beyond := sorted(found.clipped.keys() - base.clipped.keys()):
+        if outcome.raised:
+            return Judged(Fate.RAISED, {}, outcome.raised)
+        if outcome.ended:
+            return Judged(Fate.UNDECIDED, {}, outcome.ended)
+        if beyond := sorted(outcome.stats.clipped_at.keys() - base.stats.clipped_at.keys()):
             return Judged(Fate.CLIPPED, {}, f"it leaves the bound of {', '.join(beyond)}")
-        more = found.distinct - base.distinct, found.generated - base.generated
+        more = outcome.stats.distinct - base.stats.distinct, outcome.stats.generated - base.stats.generated
         differs = (
             f"{more[0]:+,} states, {more[1]:+,} steps"
             if any(more)
@@ -171,18 +171,22 @@ class Judge:
         )
         return Judged(Fate.SURVIVED, {}, differs)
 
-    def _killers(self, found: Outcome) -> dict[str, int | None]:
+    def _killers(self, outcome: MutantOutcome) -> dict[str, int | None]:
         """What a mutant violates that the model does not, and covers that only the model reaches."""
         base = self.base
-        killers = {name: states for name, states in found.violated.items() if name not in base.violated}
-        return killers | (dict.fromkeys(sorted(base.reached - found.reached)) if found.complete else {})
+        killers = {name: states for name, states in outcome.violated.items() if name not in base.violated}
+        return killers | (dict.fromkeys(sorted(base.reached - outcome.reached)) if outcome.complete else {})
 
-    def _is_equivalent(self, search: MutantSearch, found: Outcome) -> bool:
-        base = self.base
-        if (found.distinct, found.generated, found.clipped) != (base.distinct, base.generated, base.clipped):
+    def _is_equivalent(self, search: MutantSearch, outcome: MutantOutcome) -> bool:
+        if _counts(outcome) != _counts(self.base):
             return False
         states = self.search.states
         return np.array_equal(states, search.states) and same_behaviour(states, self.search.kernel, search.kernel)
+
+
+def _counts(outcome: MutantOutcome) -> tuple[int, int, dict[str, int]]:
+    """The counts that are equal for equal behaviour."""
+    return outcome.stats.distinct, outcome.stats.generated, outcome.stats.clipped_at
 
 
 def _without_action(lowered: LoweredModel, name: str) -> LoweredModel:

@@ -9,10 +9,10 @@ from reassure.checkers.base.argument_types import duration, positive, seed
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, MEMORY, MODEL, PROPERTY, QUIET, SET
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.gate_kind import Kind, Record
@@ -59,13 +59,13 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.model is None:
         raise Failure(Exit.USAGE, "a model is missing: `reassure mutants MODEL`, or --all")
     from reassure.checkers.analyses.mutants.mutant_run import MutantRequest, judge_mutants
-    from reassure.checkers.analyses.mutants.mutant_search import Limits
+    from reassure.checkers.analyses.mutants.mutant_search import MutantLimits
     from reassure.checkers.analyses.mutants.report import mutants_record, report_mutants
 
-    limits, chosen = Limits(args.timeout, None, args.memory), args.seed or 0
-    request = MutantRequest(args.model, tuple(args.set), tuple(args.property), limits, args.max, chosen, args.jobs)
+    limits, seed = MutantLimits(args.timeout, None, args.memory), args.seed or 0
+    request = MutantRequest(args.model, tuple(args.set), tuple(args.property), limits, args.max, seed, args.jobs)
     prepared = prepare(args.model, args.set)
-    bound, sha = prepared.bound, prepared.sha256
+    bound = prepared.bound
     names = [p.name for p in (*bound.properties, *bound.covers)] + ["deadlock"] * bound.model.deadlock
     must_match(bound, names, SearchOptions(args.property))
     progress = Progress(quiet=args.quiet)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         progress.done()
     report_mutants(report, console, args.full, args.quiet)
     if args.json:
-        write_record(args.json, mutants_record(report, (sha, config_values(bound.config), args.repro)))
+        write_record(args.json, mutants_record(report, RunIdentity.of(prepared, "mutants", args.repro)))
     return report.exit()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import multiprocessing
 import random
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -17,13 +16,14 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.synchronize import Event
 
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
-from reassure.checkers.analyses.mutants.mutant_search import Limits, Outcome
+from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended
+from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason
+from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
 
@@ -38,7 +38,7 @@ class MutantRequest:
     model: str
     settings: tuple[str, ...]
     properties: tuple[str, ...]
-    limits: Limits
+    limits: MutantLimits
     most: int | None = None
     """Mutants that are judged, at most: a sample of them."""
     seed: int = 0
@@ -90,7 +90,7 @@ class MutantReport:
     """Those that are judged, by number."""
     others: list[int] = field(default_factory=list)
     """Those that may be judged after them."""
-    base: Outcome = field(default_factory=Outcome)
+    base: MutantOutcome = field(default_factory=MutantOutcome)
     """Of the model itself."""
     results: dict[int, Judged] = field(default_factory=dict)
     """By the number of the mutant, as far as they are judged."""
@@ -105,8 +105,8 @@ class MutantReport:
     @property
     def counts(self) -> dict[Fate, int]:
         """How many mutants met which fate."""
-        found = Counter(judged.fate for _, judged in self.judged)
-        return {fate: found[fate] for fate in Fate if found[fate]}
+        counts = Counter(judged.fate for judged in self.results.values())
+        return {fate: counts[fate] for fate in Fate if counts[fate]}
 
     @property
     def noticed(self) -> list[Noticed]:
@@ -144,31 +144,28 @@ def judge_mutants(request: MutantRequest, budget: float | None, progress: Progre
 
     Raises `Failure` where the model itself cannot be searched whole, or has no mutants.
     """
-    began, report = time.monotonic(), MutantReport(request.model, [], [], [], [])
+    clock, report = Clock(budget), MutantReport(request.model, [], [], [], [])
 
     def look() -> None:
-        if budget is not None and time.monotonic() - began > budget:
-            raise budget_ended(budget)
+        clock.look()
         progress.proof(f"{len(report.results):,} of {len(report.chosen):,} mutants of {request.model}")
 
     try:
-        judge = request.judge(lambda states: look())
-        _open(report, request, judge)
-        some = _one_by_one if request.processes == 1 else _by_processes
-        for number, judged in some(request, judge, report, look):
-            report.results[number] = judged
-            look()
-            if not _goes_on(request, judge, report):
-                break
-        _exercise_whole_runs(judge, report, look)
+        with Ending() as ending:
+            judge = request.judge(lambda states: look())
+            _open(report, request, judge)
+            some = _one_by_one if request.processes == 1 else _by_processes
+            for number, judged in some(request, judge, report, look):
+                report.results[number] = judged
+                look()
+                if not _goes_on(request, judge, report):
+                    break
+            _exercise_whole_runs(judge, report, look)
     except LanguageError as error:
         raise Failure(Exit.MODEL, str(error)) from None
-    except Interrupted as end:
-        report.early = end.stop
-    except KeyboardInterrupt:
-        report.early = BY_USER
     except Disagreement as error:
         raise Failure(Exit.DISAGREE, str(error)) from None
+    report.early = ending.stop
     if report.early and not report.mutants:
         raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {report.early.text}")
     return report

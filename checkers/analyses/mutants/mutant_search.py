@@ -7,25 +7,24 @@ the compiler would take.
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from reassure.checkers.base.engine_results import SearchStatistics
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
+from reassure.checkers.base.stop import Ending, Interrupted, StopReason, budget_ended
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
-from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Start
+from reassure.checkers.engines.native.conclusion import state_claims
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.search import OutOfMemory, RaisedAt, Search
+from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
@@ -33,31 +32,28 @@ from reassure.spec.semantics.liveness import assumptions_of
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Where a search is given up. seconds: of one search; states: of one search; memory: bytes."""
+class MutantLimits:
+    """The limits at which the search of one mutant is given up. memory: bytes."""
 
     seconds: float | None = None
     states: int | None = None
     memory: int | None = None
 
 
-@dataclass
-class Outcome:
-    """What the search of a model or mutant found."""
+@dataclass(frozen=True)
+class MutantOutcome:
+    """The result of the search of a model or mutant."""
 
     violated: dict[str, int | None] = field(default_factory=dict)
     """Properties with the number of states of their shortest trace; None of one about whole runs."""
-    reached: set[str] = field(default_factory=set)
+    reached: frozenset[str] = frozenset()
     """Covers."""
-    unreached: set[str] = field(default_factory=set)
-    distinct: int = 0
-    generated: int = 0
-    clipped: dict[str, int] = field(default_factory=dict)
-    """Steps and initial states that leave a bound, by the bound's path."""
+    unreached: frozenset[str] = frozenset()
+    stats: SearchStatistics = field(default_factory=SearchStatistics)
     raised: str = ""
-    """What plain Python raises, if it does."""
+    """The error that plain Python raises in a reachable state; "": none."""
     ended: str = ""
-    """Why the search ended before every state was visited and every property was decided."""
+    """The reason why the search ended before every state was visited and every property was decided; "": it did not."""
 
     @property
     def complete(self) -> bool:
@@ -74,96 +70,76 @@ class MutantSearch:
         lowered: LoweredModel,
         layout: Layout,
         options: SearchOptions,
-        limits: Limits,
+        limits: MutantLimits,
         look: Callable[[int], None],
         whole_runs: Container[str],
     ) -> None:
         """bound: the mutant in plain Python; lowered: its actions and the claims that are asked for.
 
-        look: called now and then with the number of states; raises to end everything. whole_runs: which properties
-        about whole runs may be decided.
+        look: called now and then with the number of states; raises `Interrupted` to end everything. whole_runs: the
+        properties about whole runs that may be decided.
         """
         self.bound, self.lowered, self.options, self.limits, self.look = bound, lowered, options, limits, look
-        self.began = time.monotonic()
+        self.clock = Clock(limits.seconds)
         self.temporal = [p for p in bound.properties if p.temporal and p.name in whole_runs]
         self.assumptions = assumptions_of(bound.model)
         parameters = bool(self.temporal) and needs_parameters(self.assumptions)
         self.kernel = compiled(lowered, layout, parameters, passing=True)
         self.search = Search(self.kernel, 1, limits.memory)
 
-    def run(self, start: Start) -> Outcome:
+    def run(self, start: Start) -> MutantOutcome:
         """Visits every state; decides no property about whole runs. Raises what `look` raises."""
-        search, found = self.search, Outcome()
-        try:
-            search.allow(0)
-            search.seed(start.rows)
-            for _ in search.levels(lambda left: self._look()):
-                pass
-            if search.raised_on is not None:
-                _, raised = Paths.of(self.bound, self.kernel, search).raising(search.raised_on, self.options.wants)
-                found.raised = raised.text
-        except (OutOfMemory, _Limited) as end:
-            found.ended = end.stop.text
-        except MemoryError:
-            found.ended = "the memory is used up"
-        self._count(start, found)
-        return found
+        exploration = explore(self.bound, self.kernel, start, self.search, Limits(), lambda left: self._look())
+        exploration.stopped.end_run()
+        is_raised = exploration.stopped.reason is StopReason.RAISED
+        raised = exploration.raised(self.options.wants) if is_raised else None
+        covers = frozenset(c.name for c in self.bound.covers if self.options.wants(c.name))
+        reached = frozenset(exploration.violated(covers))
+        return MutantOutcome(
+            {**exploration.violated(state_claims(self.bound, self.options))},
+            reached,
+            covers - reached,
+            exploration.stats,
+            raised[1] if raised else "",
+            "" if raised or exploration.complete else exploration.stopped.text,
+        )
 
     def _look(self) -> None:
+        """Raises what `look` raises; `Interrupted` with the reason `LIMIT` if this search alone is given up."""
         limits, states = self.limits, self.search.distinct
         self.look(states)
-        if limits.seconds is not None and time.monotonic() - self.began > limits.seconds:
-            raise _Limited(budget_ended(limits.seconds))
+        if limits.seconds is not None and self.clock.seconds > limits.seconds:
+            raise Interrupted(StopReason.LIMIT, budget_ended(limits.seconds).stop.text)
         if limits.states is not None and states > limits.states:
-            raise OutOfMemory(f"it has more than {limits.states:,} states")
+            raise Interrupted(StopReason.LIMIT, f"it has more than {limits.states:,} states")
 
-    def _count(self, start: Start, found: Outcome) -> None:
-        """Takes over what the search counted and hit."""
-        search, kernel = self.search, self.kernel
-        claims = {p.name for p in self.bound.properties if not p.temporal}
-        claims |= {"deadlock"} if self.bound.model.deadlock and self.options.wants("deadlock") else set()
-        found.violated = dict(search.hits.violated(kernel.model, claims))
-        covers = {c.name for c in self.bound.covers if self.options.wants(c.name)}
-        found.reached = set(search.hits.violated(kernel.model, covers))
-        found.unreached = covers - found.reached
-        tally = search.tally
-        found.distinct = search.distinct
-        found.generated = start.stats.generated + int(tally[GENERATED]) + int(tally[CLIPS_TOTAL])
-        found.clipped = dict(start.stats.clipped_at)
-        for (path, _), count in zip(kernel.model.clips, kernel.clip_counts(tally), strict=True):
-            if count:
-                found.clipped[path] = found.clipped.get(path, 0) + count
+    def decide_whole_runs(self, outcome: MutantOutcome) -> MutantOutcome:
+        """Adds to a complete outcome the properties about whole runs that some fair run violates.
 
-    def decide_whole_runs(self, found: Outcome) -> None:
-        """After a complete search: adds the properties about whole runs that some fair run violates."""
-        search = self.search
-        if not self.temporal:
-            return
-        liveness = Liveness(self.bound, self.lowered, self.kernel, search.level_rows, search.allow, self._look)
-        try:
-            for claim in self.temporal:
-                region, _ = liveness.region(claim, self.assumptions)
-                if liveness.has_fair_loop(region, self.assumptions):
-                    found.violated[claim.name] = None
-        except RaisedAt as error:
-            state = self.kernel.model.layout.decode(error.row.view(np.uint64))
-            found.raised = raised_in(self.bound, state, self.options.wants).text
-        except (OutOfMemory, _Limited) as end:
-            found.ended = end.stop.text
-        except MemoryError:
-            found.ended = "the memory is used up"
+        Raises what `look` raises.
+        """
+        search, violated, raised = self.search, dict(outcome.violated), ""
+        if not self.temporal or not outcome.complete:
+            return outcome
+        with Ending() as ending:
+            liveness = Liveness(self.bound, self.lowered, self.kernel, search.level_rows, search.allow, self._look)
+            try:
+                for claim in self.temporal:
+                    region, _ = liveness.region(claim, self.assumptions)
+                    if liveness.has_fair_loop(region, self.assumptions):
+                        violated[claim.name] = None
+            except RaisedAt as error:
+                state = self.kernel.model.layout.decode(error.row.view(np.uint64))
+                raised = raised_in(self.bound, state, self.options.wants).text
+        if ending.stop is None:
+            return replace(outcome, violated=violated, raised=raised)
+        ending.stop.end_run()
+        return replace(outcome, violated=violated, ended=ending.stop.text)
 
     @cached_property
     def states(self) -> Rows:
         """Every state that was visited, in canonical order."""
         return in_order(np.concatenate([part for level in self.search.level_rows for part in level]))
-
-
-class _Limited(Interrupted):
-    """This search takes too long; others go on."""
-
-    def __init__(self, end: Interrupted) -> None:
-        super().__init__(StopReason.BUDGET, end.stop.text)
 
 
 BUFFERED = 1 << 16
@@ -176,14 +152,14 @@ def same_behaviour(states: Rows, one: CompiledKernel, other: CompiledKernel) -> 
     low = 0
     while low < len(states):
         high = a.expand(states, low, len(states))
-        if b.expand(states, low, high) < high or not _equal(a.found, b.found):
+        if b.expand(states, low, high) < high or not _equal(a.steps, b.steps):
             return False
         low = high
     return True
 
 
 def _equal(a: Rows, b: Rows) -> bool:
-    """Whether rows are the same, in whatever order."""
+    """Whether the rows are the same, in any order."""
     return a.shape == b.shape and (np.array_equal(a, b) or np.array_equal(in_order(a), in_order(b)))
 
 
@@ -197,7 +173,7 @@ class _Expander:
         self.words = shape.words
         self.out = np.zeros((shape.max_successors + BUFFERED, shape.row_words), np.int64)
         self.tally = np.zeros(shape.tally_words, np.int64)
-        self.found: Rows = self.out[:0]
+        self.steps: Rows = self.out[:0]
         """By step: the number of the state before, the state after, the number of the action."""
 
     def expand(self, states: Rows, low: int, high: int) -> int:
@@ -211,5 +187,5 @@ class _Expander:
         steps = self.out[: ends[-1], : self.words + 1].copy()
         steps[:, -1] &= ACTION_MASK
         before = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-        self.found = np.ascontiguousarray(np.column_stack([before, steps]))
+        self.steps = np.ascontiguousarray(np.column_stack([before, steps]))
         return low + len(ends) - 1

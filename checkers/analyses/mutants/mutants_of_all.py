@@ -9,7 +9,7 @@ from rich.text import Text
 
 from reassure.checkers.analyses.mutants.analysis import Fate
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest, judge_mutants
-from reassure.checkers.analyses.mutants.mutant_search import Limits
+from reassure.checkers.analyses.mutants.mutant_search import MutantLimits
 from reassure.checkers.analyses.mutants.record import (
     PATHS,
     ModelRecord,
@@ -32,7 +32,7 @@ from reassure.checkers.base.terminal import Console
 TIMEOUT = 300.0
 """Seconds of one mutant's search. The limit of states comes first, so that no record depends on the machine."""
 LISTED = (Fate.SURVIVED, Fate.CLIPPED, Fate.UNDECIDED)
-"""What is listed one by one."""
+"""The fates of the mutants that a record lists one by one."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ class MutantsOfAll:
     ) -> tuple[Exit, ModelRecord | None]:
         """Judges one model; no record where it was ended early."""
         began = time.monotonic()
-        limits = Limits(TIMEOUT, None, self.memory)
+        limits = MutantLimits(TIMEOUT, None, self.memory)
         excused = plans.excused(plan.model, records)
         request = MutantRequest(
             plan.model, plan.set, (), limits, plan.most, plan.seed, self.processes, plan.further, excused

@@ -1,4 +1,4 @@
-"""What `mutants` prints and records."""
+"""The printed report and the run record of `mutants`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 from reassure.checkers.analyses.mutants.analysis import Fate, Judged
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 
@@ -21,16 +21,16 @@ STYLES = {Fate.KILLED: "green", Fate.EQUIVALENT: "green", Fate.SURVIVED: "bold r
 
 def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bool) -> None:
     """Prints what became of each mutant that no property kills (full: of each), and what each property kills."""
-    base = report.base
-    head = f"{report.model}: {base.distinct:,} states, {base.generated:,} steps; {report.extent}"
+    stats = report.base.stats
+    head = f"{report.model}: {stats.distinct:,} states, {stats.generated:,} steps; {report.extent}"
     console.print(head, style="bold")
     for mutant, judged in report.judged:
         if judged.fate is not Fate.KILLED or full:
             _print_mutant(mutant, judged, console)
     _print_properties(report, console)
     counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items()) or "none was judged"
-    told = "" if full or quiet or Fate.KILLED not in report.counts else " (--full lists those that are killed)"
-    console.print(f"\n{counts}{told}")
+    hint = "" if full or quiet or Fate.KILLED not in report.counts else " (--full lists those that are killed)"
+    console.print(f"\n{counts}{hint}")
     if report.early:
         console.print(f"this is incomplete: stopped because {report.early.text}", style="yellow")
     console.print_exit(report.exit())
@@ -41,8 +41,8 @@ def _print_mutant(mutant: Mutant, judged: Judged, console: Console) -> None:
     console.print(f"  {change_of(mutant)}")
     line = Text("  ")
     line.append(judged.fate, style=STYLES.get(judged.fate, "yellow"))
-    told = killers_of(judged) if judged.killers else judged.note
-    line.append(f": {told}" if told else "")
+    reason = killers_of(judged) if judged.killers else judged.note
+    line.append(f": {reason}" if reason else "")
     console.print(line)
 
 
@@ -82,18 +82,12 @@ def _remark(noticed: Noticed) -> str:
     return "each of these mutants reaches it" if noticed.is_cover else "unexercised: it kills none of these mutants"
 
 
-def mutants_record(report: MutantReport, about: tuple[str, dict[str, Any], str]) -> dict[str, Any]:
-    """The run record. about: the model's digest, its configuration, the command."""
-    sha, config, repro = about
-    base, stop = report.base, report.early or JUDGED
+def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any]:
+    """The run record of `mutants`."""
+    stats, stop = report.base.stats, report.early or JUDGED
     return {
-        **error_record(report.exit(), stop.text, report.model, repro),
-        "stop_reason": stop.reason,
-        "model_sha256": sha,
-        "config": config,
-        "engine": "mutants",
-        "complete": report.early is None,
-        "stats": {"distinct": base.distinct, "generated": base.generated},
+        **identity.record(report.exit(), report.early is None, stop.reason, stop.text),
+        "stats": {"distinct": stats.distinct, "generated": stats.generated},
         "mutants_of_model": len(report.mutants),
         "mutants_chosen": len(report.chosen),
         "counts": {str(fate): n for fate, n in report.counts.items()},

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
-from reassure.checkers.analyses.mutants.mutant_search import Limits, MutantSearch, same_behaviour
+from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantSearch, same_behaviour
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, budget_ended
 from reassure.checkers.engines.native.exploration import Start
 from tests.helpers.command import model_file
 from tests.helpers.mutated_model import LIVE_TOKENS, TOKENS
@@ -56,7 +57,7 @@ EXPECTED = {
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
     prepared = prepare(model_file(tmp_path_factory.mktemp("mutants"), TOKENS), [])
     bound, lowered = prepared.bound, prepared.lowered
-    return Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    return Judge(bound, lowered, SearchOptions(), MutantLimits(), lambda states: None)
 
 
 def key(mutant: Mutant) -> tuple[str, str, str]:
@@ -79,7 +80,11 @@ def searched(judge: Judge, every: int) -> Iterator[tuple[Mutant, MutantSearch, S
         if start.rows:
             lowered = judge._lowered(mutant)
             whole_runs = [p.name for p in bound.properties if p.temporal]
-            yield mutant, MutantSearch(bound, lowered, judge.layout, SearchOptions(), Limits(), look, whole_runs), start
+            yield (
+                mutant,
+                MutantSearch(bound, lowered, judge.layout, SearchOptions(), MutantLimits(), look, whole_runs),
+                start,
+            )
 
 
 @pytest.fixture(params=["tokens", "live", "two_phase_commit"])
@@ -89,7 +94,7 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Judge, int, i
     name = model_file(tmp_path, texts[request.param]) if request.param in texts else request.param
     prepared = prepare(name, [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), lambda states: None)
     return judge, *{"tokens": (1, 26), "live": (1, 26), "two_phase_commit": (3, 13)}[request.param]
 
 
@@ -98,9 +103,7 @@ def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, in
     judge, every, expected = other
     compared = 0
     for mutant, search, start in searched(judge, every):
-        native = search.run(start)
-        if native.complete:
-            search.decide_whole_runs(native)
+        native = search.decide_whole_runs(search.run(start))
         plain = plain_result(search.bound)
         fallen = [p for p in plain.properties if p.status is PropertyStatus.VIOLATED]
         assert native.violated == {p.name: None if p.temporal else p.depth for p in fallen}, mutant
@@ -108,8 +111,8 @@ def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, in
             mutant
         )
         assert native.reached == {c.name for c in plain.covers if c.reached}, mutant
-        s = plain.stats
-        assert (native.distinct, native.generated, native.clipped) == (s.distinct, s.generated, s.clipped_at), mutant
+        n, s = native.stats, plain.stats
+        assert (n.distinct, n.generated, n.clipped_at) == (s.distinct, s.generated, s.clipped_at), mutant
         compared += 1
     assert compared == expected
 
@@ -117,18 +120,39 @@ def test_plain_python_finds_the_same_of_every_mutant(other: tuple[Judge, int, in
 def test_a_mutant_that_is_given_up_is_undecided(judge: Judge) -> None:
     mutant = next(m for m in mutants_of(judge.bound) if key(m) == ("take", "s.left - {first}", "s.left"))
     most, judge.most = judge.most, 4
-    judge.known.clear()
+    judge.judgements.clear()
     try:
         assert judge.judge(mutant) == Judged(Fate.UNDECIDED, {}, "it has more than 4 states")
     finally:
         judge.most = most
 
 
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [(MutantLimits(seconds=0), "the budget of 0 s ended"), (MutantLimits(memory=1), "the memory limit of 0 MiB")],
+)
+def test_a_limit_of_one_search_ends_no_other(limits: MutantLimits, why: str, judge: Judge) -> None:
+    search = MutantSearch(judge.bound, judge.lowered, judge.layout, SearchOptions(), limits, look, [])
+    outcome = search.run(judge.start)
+    assert (outcome.complete, outcome.ended.startswith(why)) == (False, True)
+
+
+@pytest.mark.parametrize(("error", "stop"), [(budget_ended(3), budget_ended(3).stop), (KeyboardInterrupt(), BY_USER)])
+def test_the_end_of_the_run_is_raised_by_every_search(error: BaseException, stop: Stop, judge: Judge) -> None:
+    def ends(states: int) -> None:
+        raise error
+
+    search = MutantSearch(judge.bound, judge.lowered, judge.layout, SearchOptions(), MutantLimits(), ends, [])
+    with pytest.raises(Interrupted) as raised:
+        search.run(judge.start)
+    assert raised.value.stop == stop
+
+
 def test_other_steps_between_the_same_states_are_another_behaviour(tmp_path: Path) -> None:
     """Where the bag holds both tokens, `max` for `min` takes the other one."""
     prepared = prepare(model_file(tmp_path, TOKENS.replace("< 1", "< 3").replace("== 1", "< 9")), [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), lambda states: None)
     mutant = next(m for m in mutants_of(bound) if m.after == "max(s.left)")
     assert judge.judge(mutant) == Judged(Fate.SURVIVED, {}, "the same number of states and steps, but different ones")
     assert same_behaviour(judge.search.states, judge.search.kernel, judge.search.kernel)
@@ -138,7 +162,7 @@ def test_what_the_model_itself_violates_kills_nothing(tmp_path: Path) -> None:
     text = TOKENS.replace("len(s.left) < 3", "len(s.left) < 1")
     prepared = prepare(model_file(tmp_path, text), [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), lambda states: None)
     assert judge.base.violated == {"is_no_set_of_three": 2}
     assert all("is_no_set_of_three" not in judge.judge(m).killers for m in mutants_of(bound))
 
@@ -146,7 +170,7 @@ def test_what_the_model_itself_violates_kills_nothing(tmp_path: Path) -> None:
 def test_properties_of_whole_runs_kill(tmp_path: Path) -> None:
     prepared = prepare(model_file(tmp_path, LIVE_TOKENS), [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(["the_bag_empties"]), Limits(), lambda states: None)
+    judge = Judge(bound, lowered, SearchOptions(["the_bag_empties"]), MutantLimits(), lambda states: None)
     assert judge.base.violated == {}
     found = {key(m): judge.judge(m) for m in mutants_of(bound)}
     assert all(j.killers == {"the_bag_empties": None} for j in found.values() if j.fate is Fate.KILLED)
@@ -160,7 +184,7 @@ def test_properties_of_whole_runs_kill(tmp_path: Path) -> None:
 def test_a_refused_mutant_says_why() -> None:
     prepared = prepare("core", [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(), Limits(), lambda states: None)
+    judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), lambda states: None)
     mutant = next(m for m in mutants_of(bound) if (m.where, m.before, m.after) == ("three_in_sync", "2", "3"))
     why = "types do not fit: Broker(3) is not one of the 3 Broker ids"
     assert judge.judge(mutant) == Judged(Fate.REFUSED, {}, why)
@@ -182,7 +206,7 @@ def test_a_mutant_that_changes_what_is_watched_is_refused(tmp_path: Path) -> Non
     text = TOKENS.replace('who="anybody"', 'who="anybody", tags=["moves"]').replace("MODEL =", STAYING)
     prepared = prepare(model_file(tmp_path, text.replace("import Id", "import step_property, Id")), [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
+    judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), look)
     judged = {key(m): judge.judge(m) for m in mutants_of(bound) if m.where == "stay"}
     assert judged["stay", "s.value + 0", "s.value - 0"].fate is Fate.EQUIVALENT
     refused = judged["stay", "0", "1"]
@@ -192,7 +216,7 @@ def test_a_mutant_that_changes_what_is_watched_is_refused(tmp_path: Path) -> Non
 def test_properties_of_whole_runs_are_decided_where_nothing_else_kills(tmp_path: Path) -> None:
     prepared = prepare(model_file(tmp_path, LIVE_TOKENS), [])
     bound, lowered = prepared.bound, prepared.lowered
-    judge = Judge(bound, lowered, SearchOptions(), Limits(), look)
+    judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), look)
     by_key = {key(m): m for m in mutants_of(bound)}
     removed = by_key["take", "take", ""]
     assert judge.judge(removed).killers == {"deadlock": 2}
