@@ -18,10 +18,10 @@ def duration(text: str) -> float:
 
 def size(text: str) -> int:
     """A size such as `2G` or `512M`, in bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
-    if not found or float(found[1]) == 0:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if not match or float(match[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
 def positive(text: str) -> int:
@@ -40,10 +40,10 @@ def whole(text: str) -> int:
 
 def ids(text: str) -> list[int]:
     """Different whole numbers with commas between them."""
-    found = [whole(part) for part in text.split(",")]
-    if len(set(found)) < len(found):
+    numbers = [whole(part) for part in text.split(",")]
+    if len(set(numbers)) < len(numbers):
         raise argparse.ArgumentTypeError(f"{text!r} names one twice")
-    return found
+    return numbers
 
 
 def seed(text: str) -> int:

@@ -1,4 +1,4 @@
-"""What a model says of itself: its settings with their ranges and meaning, its actions, its claims."""
+"""A model's description: its settings with their ranges and meaning, its actions, its claims."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def values_of(kind: Type) -> str:
 
 def field_texts(cls: type) -> dict[str, str]:
     """The text that stands below each field of a class, or of a class that it extends."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in reversed(cls.__mro__[:-1]):
         try:
             (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
@@ -62,8 +62,8 @@ def field_texts(cls: type) -> dict[str, str]:
             if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name):
                 match after:
                     case ast.Expr(value=ast.Constant(value=str(text))):
-                        found[before.target.id] = " ".join(text.split())
-    return found
+                        texts[before.target.id] = " ".join(text.split())
+    return texts
 
 
 def module_text(model: Model) -> str:

@@ -24,7 +24,7 @@ from reassure.spec.language.vocabulary import Model
 OURS = "reassure"
 """The package of the language and of the models that come with it, wherever it is installed."""
 LANGUAGE = "reassure.spec"
-"""What a model means by the names that it imports from the package itself."""
+"""The package that defines the names a model imports from `reassure` itself."""
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 
 
@@ -38,7 +38,7 @@ def module_files(model: Model) -> list[Path]:
     digests = _ModuleDigests()
     for name in sorted(_modules(model)):
         digests.of(name)
-    own = [name for name in digests.known if not name.startswith(LANGUAGE) and source(name) is not None]
+    own = [name for name in digests.by_module if not name.startswith(LANGUAGE) and source(name) is not None]
     return sorted(Path(file) for name in own if (file := getattr(sys.modules.get(name), "__file__", None)))
 
 
@@ -58,17 +58,17 @@ class _ModuleDigests:
     """Digests of modules, each found once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, str] = {}
+        self.by_module: dict[str, str] = {}
 
     def of(self, name: str) -> str:
         """The digest of a module of ours; of a library, its name."""
         if name == OURS:
             name = LANGUAGE  # the rest of the package is imported when it is first used, and is no part of a model
-        if name not in self.known:
-            self.known[name] = "cycle"  # what a module says of one that imports it is in the other's text
+        if name not in self.by_module:
+            self.by_module[name] = "cycle"  # what a module says of one that imports it is in the other's text
             text = source(name)
-            self.known[name] = name if text is None else _sha256(" ".join(self._words(text, name)))
-        return self.known[name]
+            self.by_module[name] = name if text is None else _sha256(" ".join(self._words(text, name)))
+        return self.by_module[name]
 
     def _words(self, text: str, module: str) -> Iterator[str]:
         for part in _parts(text):
@@ -81,8 +81,8 @@ class _ModuleDigests:
                 yield part
 
     def _imported_names(self, node: ast.ImportFrom, module: str) -> Iterator[str]:
-        given = "." * node.level + (node.module or "")
-        base = importlib.util.resolve_name(given, _package(module)) if node.level else given
+        dotted = "." * node.level + (node.module or "")
+        base = importlib.util.resolve_name(dotted, _package(module)) if node.level else dotted
         for alias in node.names:
             inner = f"{base}.{alias.name}"
             if isinstance(getattr(sys.modules.get(base), alias.name, None), ModuleType) and inner in sys.modules:

@@ -21,7 +21,7 @@ class SearchResult:
     about_safety: ClassVar[bool] = False
     """Whether properties about whole runs are left out unless they are named."""
     fairness: list[dict[str, Any]] = field(default_factory=list)
-    """What properties about whole runs assume: actions, how fair they are, and for each value of which parameters."""
+    """The assumed fairness: actions, how fair they are, and for each value of which parameters."""
     cluster: dict[str, Any] = field(default_factory=dict)
     """Of a distributed search: the master, the partitions, and what each level took."""
 
@@ -47,7 +47,7 @@ class SimulationResult:
     seed: int = 0
     weights: dict[str, int] = field(default_factory=dict)
     lengths: list[dict[str, int]] = field(default_factory=list)
-    """How many walks had `from` to `to` states."""
+    """Counts of walks that had `from` to `to` states."""
 
     def record(self) -> EngineRecord:
         """Its part of the run record."""

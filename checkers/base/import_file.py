@@ -90,7 +90,7 @@ def import_file(path: Path) -> ModuleType:
     except (LanguageError, DomainError) as error:
         raise type(error)(f"{error}{_place(error)}") from error
     except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
-        raise LanguageError(f"{path.name} cannot be imported: {_told(error, path)}") from error
+        raise LanguageError(f"{path.name} cannot be imported: {_in_one_line(error, path)}") from error
 
 
 def _packages(path: Path) -> tuple[list[str], Path]:
@@ -106,8 +106,8 @@ def _packages(path: Path) -> tuple[list[str], Path]:
 def _package_taken(packages: list[str], root: Path) -> bool:
     """Whether the outermost package's name means another folder."""
     loaded = sys.modules.get(packages[0])
-    found = loaded.__spec__ if loaded is not None else importlib.util.find_spec(packages[0])
-    places = found.submodule_search_locations if found is not None else None
+    spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(packages[0])
+    places = spec.submodule_search_locations if spec is not None else None
     return not any(Path(place).resolve() == (root / packages[0]).resolve() for place in places or [])
 
 
@@ -164,8 +164,8 @@ def _file_of(name: str) -> Path | None:
     if name in sys.modules:
         origin = getattr(sys.modules[name], "__file__", None)
     else:
-        found = importlib.util.find_spec(name)
-        origin = found.origin if found is not None else None
+        spec = importlib.util.find_spec(name)
+        origin = spec.origin if spec is not None else None
     return None if origin is None else Path(origin)
 
 
@@ -182,16 +182,16 @@ def _taken(name: str, path: Path) -> bool:
     """Whether a module name means another file."""
     if name in sys.modules:
         return getattr(sys.modules[name], "__file__", None) != str(path)
-    found = None if "." in name else importlib.util.find_spec(name)
-    return found is not None and found.origin != str(path)
+    spec = None if "." in name else importlib.util.find_spec(name)
+    return spec is not None and spec.origin != str(path)
 
 
-def _told(error: BaseException, path: Path) -> str:
+def _in_one_line(error: BaseException, path: Path) -> str:
     """The error in one line, with the file and line of the user's text that it comes from."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):  # names its place itself
         return text
-    hint = next((f"; {remedy}" for said, remedy in REMEDIES.items() if said in text), "")
+    hint = next((f"; {remedy}" for phrase, remedy in REMEDIES.items() if phrase in text), "")
     text += hint
     if isinstance(error, ImportError) and "relative import" in text:
         return f"{text}; a relative import needs an __init__.py in {path.parent.name}/"

@@ -43,13 +43,13 @@ def find(name: str) -> Path:
         if not path.is_file():
             raise UnknownModel(f"no file {name}")
         return path.resolve()
-    known = names()
-    if name in known:
-        return known[name]
+    models = names()
+    if name in models:
+        return models[name]
     dotted = Path(name.replace(".", "/") + ".py")
     if "." in name and dotted.is_file():
         return dotted.resolve()
-    near = [f"{name}.py"] if Path(f"{name}.py").is_file() else difflib.get_close_matches(name, known, n=3)
+    near = [f"{name}.py"] if Path(f"{name}.py").is_file() else difflib.get_close_matches(name, models, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
     raise UnknownModel(f"no model {name!r}{hint}")
 
@@ -88,16 +88,16 @@ def function(name: str) -> tuple[Callable[[], Any], str]:
         module = importlib.import_module(inside)
     except Exception as error:
         raise LanguageError(f"{dotted} cannot be imported: {type(error).__name__}: {error}") from error
-    found = getattr(module, called, None)
-    if not callable(found):
+    value = getattr(module, called, None)
+    if not callable(value):
         raise LanguageError(f"{dotted} has no function {called}")
-    return found, digest_of_modules([inside])
+    return value, digest_of_modules([inside])
 
 
 def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
     """`KEY=VALUE` options as typed configuration values; `ConfigError` names what is wrong."""
     hints = hints_of(model.config)
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign:
@@ -106,10 +106,10 @@ def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
             near = difflib.get_close_matches(key, hints, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(hints)}"
             raise ConfigError(f"{model.name} has no configuration field {key!r}; {hint}")
-        if key in made:
+        if key in values:
             raise ConfigError(f"--set {key} is given twice")
-        made[key] = _typed(model, key, text, hints[key])
-    return made
+        values[key] = _typed(model, key, text, hints[key])
+    return values
 
 
 def _typed(model: Model, key: str, text: str, annotation: Any) -> Any:

@@ -33,7 +33,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """How to walk. depth: states of a walk, at most. weights: by action, 1 where not given; 0: it is not taken."""
+    """Options of random walks. depth: most states of a walk. weights: by action, default 1; 0: never taken."""
 
     count: int = 10_000
     depth: int = 100
@@ -43,7 +43,7 @@ class SimulationOptions:
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """Where and how to search with Spark.
+    """Options of a search with Spark.
 
     partitions: owners of the visited states (none: two for each core). small: a level of so many states goes to the
     cluster, smaller ones before it are searched in the driver; of a local master also smaller ones after it. out: the
@@ -73,7 +73,7 @@ METHODS = ("auto", "bmc", "induction", "k-induction", "pdr")
 
 @dataclass(frozen=True)
 class ProofOptions:
-    """How to prove. depth: of bounded search and k-induction, in states."""
+    """Options of a proof. depth: of bounded search and k-induction, in states."""
 
     method: str = "auto"
     depth: int | None = None
@@ -83,7 +83,7 @@ class ProofOptions:
 
 def seconds(text: str) -> float:
     """A duration such as `60s`, `5m`, `2h` or `90`, in seconds; `ValueError` for anything else."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
-    if not found or float(found[1]) == 0:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
+    if not match or float(match[1]) == 0:
         raise ValueError(f"{text!r} is no duration; write 60s, 5m or 2h")
-    return float(found[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[found[2]]
+    return float(match[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[match[2]]

@@ -1,4 +1,4 @@
-"""What an engine returns, what it means for the exit code, and the run record."""
+"""The result of a check, with its exit code and its run record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LIVENESS_NOTE = "about whole runs: `reassure check` decides it"
 
 
 class PropertyStatus(StrEnum):
-    """What a run says of a property. `UNKNOWN` and `NOT_CHECKED` are never a pass."""
+    """The status of a property after a run. `UNKNOWN` and `NOT_CHECKED` are never a pass."""
 
     HOLDS = "holds"
     """In every reachable state or step."""

@@ -1,4 +1,4 @@
-"""What identifies a run, made once: every record and every trace of the run is written by it."""
+"""The identity of a run, made once: every record and every trace of the run is written by it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def trace_stem(model: str, settings: Iterable[str], name: str, method: str = "ch
 
     Traces of two configurations, or of two methods, never have the same name.
     """
-    chosen = "-".join(re.sub(r"[^a-z0-9]+", "-", pair.lower()) for pair in sorted(settings))
-    return "--".join(part for part in (model, chosen, method if method != "check" else "", name) if part)
+    pairs = "-".join(re.sub(r"[^a-z0-9]+", "-", pair.lower()) for pair in sorted(settings))
+    return "--".join(part for part in (model, pairs, method if method != "check" else "", name) if part)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class RunIdentity:
         )  # fmt: skip
 
     def fields(self) -> dict[str, Any]:
-        """What a record and a trace say of the model and its configuration."""
+        """The fields of records and traces that identify the model and its configuration."""
         return {"model": self.model, "model_sha256": self.model_sha256, "config": self.config}
 
     def record(self, code: Exit, complete: bool, reason: StopReason | None, text: str) -> RunRecord:

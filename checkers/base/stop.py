@@ -1,4 +1,4 @@
-"""Why a run ended: a reason that programs read, and a text that people read."""
+"""The end of a run: a reason that programs read, and a text that people read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import TracebackType
 
 
 class StopReason(StrEnum):
-    """Why a run ended. Only COMPLETE, DEPTH, WALKS and LIMIT are ends that were asked for."""
+    """The reason for which a run ended. Only COMPLETE, DEPTH, WALKS and LIMIT are requested ends."""
 
     COMPLETE = "complete"
     """Everything was visited, or everything was decided."""

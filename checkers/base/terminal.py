@@ -88,6 +88,6 @@ def _pieces(line: Text, width: int) -> list[Text]:
 
 
 def _hanging(plain: str, indent: int, width: int) -> int:
-    """Where the rest of a line begins: below its last column, if that leaves half of the width."""
+    """The column at which the rest of a line begins: below its last column, if that leaves half of the width."""
     columns = LAST_COLUMN.match(plain)
     return columns.end() if columns is not None and columns.end() <= width // 2 else indent + HANGING

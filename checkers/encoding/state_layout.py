@@ -47,7 +47,7 @@ class LayoutError(LanguageError):
 
 @dataclass(frozen=True)
 class Code:
-    """How one stored field is coded: a scalar leaf, or an optional index (two leaves: present, value).
+    """The code of one stored field: a scalar leaf, or an optional index (two leaves: present, value).
 
     leaf: number of the (first) leaf among all leaves. optional: 0 is None, else 1 + index.
     """
@@ -97,15 +97,15 @@ def _fitting(kind: Type, bits: int) -> int:
 
 
 def _several(kinds: Iterator[Type], start: int) -> list[Code]:
-    found: list[Code] = []
+    stored: list[Code] = []
     for kind in kinds:
-        found += codes(kind, start)
+        stored += codes(kind, start)
         start += leaf_count(kind)
-    return found
+    return stored
 
 
 def leaf_count(kind: Type) -> int:
-    """How many scalar leaves a value of a type has."""
+    """The number of scalar leaves of a value of a type."""
     if isinstance(kind, RecordType):
         return sum(leaf_count(inner) for _, inner in kind.fields)
     if isinstance(kind, MapType):
@@ -230,7 +230,7 @@ def _value(number: int, kind: Type) -> Any:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each field of a state is."""
+    """The places of the fields of a state in its words."""
 
     type: RecordType
     fields: tuple[Field, ...]
@@ -261,10 +261,10 @@ def layout_of(kind: RecordType, room: int = WORD, tag: int = 0) -> Layout:
 
     tag: bits left free at the top of word 0, for the search's own use, where that costs no further word.
     """
-    wanted = codes(kind)
-    places = [_place(wanted, room, order, tag) for order in (_as_given, _widest_first)]
+    stored = codes(kind)
+    places = [_place(stored, room, order, tag) for order in (_as_given, _widest_first)]
     fields, words = min(places, key=lambda place: place[1])
-    return Layout(kind, tuple(fields), words, sum(c.bits for c in wanted))
+    return Layout(kind, tuple(fields), words, sum(c.bits for c in stored))
 
 
 def state_layout(bound: BoundModel) -> Layout:
@@ -272,9 +272,9 @@ def state_layout(bound: BoundModel) -> Layout:
     return layout_of(bound.type, tag=TAG_BITS)
 
 
-def placed(wanted: list[Code]) -> tuple[tuple[Field, ...], int]:
+def placed(stored: list[Code]) -> tuple[tuple[Field, ...], int]:
     """Fields in their given order, in as few words as that order needs; how many those are."""
-    fields, words = _place(wanted, WORD, _as_given, 0)
+    fields, words = _place(stored, WORD, _as_given, 0)
     return tuple(fields), words if fields else 0
 
 
@@ -286,11 +286,11 @@ def _widest_first(c: Code) -> int:
     return -c.bits
 
 
-def _place(wanted: list[Code], room: int, order: Callable[[Code], int], tag: int) -> tuple[list[Field], int]:
+def _place(stored: list[Code], room: int, order: Callable[[Code], int], tag: int) -> tuple[list[Field], int]:
     """The fields in their places, and how many words there are, at least one."""
     filled = [tag]
     place: dict[int, Field] = {}
-    for code in sorted(wanted, key=order):
+    for code in sorted(stored, key=order):
         if code.bits > room:
             raise LayoutError(f"{code.type} takes {code.bits} bits; at most {room} fit a word")
         w = next((i for i, used in enumerate(filled) if used + code.bits <= room), len(filled))
@@ -299,4 +299,4 @@ def _place(wanted: list[Code], room: int, order: Callable[[Code], int], tag: int
         # From the top down, so that earlier fields weigh more in the canonical order.
         place[code.leaf] = Field(code, w, room - filled[w] - code.bits)
         filled[w] += code.bits
-    return [place[c.leaf] for c in wanted], len(filled)
+    return [place[c.leaf] for c in stored], len(filled)

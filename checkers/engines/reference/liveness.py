@@ -45,8 +45,8 @@ class ViolatingRegion:
         return self.can[state]
 
     def taken(self, before: int, after: int) -> Collection[int]:
-        found: set[int] = self.graph.edges[before, after]["taken"]
-        return found
+        numbers: set[int] = self.graph.edges[before, after]["taken"]
+        return numbers
 
 
 def region_of(
@@ -79,7 +79,7 @@ def region_of(
     states = sorted(inside, key=order)
     number = {s: n for n, s in enumerate(states)}
     labels = {s: [constraint_of(step, assumptions) for step in steps[s]] for s in states}
-    constraints = in_order(bound, {c for found in labels.values() for c in found if c is not None})
+    constraints = in_order(bound, {c for row in labels.values() for c in row if c is not None})
     place = {c: k for k, c in enumerate(constraints)}
     starts: dict[int, list[int]] = {}
     for s, level in begins.items():

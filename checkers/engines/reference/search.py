@@ -190,7 +190,7 @@ class ReferenceSearch:
         for level in range(violation.level - 2, -1, -1):
             parent, step = min(
                 ((p, s) for p in self.levels[level] for s in self.steps(p) if s.after == path[0]),
-                key=lambda found: self.layout.encode(found[0]),  # the first such step, as steps come in canonical order
+                key=lambda edge: self.layout.encode(edge[0]),  # the first such step, as steps come in canonical order
             )
             path.insert(0, parent)
             steps.insert(0, step)
@@ -198,9 +198,9 @@ class ReferenceSearch:
             path.append(violation.step.after)
             steps.append(violation.step)
         start = next((d, p) for d, p, s in self.bound.initial_states() if s == path[0])
-        made = [TraceStep(start[0].name, start[1], "")]
-        made += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
-        trace = Trace(path, made)
+        trace_steps = [TraceStep(start[0].name, start[1], "")]
+        trace_steps += [TraceStep(s.action.name, s.params, s.action.who) for s in steps]
+        trace = Trace(path, trace_steps)
         replay(trace, self.bound)
         return trace
 
@@ -220,9 +220,9 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress) -> Eng
         if options.budget is not None and time.monotonic() - began > options.budget:
             raise budget_ended(options.budget)
 
-    def look(left: int) -> None:
+    def look(waiting: int) -> None:
         in_time()
-        progress.report(stats.depth, stats.generated, stats.distinct, left, 0)
+        progress.report(stats.depth, stats.generated, stats.distinct, waiting, 0)
 
     with Ending() as ending:
         while frontier:
@@ -292,7 +292,7 @@ def note_temporal_error(search: ReferenceSearch) -> bool:
 
 
 def conclusion(search: ReferenceSearch, ended: EngineResult) -> EngineResult:
-    """What the engine returns: with every violation, and the covers, as traces."""
+    """The engine's result, with every violation and cover as a trace."""
     began, bound, options, violations = time.monotonic(), search.bound, search.options, search.violations
     facts = dict(ended.facts)
     for name in [*(p.name for p in bound.properties), "deadlock"]:
