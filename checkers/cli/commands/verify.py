@@ -48,6 +48,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         console.print(line)
     if wrong:
         return Exit.EXPECTATION
-    for line in certificate.told(found, len(rows), left):
+    for line in certificate.summary(found, len(rows), left):
         console.print(line)
     return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE

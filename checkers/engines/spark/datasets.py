@@ -70,7 +70,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Columns:
-    """How to take a state's words apart."""
+    """The Arrow column of each field of a state, and its place in the words."""
 
     shape: Shape
     fields: tuple[tuple[int, int, int], ...]
@@ -91,7 +91,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Tables:
-    """How rows of words become the columns of `states` and `edges`."""
+    """The columns of `states` and `edges`, made from rows of words."""
 
     state: Columns
     actions: tuple[str, ...]
@@ -101,14 +101,14 @@ class Tables:
     @classmethod
     def of(cls, layout: Layout, kernel: ModelKernel, model: LoweredModel) -> Tables:
         """kernel: one with parameters."""
-        found: list[Columns | None] = []
+        parameter_columns: list[Columns | None] = []
         for action, fields in zip(model.actions, kernel.parameters, strict=True):
             inner = tuple(
                 _packed(p.type) if isinstance(p.drawn, tuple) else shape_of(p.type) for p in action.parameters
             )
             shape = Shape(RecordType, inner, tuple(p.name for p in action.parameters))
-            found.append(Columns(shape, _places(fields)) if inner else None)
-        return cls(Columns.of(layout), kernel.actions, tuple(found))
+            parameter_columns.append(Columns(shape, _places(fields)) if inner else None)
+        return cls(Columns.of(layout), kernel.actions, tuple(parameter_columns))
 
     def fields(self, rows: Rows) -> dict[str, pa.Array]:
         """The fields of these states, by column."""
@@ -119,7 +119,7 @@ class Tables:
         """Columns `action` and `params` of steps. actions: their numbers, -1 where there is none."""
         none = pa.array(actions < 0)
         named = pa.array(self.actions, pa.string()).take(pa.array(np.maximum(actions, 0)))
-        made: dict[str, pa.Array] = {"action": pc.if_else(none, pa.scalar(None, pa.string()), named)}
+        arrays: dict[str, pa.Array] = {"action": pc.if_else(none, pa.scalar(None, pa.string()), named)}
         inner: dict[str, pa.Array] = {}
         for number, columns in enumerate(self.params):
             if columns is not None:
@@ -127,8 +127,8 @@ class Tables:
                 values = columns.array(np.ascontiguousarray(words[its]))
                 inner[self.actions[number]] = values.take(pa.array(np.cumsum(its) - 1, mask=~its))
         if inner:
-            made["params"] = pa.StructArray.from_arrays(list(inner.values()), names=list(inner))
-        return made
+            arrays["params"] = pa.StructArray.from_arrays(list(inner.values()), names=list(inner))
+        return arrays
 
 
 def _places(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
@@ -165,8 +165,8 @@ def shape_of(kind: Type) -> Shape:
 def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
     """The values whose stored numbers come next, as `checkers.encoding.state_layout` puts them in order."""
     if shape.kind is RecordType:
-        made = [_array(inner, stored, n) for inner in shape.inner]
-        return pa.StructArray.from_arrays(made, names=list(shape.names))
+        arrays = [_array(inner, stored, n) for inner in shape.inner]
+        return pa.StructArray.from_arrays(arrays, names=list(shape.names))
     if shape.kind is MapType:
         key, value = shape.inner
         count = len(shape.names)
@@ -238,14 +238,14 @@ def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[FileSl
     for name, rows, origins in _chunks(work, level, pieces, origins=True):
         action = origins[:, words]
         before = ids(np.ascontiguousarray(origins[:, :words]))
-        made = {
+        columns = {
             "id": ids(rows),
             "level": pa.array(np.full(len(rows), level, np.int32)),
             "parent": pc.if_else(pa.array(action < 0), pa.scalar(None, pa.string()), before),
             **tables.step(action, origins[:, words + 1 :]),
             **tables.fields(rows),
         }
-        yield _write(work, f"states/{name}", pa.table(made))
+        yield _write(work, f"states/{name}", pa.table(columns))
 
 
 def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[FileSlice]) -> Iterator[int]:
@@ -254,13 +254,13 @@ def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[FileSli
     behind = words + work.kernel.step_words
     for name, rows, _ in _chunks(work, level, pieces):
         out, counts = edge_list(kernel_of(work), rows)
-        made = {
+        columns = {
             "source": ids(rows).take(pa.array(np.repeat(np.arange(len(rows)), counts))),
             "target": ids(np.ascontiguousarray(out[:, :words])),
             **tables.step(out[:, words] & ACTION_MASK, out[:, behind:]),
             "level": pa.array(np.full(len(out), level, np.int32)),
         }
-        yield _write(work, f"edges/{name}", pa.table(made))
+        yield _write(work, f"edges/{name}", pa.table(columns))
 
 
 def _chunks(
@@ -300,9 +300,9 @@ def write_summary(
             }
         ),
     )
-    found = [(p.name, p.kind, str(p.status), p.depth) for p in properties]
-    found += [(c.name, "cover", "reached" if c.reached else "not reached", c.depth) for c in covers]
-    names, kinds, statuses, depths = (list(column) for column in zip(*found, strict=True)) if found else ([],) * 4
+    rows = [(p.name, p.kind, str(p.status), p.depth) for p in properties]
+    rows += [(c.name, "cover", "reached" if c.reached else "not reached", c.depth) for c in covers]
+    names, kinds, statuses, depths = (list(column) for column in zip(*rows, strict=True)) if rows else ([],) * 4
     directory.write_table(
         "properties/properties.parquet",
         pa.table(

@@ -127,9 +127,9 @@ class DistributedRun:
 
     def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
         flags = [(*flag, at) for flag, at in self.hits.levels.items()]
-        made = Commit(level, files, rows, self.tally.tolist(), self.new, flags, **more)
-        self.directory.commit(made)
-        self.commits.append(made)
+        commit = Commit(level, files, rows, self.tally.tolist(), self.new, flags, **more)
+        self.directory.commit(commit)
+        self.commits.append(commit)
 
     def resume(self) -> None:
         """Takes up what was committed."""
@@ -142,11 +142,11 @@ class DistributedRun:
     def store(self, levels: list[list[Rows]]) -> None:
         """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
         without the others are no run; and without the first none is read."""
-        made = []
+        parts = []
         whole = [np.concatenate(level) for level in levels]
         steps = self.kernel.shape.parameter_words is not None
-        told = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
-        for number, (rows, origins) in enumerate(told, 1):
+        rows_of_levels = with_origins(self.work, whole) if steps else ((rows, None) for rows in whole)
+        for number, (rows, origins) in enumerate(rows_of_levels, 1):
             owner = owners_of(self.work, rows)
             files: dict[int, list[str]] = {}
             counts: dict[int, int] = {}
@@ -156,8 +156,8 @@ class DistributedRun:
                     its = None if origins is None else origins[mine]
                     files[part] = [self.directory.write_states(number, part, rows[mine], its)]
                     counts[part] = int(mine.sum())
-            made.append((number, files, counts))
-        for number, files, counts in reversed(made):
+            parts.append((number, files, counts))
+        for number, files, counts in reversed(parts):
             self.commit(number, files, counts)
         self.commits.reverse()
 
@@ -167,13 +167,13 @@ class DistributedRun:
         """A level in pieces for tasks."""
         commit = self.commits[level - 1]
         size = min(SLICE, max(1 << 10, -(-commit.states // (4 * self.cores))))
-        found = []
+        slices = []
         for part, names in commit.files.items():
             (name,) = names
-            found += [
+            slices += [
                 FileSlice(name, low, min(low + size, commit.rows[part])) for low in range(0, commit.rows[part], size)
             ]
-        return found
+        return slices
 
     def tasks(self, states: int) -> int:
         return max(1, min(4 * self.cores, states // TASK_STATES))
@@ -185,7 +185,7 @@ class DistributedRun:
         return job.result(beat), job.shuffled()
 
     def _expanded(self, level: int, beat: Callable[[], None]) -> tuple[list[Owned | Sent], int]:
-        """What follows a level, and the bytes that were shuffled: by a job, or here if the level is small."""
+        """The states after a level, and the bytes that were shuffled: by a job, or here if the level is small."""
         last, pieces, work = self.commits[level - 1], self.pieces(level), self.shipped
         history = {p: [n for c in self.commits for n in c.files.get(p, [])] for p in range(self.partitions)}
         taken_in = {part: len(files) for part, files in history.items()}
@@ -204,10 +204,10 @@ class DistributedRun:
                 .mapPartitions(lambda some: expand(work.value, taken_in, some))
                 .partitionBy(owners, lambda part: part)
             )
-            found: list[Owned | Sent] = arrived.mapPartitions(
+            outputs: list[Owned | Sent] = arrived.mapPartitions(
                 lambda some: own(work.value, level, history, some)
             ).collect()
-            return found
+            return outputs
 
         return self.job(run, beat)
 
@@ -215,12 +215,12 @@ class DistributedRun:
         """Finds and commits the next level; whether it has any states, and the model raises in none of the last."""
         began = time.monotonic()
         level = len(self.commits)
-        found, shuffled = self._expanded(level, beat)
+        outputs, shuffled = self._expanded(level, beat)
         flags = np.zeros(self.kernel.shape.claim_words, np.int64)
         files: dict[int, list[str]] = {}
         rows: dict[int, int] = {}
         tally, new = self.tally.copy(), self.new
-        for what in found:
+        for what in outputs:
             if isinstance(what, Sent):
                 if what.raised:
                     self.raised_on = level
@@ -247,20 +247,20 @@ class DistributedRun:
         )  # fmt: skip
         return True
 
-    def find(self, level: int, wanted: Wanted) -> Rows | None:
+    def find(self, level: int, target: Wanted) -> Rows | None:
         """The smallest wanted state of a level: here if the level is small, else by a job."""
         pieces, work = self.pieces(level), self.shipped
         if self.commits[level - 1].states < OWNER_STATES or self.context is None:
-            found = list(find(self.work, level, wanted, pieces))
+            smallest = list(find(self.work, level, target, pieces))
         else:
             tasks = min(self.tasks(self.commits[level - 1].states), len(pieces))
-            found = self.job(
+            smallest = self.job(
                 lambda: (
                     self.context.parallelize(pieces, tasks)
-                    .mapPartitions(lambda some: find(work.value, level, wanted, some))
+                    .mapPartitions(lambda some: find(work.value, level, target, some))
                     .collect()
                 ),
                 lambda: None,
             )[0]
-        rows = [np.array(words, np.int64) for words in found]
+        rows = [np.array(words, np.int64) for words in smallest]
         return min(rows, key=lambda r: tuple(r.view(np.uint64).tolist()), default=None)

@@ -214,11 +214,11 @@ class _Check:
     def _reporting(self, run: DistributedRun, start: Start) -> Callable[[int], None]:
         """Reports a search on the cluster."""
 
-        def report(left: int) -> None:
+        def report(waiting: int) -> None:
             generated = start.stats.generated + int(run.tally[GENERATED])
             shuffled = sum(c.shuffled for c in run.commits)
             self.progress.report(
-                len(run.commits), generated, run.distinct, left, run.memory, f"{shuffled / 2**20:,.0f} MiB shuffled"
+                len(run.commits), generated, run.distinct, waiting, run.memory, f"{shuffled / 2**20:,.0f} MiB shuffled"
             )  # fmt: skip
 
         return report
@@ -257,7 +257,7 @@ class _Check:
             tidy_host(self.started.token)
 
     def leave(self) -> None:
-        """Removes the caches, on every host that may have some."""
+        """Removes the caches of the run on all hosts of the cluster, by a Spark job."""
         if (run := self.started) is None:
             return
         tidy_host(run.token)
@@ -276,7 +276,7 @@ def _saying(progress: Progress, what: str) -> Callable[[], None]:
 
 
 def spark_record(run: DistributedRun, cluster: SparkOptions) -> dict[str, Any]:
-    """What the record says of the distribution."""
+    """The part of the run record about the cluster and the distribution of the states."""
     used = run.key and run.context is not None
     return {
         "master": cluster.master,

@@ -77,15 +77,15 @@ def process_folder() -> Path:
 
 def settings(cluster: SparkOptions) -> dict[str, str]:
     """Spark's settings for a master; the user's own override them."""
-    made = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    defaults = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     if cluster.master.startswith("local"):
-        made["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
+        defaults["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
     if on_this_machine(cluster.master) and "PYSPARK_GATEWAY_PORT" not in os.environ:
-        made["spark.python.daemon.module"] = WORKER_DAEMON
+        defaults["spark.python.daemon.module"] = WORKER_DAEMON
         if len(os.fsencode(process_folder())) <= SOCKET_FOLDER:
-            made["spark.python.unix.domain.socket.enabled"] = "true"  # Spark 4.0 has no such setting
-            made["spark.python.unix.domain.socket.dir"] = str(process_folder())
-    return {**made, **cluster.conf}
+            defaults["spark.python.unix.domain.socket.enabled"] = "true"  # Spark 4.0 has no such setting
+            defaults["spark.python.unix.domain.socket.dir"] = str(process_folder())
+    return {**defaults, **cluster.conf}
 
 
 def log() -> Path:

@@ -27,13 +27,13 @@ from reassure.checkers.engines.spark.run_directory import RunDirectory
 HEADER = np.dtype(
     [("committed_files", "<i8"), ("updating", "<i8"), ("slots", "<i8"), ("states", "<i8"), ("_", "<i8", 4)]
 )
-"""What stands before the slots. updating: 1 while a worker changes the table."""
+"""The header, before the slots. updating: 1 while a worker changes the table."""
 HEADER_WORDS = HEADER.itemsize // 8
 FIRST_SLOTS = 1 << 12
 
 
 def shared_folder(run: str) -> Path:
-    """Where this host keeps the caches of a run: in memory, if there is a place for that."""
+    """The folder of this host for the caches of a run: in memory, if there is one there."""
     memory = Path("/dev/shm")
     base = memory if memory.is_dir() and os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
     return base / f"reassure-{os.getuid()}-{run}"
@@ -94,8 +94,8 @@ def not_in_table(work: Work, part: int, files: int, rows: Rows) -> Rows:
     if not usable():
         return rows
     slots = int(header["slots"])
-    left = fresh(work, rows, np.asarray(words[HEADER_WORDS : HEADER_WORDS + slots * work.table_words]), slots)
-    return left if usable() else rows
+    missing = fresh(work, rows, np.asarray(words[HEADER_WORDS : HEADER_WORDS + slots * work.table_words]), slots)
+    return missing if usable() else rows
 
 
 class OwnerTable:
@@ -204,11 +204,11 @@ class OwnerTable:
         for parcel in parcels:
             rows = np.frombuffer(parcel, np.int64).reshape(-1, words)
             self.reserve(len(rows))
-            found = np.empty((len(rows), words), np.int64)
-            a = AbsorbArguments(rows, len(rows), self.array, self.slots, successors, found, 0, batch)
+            new_rows = np.empty((len(rows), words), np.int64)
+            a = AbsorbArguments(rows, len(rows), self.array, self.slots, successors, new_rows, 0, batch)
             native(absorb)(words, a)
             self.header["states"] += a.end
-            parts.append(found[: a.end])
+            parts.append(new_rows[: a.end])
         by_tag = np.zeros(MAX_TAG + 1, np.int64)
         for rows in parts:
             native(settle)(words, self.array, self.slots, rows, 0, len(rows), batch, by_tag)

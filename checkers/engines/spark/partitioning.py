@@ -1,4 +1,4 @@
-"""What a task of a distributed search finds: distinct successors, in parcels by owner, bare or with their origins."""
+"""The output of a distributed search's task: distinct successors, in parcels by owner, bare or with origins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PARCEL = 1 << 22
 
 @dataclass(frozen=True)
 class Work:
-    """What every task has to know; shipped with it."""
+    """The parameters of a search that every task needs; shipped with it."""
 
     run: str
     """Names the caches of this run."""
@@ -53,7 +53,7 @@ class Work:
         return fingerprints.WORDS if self.key else self.kernel.words
 
     def keys(self, rows: Rows) -> Rows:
-        """What an owner's table holds of the states that these rows begin with."""
+        """The keys under which an owner's table holds the states that these rows begin with."""
         return fingerprints.fingerprints(rows, self.key) if self.key else rows
 
 
@@ -80,7 +80,7 @@ class Plain:
         self._begin(rows)
 
     def _begin(self, rows: int) -> None:
-        self.found = self.worker.chunk = np.empty((rows, self.words), np.int64)
+        self.distinct = self.worker.chunk = np.empty((rows, self.words), np.int64)
         self.table = np.zeros(self.slots * self.words, np.int64)
 
     def take(self, rows: Rows, low: int, high: int) -> int:
@@ -93,15 +93,15 @@ class Plain:
         return following
 
     def _by_owner(self) -> tuple[Rows, Rows]:
-        out, counts = np.empty_like(self.found[: self.count]), np.zeros(self.work.parts, np.int64)
+        out, counts = np.empty_like(self.distinct[: self.count]), np.zeros(self.work.parts, np.int64)
         batch = np.empty(BATCH, np.int64)
         native(by_owner)(
-            self.words, self.table, self.slots, self.found, self.count, self.work.parts, batch, counts, out
+            self.words, self.table, self.slots, self.distinct, self.count, self.work.parts, batch, counts, out
         )
         return out, counts
 
     def parcels(self, unknown: Callable[[int, Rows], Rows]) -> Iterator[tuple[int, bytes]]:
-        """What was found, as much of it as an owner is to be sent, in parcels; then there is room again."""
+        """The successors so far, in parcels by owner; the buffer is empty afterwards."""
         out, counts = self._by_owner()
         step, low = max(1, PARCEL // (8 * out.shape[1])), 0
         for part, count in enumerate(counts.tolist()):
@@ -122,16 +122,16 @@ class Wide(Plain):
 
     def _begin(self, rows: int) -> None:
         wide, w = self.work.kernel.wide_words, self.worker
-        self.found, self.table = np.empty((rows, wide), np.int64), np.zeros(self.slots, np.int64)
+        self.distinct, self.table = np.empty((rows, wide), np.int64), np.zeros(self.slots, np.int64)
         self.arguments = GatherArguments(
             model=kernel_of(self.work).code,
-            frontier=self.found,
+            frontier=self.distinct,
             low=0,
             high=0,
             wide=wide,
             index=self.table,
             slots=self.slots,
-            found=self.found,
+            found=self.distinct,
             end=0,
             room=0,
             successors=w.arguments.successors,
@@ -151,9 +151,9 @@ class Wide(Plain):
         return a.low
 
     def _by_owner(self) -> tuple[Rows, Rows]:
-        found = self.found[: self.count]
-        owner = owners_of(self.work, found)
-        return found[np.argsort(owner, kind="stable")], np.bincount(owner, minlength=self.work.parts)
+        rows = self.distinct[: self.count]
+        owner = owners_of(self.work, rows)
+        return rows[np.argsort(owner, kind="stable")], np.bincount(owner, minlength=self.work.parts)
 
 
 def owners_of(work: Work, rows: Rows) -> Rows:
@@ -166,12 +166,12 @@ def owners_of(work: Work, rows: Rows) -> Rows:
 def gathered(work: Work, parts: list[Rows]) -> Rows:
     """Wide rows of several tasks as one: each state once, with the least tag and the least origin."""
     total, wide = sum(len(rows) for rows in parts), work.kernel.wide_words
-    found = np.empty((total, wide), np.int64)
+    merged = np.empty((total, wide), np.int64)
     slots = int(total / SIZES.load) + 16
     index, end = np.zeros(slots, np.int64), 0
     for rows in parts:
-        end = native(gather)(work.kernel.words, rows, len(rows), wide, index, slots, found, end)
-    return found[:end]
+        end = native(gather)(work.kernel.words, rows, len(rows), wide, index, slots, merged, end)
+    return merged[:end]
 
 
 def fresh(work: Work, rows: Rows, table: Rows, slots: int) -> Rows:
@@ -199,7 +199,7 @@ def with_origins(work: Work, levels: list[Rows]) -> Iterator[tuple[Rows, Rows]]:
         low, parts = 0, []
         while low < len(before):
             low = gathering.take(before, low, len(before))
-            parts.append(fresh(exact, gathering.found[: gathering.count], table, slots))
+            parts.append(fresh(exact, gathering.distinct[: gathering.count], table, slots))
             gathering.empty()
         rows = gathered(work, parts)
         if len(rows) != len(after):

@@ -47,7 +47,7 @@ class RunDirectoryError(UsageFailure):
 
 
 ENDS = ("levels/levels.parquet", "properties/properties.parquet")
-"""What is written when a run has ended."""
+"""Files that are written when a run has ended."""
 
 
 def file_system(place: str) -> tuple[pafs.FileSystem, str]:
@@ -85,14 +85,14 @@ def _of_fsspec(place: str, scheme: str) -> tuple[pafs.FileSystem, str]:
 
 
 def _reason(error: BaseException) -> str:
-    """What is wrong, in one line."""
+    """The text of an error in one line."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     lines = str(error).strip().splitlines()
     return re.sub(r"\s+", " ", lines[0])[:300].rstrip(".") if lines else type(error).__name__
 
 
-def told(method: F) -> F:
+def one_line_errors(method: F) -> F:
     """A method of `RunDirectory` that says in one line, with the directory, what its file system cannot do."""
 
     @functools.wraps(method)
@@ -112,7 +112,7 @@ def told(method: F) -> F:
 
 @dataclass(frozen=True)
 class Identity:
-    """What has to be the same for a run to be continued."""
+    """The fields that must be equal for a run to be continued."""
 
     model: str
     model_sha256: str
@@ -186,12 +186,12 @@ class RunDirectory:
         if self.fs.type_name not in OBJECTS:
             self.fs.create_dir(path.rsplit("/", 1)[0], recursive=True)
 
-    @told
+    @one_line_errors
     def _read(self, name: str) -> bytes:
         with self.fs.open_input_stream(self.path(name)) as stream:
             return bytes(stream.read())
 
-    @told
+    @one_line_errors
     def _write(self, name: str, fill: Callable[[Any], None]) -> None:
         """There whole or not at all: written beside and moved, where closing a file does not do that already.
 
@@ -225,11 +225,11 @@ class RunDirectory:
         """There whole or not at all."""
         self._write(name, lambda stream: stream.write(json.dumps(data, indent=1).encode()))
 
-    @told
+    @one_line_errors
     def _delete(self, name: str) -> None:
         self.fs.delete_file(self.path(name))
 
-    @told
+    @one_line_errors
     def _exists(self, name: str) -> bool:
         return bool(self.fs.get_file_info(self.path(name)).type == pafs.FileType.File)
 
@@ -240,13 +240,13 @@ class RunDirectory:
             why = f"there is no run.json in it on {host}; it has to be where all machines see it, and to stay"
             raise OSError(errno.ENOENT, why, self.uri)
 
-    @told
+    @one_line_errors
     def files(self, dataset: str) -> list[str]:
         """A dataset's files, as paths of the file system."""
-        found = self.fs.get_file_info(pafs.FileSelector(self.path(dataset), allow_not_found=True))
-        return sorted(f.path for f in found if f.base_name.endswith(".parquet") and not f.base_name.startswith("."))
+        infos = self.fs.get_file_info(pafs.FileSelector(self.path(dataset), allow_not_found=True))
+        return sorted(f.path for f in infos if f.base_name.endswith(".parquet") and not f.base_name.startswith("."))
 
-    @told
+    @one_line_errors
     def read_dataset(self, path: str) -> pa.Table:
         """One of a dataset's files."""
         with self.fs.open_input_file(path) as stream:
@@ -263,7 +263,7 @@ class RunDirectory:
         self.write_json("run.json", {"schema": SCHEMA, **asdict(identity)})
 
     def identity(self) -> Identity:
-        """What the run is of. Raises `RunDirectoryError`."""
+        """The identity of the run. Raises `RunDirectoryError`."""
         if not self._exists("run.json"):
             raise RunDirectoryError(f"{self.uri} has no run: there is no run.json in it")
         try:
@@ -276,36 +276,37 @@ class RunDirectory:
         except (ValueError, TypeError, KeyError) as error:
             raise RunDirectoryError(f"{self.uri}: run.json cannot be read: {error}") from None
 
-    def must_be(self, wanted: Identity) -> None:
+    def must_be(self, expected: Identity) -> None:
         """Raises `RunDirectoryError` by the name of what differs."""
         have = asdict(self.identity())
-        self._must_match(have, wanted, ("steps", "fingerprints"))
-        if have["steps"] != wanted.steps:
+        self._must_match(have, expected, ("steps", "fingerprints"))
+        if have["steps"] != expected.steps:
             raise RunDirectoryError(
-                f"{self.uri} was begun with{'' if wanted.steps else 'out'} --no-data: go on in the same way"
+                f"{self.uri} was begun with{'' if expected.steps else 'out'} --no-data: go on in the same way"
             )
-        if bool(have["fingerprints"]) != bool(wanted.fingerprints):
+        if bool(have["fingerprints"]) != bool(expected.fingerprints):
             raise RunDirectoryError(
-                f"{self.uri} was begun with{'out' if wanted.fingerprints else ''} --fingerprints: go on in the same way"
+                f"{self.uri} was begun with{'out' if expected.fingerprints else ''} --fingerprints: "
+                "go on in the same way"
             )
-        self._must_match(have, wanted, ())
+        self._must_match(have, expected, ())
 
-    def _must_match(self, have: dict[str, Any], wanted: Identity, later: tuple[str, ...]) -> None:
+    def _must_match(self, have: dict[str, Any], expected: Identity, later: tuple[str, ...]) -> None:
         names = {
             "model_sha256": "text of the model",
             "engine_version": "engine version",
             "config": "configuration",
             "claims": "choice of properties",
         }
-        for key, value in asdict(wanted).items():
+        for key, value in asdict(expected).items():
             if key not in later and have[key] != value:
                 shown = f": {have[key]}, not {value}" if key != "model_sha256" else ""
                 raise RunDirectoryError(f"{self.uri} is of another {names.get(key, key)}{shown}")
 
     def commits(self) -> list[Commit]:
         """The committed levels, from the first. One that is missing, or cut off, ends them."""
-        found: list[Commit] = []
-        while self._exists(name := f"commits/{len(found) + 1:04}.json"):
+        commits: list[Commit] = []
+        while self._exists(name := f"commits/{len(commits) + 1:04}.json"):
             try:
                 data = json.loads(self._read(name))
             except ValueError:
@@ -313,8 +314,8 @@ class RunDirectory:
             for key in ("files", "rows"):
                 data[key] = {int(k): v for k, v in data[key].items()}
             data["flags"] = [tuple(f) for f in data["flags"]]
-            found.append(Commit(**data))
-        return found
+            commits.append(Commit(**data))
+        return commits
 
     def commit(self, level: Commit) -> None:
         """Commits a level. Datasets of an earlier end are no longer those of the run."""
@@ -329,7 +330,7 @@ class RunDirectory:
                     self._delete(f"{name}/{path.rpartition('/')[2]}")
         self.write_json(f"commits/{level.level:04}.json", asdict(level))
 
-    @told
+    @one_line_errors
     def write_states(self, level: int, part: int, rows: Rows, origins: Rows | None = None) -> str:
         """A file of states; its name, which no other attempt has."""
         name = f"packed/{level:04}/part-{part}-{uuid.uuid4().hex[:12]}.parquet"
@@ -348,7 +349,7 @@ class RunDirectory:
         """A dataset's file; one of the same name is replaced."""
         self._write(name, lambda stream: pq.write_table(table, stream, compression="zstd"))
 
-    @told
+    @one_line_errors
     def read_states(self, name: str, letter: str = "w") -> Rows:
         """The states of a file, as rows; with the letter o their origins."""
         try:

@@ -28,7 +28,7 @@ from reassure.checkers.engines.spark.launch import on_this_machine, retrying
 PATIENCE = 90.0
 """Seconds for a master to answer."""
 PACKAGES = ("spec", "models", "checkers")
-"""What executors import; not what is generated."""
+"""Packages that executors import; generated files apart."""
 COMING = 10.0
 """Seconds for the first executors to come."""
 SILENCE = 12.0

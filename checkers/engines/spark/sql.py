@@ -49,14 +49,14 @@ def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> tuple[list
             _frame(session, directory, name).createOrReplaceTempView(name)
         try:
             frame = session.sql(sql)
-            found = frame.limit(limit + 1).collect() if limit else frame.collect()
+            collected = frame.limit(limit + 1).collect() if limit else frame.collect()
         except PySparkException as error:
             if not isinstance(error, AnalysisException | ParseException):
                 raise JobFailed(failed(error)) from None
             raise QueryError(_line(str(error))) from None
         except Py4JJavaError as error:
             raise JobFailed(failed(error)) from None
-        rows = [tuple(_plain(v) for v in row) for row in found]
+        rows = [tuple(_plain(v) for v in row) for row in collected]
         more = bool(limit) and len(rows) > limit
         return frame.columns, rows[:limit] if more else rows, more
     finally:

@@ -1,4 +1,4 @@
-"""What runs inside Spark's tasks: expanding slices of a level, and taking in what a partition owns."""
+"""The code that runs inside Spark's tasks: expanding slices of a level, and taking in what a partition owns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FileSlice:
 
 @dataclass
 class Sent:
-    """What a task that expands has to say beside its states."""
+    """The results of a task that expands, beside its states."""
 
     tally: Rows
     flags: Rows
@@ -45,7 +45,7 @@ class Sent:
 
 @dataclass
 class Owned:
-    """What a partition says of a new level."""
+    """The results of a partition for a new level."""
 
     part: int
     file: str | None
@@ -163,10 +163,10 @@ def own(
 # -- looking again ---------------------------------------------------------------------------------------------
 
 
-def find(work: Work, level: int, wanted: Wanted, pieces: Iterable[FileSlice]) -> Iterator[tuple[int, ...]]:
+def find(work: Work, level: int, target: Wanted, pieces: Iterable[FileSlice]) -> Iterator[tuple[int, ...]]:
     """The smallest wanted state among some pieces of a level, if there is one."""
     directory, probe = RunDirectory.at(work.place), Probe(kernel_of(work))
     parts = [np.ascontiguousarray(states_of(work, directory, p.file)[p.low : p.high]) for p in pieces]
-    found = found_in([p for p in parts if len(p)], wanted, probe)
-    if found is not None:
-        yield tuple(int(w) for w in found)
+    smallest = found_in([p for p in parts if len(p)], target, probe)
+    if smallest is not None:
+        yield tuple(int(w) for w in smallest)

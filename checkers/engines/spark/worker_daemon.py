@@ -18,8 +18,8 @@ SINGLE_THREADED = {"OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_t
 
 def without_archives(path: list[str]) -> list[str]:
     """The path without the archives of PySpark and Py4J; unchanged if these are not installed beside."""
-    kept = [entry for entry in path if not (entry.endswith(".zip") and Path(entry).name.startswith(NEEDED))]
-    return kept if all(PathFinder.find_spec(name, kept) for name in NEEDED) else path
+    others = [entry for entry in path if not (entry.endswith(".zip") and Path(entry).name.startswith(NEEDED))]
+    return others if all(PathFinder.find_spec(name, others) for name in NEEDED) else path
 
 
 if __name__ == "__main__":

@@ -15,19 +15,19 @@ from reassure.spec.frontend.lowered_model import Formula
 
 
 def bounded_search(
-    machine: Machine, claims: Claims, depth: int, say: Callable[[str], None], left: Callable[[], float | None]
+    machine: Machine, claims: Claims, depth: int, say: Callable[[str], None], seconds_left: Callable[[], float | None]
 ) -> Iterator[tuple[str, ProofResult]]:
     """Violations by runs of up to `depth` states, by claim; and proofs, if no run has as many. Others are left out.
 
     Ends, with a result of the name `RAISES`, where the model raises in the last state of a run, or on its last step.
 
-    say: is told what it is at, and may raise to end it. left: the seconds left, None for no limit.
+    say: is told what it is at, and may raise to end it. seconds_left: None for no limit.
     """
-    solver, asked = finite_domain_solver(), claims
+    solver, all_claims = finite_domain_solver(), claims
     solver.add(machine.initial())
 
     def run_with(condition: z3.BoolRef, states: int) -> ProofResult | None:
-        if not satisfiable(solver, condition, seconds=left()):
+        if not satisfiable(solver, condition, seconds=seconds_left()):
             return None
         model = solver.model()
         run = tuple(machine.decoded(k, model) for k in range(states))
@@ -36,32 +36,32 @@ def bounded_search(
     def run_raises(condition: z3.BoolRef, states: int) -> ProofResult | None:
         if z3.is_false(z3.simplify(condition)):
             return None
-        found = run_with(condition, states)
-        return None if found is None else replace(found, status=PropertyStatus.RAISED)
+        result = run_with(condition, states)
+        return None if result is None else replace(result, status=PropertyStatus.RAISED)
 
     for k in range(depth):
         say(f"bounded search, {k + 1} states")
-        raised = run_raises(raising_states(machine, asked, k), k + 1)
+        raised = run_raises(raising_states(machine, all_claims, k), k + 1)
         for name, f in claims.states.items():
-            if found := run_with(z3.And(machine.defined(f, k), z3.Not(machine.holds(f, k))), k + 1):
+            if result := run_with(z3.And(machine.defined(f, k), z3.Not(machine.holds(f, k))), k + 1):
                 claims = claims.without([name])
-                yield name, found
+                yield name, result
         if raised is not None:
             yield RAISES, raised
             return
         if k + 1 == depth or not claims.names():
             return
         solver.add(machine.step(k))
-        if not satisfiable(solver, seconds=left()):
+        if not satisfiable(solver, seconds=seconds_left()):
             for name in claims.names():
                 obligations = (run_ends(machine, k + 1), *unviolated(machine, claims, name, k + 1))
                 yield name, ProofResult(PropertyStatus.PROVED, f"no run has more than {k + 1} states", (), obligations)
             return
-        raised = run_raises(raising_steps(machine, asked, k), k + 1)
+        raised = run_raises(raising_steps(machine, all_claims, k), k + 1)
         for name, where in claims.steps.items():
-            if found := run_with(violates(machine, where, k), k + 2):
+            if result := run_with(violates(machine, where, k), k + 2):
                 claims = claims.without([name])
-                yield name, found
+                yield name, result
         if raised is not None:
             yield RAISES, raised
             return
@@ -102,13 +102,13 @@ def run_ends(machine: Machine, states: int) -> Obligation:
 
 def unviolated(machine: Machine, claims: Claims, name: str, states: int) -> list[Obligation]:
     """No run of up to so many states violates a claim; for a claim over steps, no step of such a run."""
-    found, run = [], [machine.initial()]
+    obligations, run = [], [machine.initial()]
     for k in range(states):
         if name in claims.states:
             holds = machine.holds(claims.states[name], k)
-            found.append(Obligation(f"{name} in the state number {k + 1} of a run", tuple(run), {name: holds}))
+            obligations.append(Obligation(f"{name} in the state number {k + 1} of a run", tuple(run), {name: holds}))
         run.append(machine.step(k))
         if name in claims.steps and k + 1 < states:
             holds = keeps(machine, claims.steps[name], k)
-            found.append(Obligation(f"{name} in the step number {k + 1} of a run", tuple(run), {name: holds}))
-    return found
+            obligations.append(Obligation(f"{name} in the step number {k + 1} of a run", tuple(run), {name: holds}))
+    return obligations

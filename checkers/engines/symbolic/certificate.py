@@ -33,7 +33,7 @@ class CertificateError(Exception):
 
 @dataclass
 class Certificate:
-    """What was proved of which model, and by which lemmas. smt: a script that asserts the lemma of copy 0.
+    """The proved properties of a model, and the lemmas that prove them. smt: a script that asserts the lemma of copy 0.
 
     model_file: of a model of one's own, as the command line gave it.
     """
@@ -49,12 +49,12 @@ class Certificate:
     def of(
         cls, machine: Machine, sha: str, config: dict[str, Any], proved: list[str], lemmas: list[Invariant]
     ) -> Certificate:
-        made = []
+        scripts = []
         for lemma in lemmas:
             solver = z3.Solver()
             solver.add(lemma.condition)
-            made.append({"text": lemma.text, "smt": solver.to_smt2().replace("(check-sat)\n", "")})
-        return cls(machine.model.bound.model.name, sha, config, proved, made)
+            scripts.append({"text": lemma.text, "smt": solver.to_smt2().replace("(check-sat)\n", "")})
+        return cls(machine.model.bound.model.name, sha, config, proved, scripts)
 
     def write(self, path: Path) -> None:
         data = {"schema": SCHEMA, "kind": "inductive-invariant", "engine_version": ENGINE_VERSION}
@@ -75,34 +75,34 @@ def read(path: Path) -> Certificate:
     if data.get("schema") != SCHEMA:
         raise CertificateError(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     try:
-        found = Certificate(*(data[k] for k in ("model", "model_sha256", "config", "properties", "lemmas")))
-        if not all(isinstance(lemma["smt"], str) and isinstance(lemma["text"], str) for lemma in found.lemmas):
+        certificate = Certificate(*(data[k] for k in ("model", "model_sha256", "config", "properties", "lemmas")))
+        if not all(isinstance(lemma["smt"], str) and isinstance(lemma["text"], str) for lemma in certificate.lemmas):
             raise TypeError
-        found.model_file = data.get("model_file")
-        if not isinstance(found.model_file, str | None):
+        certificate.model_file = data.get("model_file")
+        if not isinstance(certificate.model_file, str | None):
             raise TypeError
-        if not isinstance(found.config, dict) or not all(isinstance(p, str) for p in found.properties):
+        if not isinstance(certificate.config, dict) or not all(isinstance(p, str) for p in certificate.properties):
             raise TypeError
     except (KeyError, TypeError):
         raise CertificateError(f"{path} lacks something that a certificate has") from None
-    return found
+    return certificate
 
 
 def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
     """The lemmas over copy 0, read from their scripts; they may speak of the state's fields and nothing else."""
-    known = {str(c): c.sort() for term in machine.state(0).values() for c in parts(term)}
-    found = []
+    sorts = {str(c): c.sort() for term in machine.state(0).values() for c in parts(term)}
+    lemmas = []
     for number, lemma in enumerate(certificate.lemmas):
         try:
             parsed = z3.And(*z3.parse_smt2_string(lemma["smt"]))
         except z3.Z3Exception as error:
             raise CertificateError(f"lemma {lemma['text']!r} cannot be read: {error}") from None
         for c in constants(parsed):
-            if str(c) not in known or not known[str(c)].eq(c.sort()):
+            if str(c) not in sorts or not sorts[str(c)].eq(c.sort()):
                 raise CertificateError(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
         alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
-        found.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
-    return found
+        lemmas.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
+    return lemmas
 
 
 def verify(
@@ -111,7 +111,7 @@ def verify(
     seconds: Callable[[], float | None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """What is wrong with it: nothing, if it proves its properties.
+    """The obligations that it does not meet: none, if it proves its properties.
 
     seconds: how many a query may take. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
     """
@@ -129,48 +129,48 @@ def verify(
 def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
     """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
     machine = Machine(lowered)
-    lemmas, found = lemmas_of(certificate, machine), dict[str, bool]()
+    lemmas, bounds = lemmas_of(certificate, machine), dict[str, bool]()
     declared = _declared(lowered)
     for path in declared:
         if refuted(within_bounds(machine, lemmas, except_for=set(declared) - {path})):
-            found[path] = declared[path]
-    return found
+            bounds[path] = declared[path]
+    return bounds
 
 
 def _declared(lowered: LoweredModel) -> dict[str, bool]:
     """The bounds that steps might leave, and whether each is a declared one wherever it is left."""
-    found: dict[str, bool] = {}
+    bounds: dict[str, bool] = {}
     for outcome in lowered.actions:
         for path, _, declared in outcome.clips:
-            found[path] = declared and found.get(path, True)
-    return found
+            bounds[path] = declared and bounds.get(path, True)
+    return bounds
 
 
-def told(certificate: Certificate, looked_at: int, left: dict[str, bool]) -> list[str]:
-    """What a certificate that is right says. looked_at: reachable states; left: of `open_bounds`."""
+def summary(certificate: Certificate, looked_at: int, open_paths: dict[str, bool]) -> list[str]:
+    """Lines that summarise a valid certificate. looked_at: number of reachable states; open_paths: of `open_bounds`."""
     lemmas = "1 lemma holds" if len(certificate.lemmas) == 1 else f"{len(certificate.lemmas)} lemmas hold"
     claims = f"{len(certificate.properties)} propert{'y' if len(certificate.properties) == 1 else 'ies'}"
-    found = [
+    lines = [
         f"{lemmas} initially, preserved by every step; they imply {claims} of {certificate.model}:",
         "  " + ", ".join(certificate.properties),
         f"{looked_at} reachable states satisfy them",
     ]
-    if left:
-        paths = ", ".join(sorted(left))
-        found.append(
+    if open_paths:
+        paths = ", ".join(sorted(open_paths))
+        lines.append(
             f"within bounds: not excluded are steps that leave the bound of {paths}, which the proof leaves out"
         )
-    return found
+    return lines
 
 
 def refuted_by(certificate: Certificate, lowered: LoweredModel, states: list[Any]) -> list[str]:
     """Lemmas that some of these reachable states violate: then something is wrong with this program."""
     machine = Machine(lowered)
     lemmas = z3.And(*(lemma.condition for lemma in lemmas_of(certificate, machine)))
-    found = []
+    messages = []
     for state in states:
         solver = z3.Solver()
         solver.add(machine.equals(0, state))
         if satisfiable(solver, z3.Not(lemmas)):
-            found.append(f"a reachable state violates the lemmas: {state}")
-    return found
+            messages.append(f"a reachable state violates the lemmas: {state}")
+    return messages

@@ -48,13 +48,13 @@ SUCCESSORS = 40
 class CrossCheck:
     """Compares the formulas of a machine with plain Python; each check raises `Disagreement` where they differ.
 
-    say: is told what is checked, and may raise to end it. left: the seconds left, None for no limit.
+    say: is told what is checked, and may raise to end it. seconds_left: None for no limit.
     """
 
     def __init__(
-        self, machine: Machine, claims: Claims, say: Callable[[str], None], left: Callable[[], float | None]
+        self, machine: Machine, claims: Claims, say: Callable[[str], None], seconds_left: Callable[[], float | None]
     ) -> None:
-        self.machine, self.claims, self.say, self.left = machine, claims, say, left
+        self.machine, self.claims, self.say, self.seconds_left = machine, claims, say, seconds_left
         self.bound: BoundModel = machine.model.bound
         self.random = random.Random(1)
         self.solver, self.start = finite_domain_solver(), finite_domain_solver()
@@ -64,16 +64,16 @@ class CrossCheck:
         parameters = [self.bound.parameters(a.name) for a in self.bound.model.actions]
         calls = sum(math.prod(kind.count for _, kind in kinds) for kinds in parameters)
         self.states = max(10, min(WALKED + 3 * DRAWN, CALLS // max(1, calls)))
-        """How many states' steps Python may be asked for."""
+        """The number of states whose steps are compared with Python's."""
 
-    def run(self, invariants: list[Invariant], given: list[Invariant]) -> None:
+    def run(self, invariants: list[Invariant], proved_before: list[Invariant]) -> None:
         """Compares on initial states and on drawn ones.
 
-        invariants: inductive together with those `given`, which are true of reachable states by another proof.
+        invariants: inductive together with those `proved_before`, which are true of reachable states by another proof.
         """
         self.say("checking against plain Python")
         condition = z3.And(*(i.condition for i in invariants))
-        premise = z3.And(condition, *(i.condition for i in given))
+        premise = z3.And(condition, *(i.condition for i in proved_before))
         for state in self._initial_states():
             if not self._possible(self.start, self.machine.equals(0, state)):
                 raise Disagreement(f"Z3 does not begin in {state}")
@@ -102,13 +102,13 @@ class CrossCheck:
 
     def _compare_claim(self, name: str, state: Any, holds: z3.BoolRef, defined: z3.BoolRef) -> None:
         try:
-            wanted = self.bound.holds(self.properties[name], state)
+            expected = self.bound.holds(self.properties[name], state)
         except ModelError:
             if self._possible(self.solver, defined):
                 raise Disagreement(f"{name} raises in Python, not in Z3: {state}") from None
             return
-        if self._possible(self.solver, z3.And(defined, holds != z3.BoolVal(wanted))):
-            raise Disagreement(f"{name} is {wanted} in Python, not in Z3: {state}")
+        if self._possible(self.solver, z3.And(defined, holds != z3.BoolVal(expected))):
+            raise Disagreement(f"{name} is {expected} in Python, not in Z3: {state}")
 
     def _steps(self, state: Any) -> Iterator[Step]:
         """Some of Python's steps from a state."""
@@ -134,11 +134,11 @@ class CrossCheck:
         for name, where in self.claims.steps.items():
             for f in (f for n, f in where if n == number):
                 try:
-                    wanted = self.bound.holds_on(self.properties[name], state, step)
+                    expected = self.bound.holds_on(self.properties[name], state, step)
                 except ModelError:
                     agrees = z3.Not(self.machine.defined(f, 0))
                 else:
-                    agrees = self.machine.holds(f, 0) == z3.BoolVal(wanted)
+                    agrees = self.machine.holds(f, 0) == z3.BoolVal(expected)
                 if not self._possible(self.solver, z3.And(taken, agrees)):
                     raise Disagreement(f"{name} differs in Z3 on {step.action.name} from {state} to {step.after}")
 
@@ -149,13 +149,13 @@ class CrossCheck:
             raise Disagreement(f"{what} violates the proved invariants: {state}")
 
     def _possible(self, solver: z3.Solver, *conditions: z3.BoolRef) -> bool:
-        return satisfiable(solver, *conditions, seconds=self.left())
+        return satisfiable(solver, *conditions, seconds=self.seconds_left())
 
     # -- drawn states -----------------------------------------------------------------------------------
 
     def _initial_states(self) -> list[Any]:
-        found = dict.fromkeys(s for _, _, s in self.bound.initial_states() if not isinstance(s, Clipped))
-        return list(found) if len(found) <= INITIAL else self.random.sample(list(found), INITIAL)
+        states = dict.fromkeys(s for _, _, s in self.bound.initial_states() if not isinstance(s, Clipped))
+        return list(states) if len(states) <= INITIAL else self.random.sample(list(states), INITIAL)
 
     def _drawn(self, condition: z3.BoolRef) -> Iterator[tuple[bool, Any]]:
         """States, and whether each is reachable."""

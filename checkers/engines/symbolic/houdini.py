@@ -31,13 +31,13 @@ WALKS = SimulationOptions(48, 25)
 
 @dataclass(frozen=True)
 class ProofGoal:
-    """What has to be impossible: a step that violates a property, a step that leaves a bound."""
+    """A condition to be proved impossible: a step that violates a property, a step that leaves a bound."""
 
     name: str
     flag: z3.BoolRef
-    """Asks for it."""
+    """Implies the condition in the solver: assumed in a query, it asks whether the condition is possible."""
     needs_step: bool = True
-    """Whether it is about a step that is taken, and not about leaving a bound, or raising."""
+    """Whether the condition is about a step that is taken, not about one that leaves a bound or raises."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,19 @@ class Houdini:
     matter, and those become goals. If a lemma is refuted it goes, with all that the successor and the states beyond
     refute; what had relied on them is asked again. What remains is inductive, given the invariants known before.
 
-    say: called between queries with what is going on; may raise to stop. left: the seconds left, None for no limit.
+    say: called between queries with what is going on; may raise to stop. seconds_left: None for no limit.
     """
 
     def __init__(
         self,
         machine: Machine,
         scout: Scout,
-        known: Iterable[Invariant],
+        invariants: Iterable[Invariant],
         lemmas: Iterable[Lemma],
         say: Callable[[str], None],
-        left: Callable[[], float | None],
+        seconds_left: Callable[[], float | None],
     ) -> None:
-        self.machine, self.scout, self.say, self.left = machine, scout, say, left
+        self.machine, self.scout, self.say, self.seconds_left = machine, scout, say, seconds_left
         self.lemmas: list[Lemma] = []
         self.remaining: set[int] = set()
         """Numbers of the lemmas that nothing has refuted."""
@@ -83,7 +83,9 @@ class Houdini:
         self._no_step = z3.Bool("no step need be taken")
         self._solver, self._initially = finite_domain_solver(), finite_domain_solver()
         self._initially.add(machine.initial())
-        self._solver.add(machine.well_formed(0), *(i.condition for i in known), z3.Or(self._no_step, machine.step(0)))
+        self._solver.add(
+            machine.well_formed(0), *(i.condition for i in invariants), z3.Or(self._no_step, machine.step(0))
+        )
         for lemma in lemmas:
             self.add(lemma)
 
@@ -123,7 +125,7 @@ class Houdini:
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
             taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
             assumed = (self._assume[i] for i in sorted(self.remaining))
-            if satisfiable(self._solver, goal.flag, taken, *assumed, seconds=self.left()):
+            if satisfiable(self._solver, goal.flag, taken, *assumed, seconds=self.seconds_left()):
                 if not goal.needs_step:
                     continue  # nothing says what the next state is: it need not even be of its type
                 model = self._solver.model()
@@ -152,7 +154,7 @@ class Houdini:
         while self.remaining:
             self._initially.push()
             self._initially.add(z3.Or(*(self.goals[i].flag for i in self.remaining)))
-            refuted = satisfiable(self._initially, seconds=self.left())
+            refuted = satisfiable(self._initially, seconds=self.seconds_left())
             model = self._initially.model() if refuted else None
             self._initially.pop()
             if model is None:
@@ -175,7 +177,7 @@ class Houdini:
         return gone
 
     def _drop_false(self, model: z3.ModelRef, copy: int, before: Any, after: Any) -> set[int]:
-        """What is false in a model, where numpy has another value."""
+        """Drops the lemmas that are false in a Z3 model; used where the sample evaluator refutes none."""
         terms = self.machine.terms(copy)
         gone = {i for i in self.remaining if z3.is_false(model.eval(terms(self.lemmas[i].node), model_completion=True))}
         if not gone:
@@ -197,9 +199,9 @@ class Houdini:
     def _true_of(self, state: Any, i: int) -> bool:
         solver = finite_domain_solver()
         solver.add(self.machine.equals(0, state))
-        return not satisfiable(solver, z3.Not(self.machine.terms(0)(self.lemmas[i].node)), seconds=self.left())
+        return not satisfiable(solver, z3.Not(self.machine.terms(0)(self.lemmas[i].node)), seconds=self.seconds_left())
 
     def used(self) -> list[Lemma]:
         """The lemmas that the proved goals need: inductive together, given the invariants known before."""
-        found = {g.lemma for g in self.cores if isinstance(g, Preservation)}.union(*self.cores.values())
-        return [self.lemmas[i] for i in sorted(found)]
+        numbers = {g.lemma for g in self.cores if isinstance(g, Preservation)}.union(*self.cores.values())
+        return [self.lemmas[i] for i in sorted(numbers)]

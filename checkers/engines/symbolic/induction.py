@@ -29,14 +29,14 @@ def induction(houdini: Houdini, claims: Claims, note: str) -> dict[str, ProofRes
             violated = z3.And(step.taken, z3.Not(machine.holds(f, 0)))
             goals[name].append(houdini.goal(f"{name} of {step.name}", violated))
     houdini.run([g for name in (*claims.steps, *claims.states) for g in goals[name]])
-    found = {}
+    results = {}
     for name, its in goals.items():
         open_ = [g for g in its if not houdini.proved(g)]
         if not open_:
             how = note if name in claims.states else "for every step from a state that satisfies the lemmas"
-            found[name] = ProofResult(PropertyStatus.PROVED, how)
+            results[name] = ProofResult(PropertyStatus.PROVED, how)
         else:
             states = houdini.counterexamples.get(open_[0], ())
             why = "not inductive" if states else ""
-            found[name] = ProofResult(PropertyStatus.UNKNOWN, why, counterexample_to_induction=states)
-    return found
+            results[name] = ProofResult(PropertyStatus.UNKNOWN, why, counterexample_to_induction=states)
+    return results

@@ -43,12 +43,12 @@ class Lemma:
 
 @dataclass(frozen=True)
 class Part:
-    """A scalar (or something made of some) with its name; `given` is when it means anything."""
+    """A scalar (or something made of some) with its name; `condition` is when it means anything."""
 
     text: str
     node: Node
-    given: Node | None = None
-    given_text: str = ""
+    condition: Node | None = None
+    condition_text: str = ""
 
 
 class Fields:
@@ -67,19 +67,19 @@ class Fields:
         leaves = iter(model.leaves)
         self._take(model.bound.type, leaves, None, "")
 
-    def _take(self, kind: Type, leaves: Iterator[Leaf], given: Node | None, given_text: str) -> None:
+    def _take(self, kind: Type, leaves: Iterator[Leaf], condition: Node | None, condition_text: str) -> None:
         g = self.graph
         if isinstance(kind, RecordType):
             for _, inner in kind.fields:
-                self._take(inner, leaves, given, given_text)
+                self._take(inner, leaves, condition, condition_text)
         elif isinstance(kind, MapType):
             for _ in range(kind.key.count):
-                self._take(kind.value, leaves, given, given_text)
+                self._take(kind.value, leaves, condition, condition_text)
         elif isinstance(kind, OptionType):
             leaf = next(leaves)
             there = g.var(leaf.path, leaf.type)
             name = _name(leaf.path)
-            self.present.append(Part(name, there, given, given_text))
+            self.present.append(Part(name, there, condition, condition_text))
             self._take(kind.inner, leaves, there, f"{name} is not None")
         elif isinstance(kind, BagType):
             for i in range(kind.size):
@@ -92,7 +92,7 @@ class Fields:
         else:
             leaf = next(leaves)
             node = g.var(leaf.path, leaf.type)
-            self._scalar(_name(leaf.path), node, kind, given, given_text)
+            self._scalar(_name(leaf.path), node, kind, condition, condition_text)
 
     def _message(self, kind: RecordType, slot: Node, there: Node, name: str) -> None:
         g = self.graph
@@ -103,8 +103,8 @@ class Fields:
             if not code.optional and "#" not in names[code.leaf]:  # slots of a message set are numbers of nothing
                 self._scalar(f"{name}.{names[code.leaf]}", inner, code.type, there, f"{name} is there")
 
-    def _scalar(self, name: str, node: Node, kind: Type, given: Node | None, given_text: str) -> None:
-        part = Part(name, node, given, given_text)
+    def _scalar(self, name: str, node: Node, kind: Type, condition: Node | None, condition_text: str) -> None:
+        part = Part(name, node, condition, condition_text)
         if isinstance(kind, BoolType):
             self.bools.append(part)
         elif isinstance(kind, IntType) and name.endswith("]"):
@@ -115,8 +115,8 @@ class Fields:
             self.sets.append(part)
         elif isinstance(kind, SeqType) and bits_of(kind.item):
             self.seqs.append(part)
-            made = self.graph.op("seq_set", SetType(kind.item), (node,))
-            self.sets.append(Part(f"set({name})", made, given, given_text))
+            members = self.graph.op("seq_set", SetType(kind.item), (node,))
+            self.sets.append(Part(f"set({name})", members, condition, condition_text))
         elif isinstance(kind, IdType | EnumType):
             self.ids.append(part)
 
@@ -151,31 +151,31 @@ def candidates(model: LoweredModel, holds: Callable[[Node], bool]) -> list[Lemma
     counts = {v for v in vars(model.bound.config).values() if type(v) is int}
     atoms = list(_atoms(g, f, counts))
     seen: set[Node] = {g.true, g.false}
-    kept: list[Lemma] = []
+    lemmas: list[Lemma] = []
 
     def take(lemma: Lemma) -> None:
         if lemma.node in seen or (lemma.node.op == "or" and any(t in true for t in lemma.node.args)):
             return
         seen.add(lemma.node)
         if holds(lemma.node):
-            kept.append(lemma)
+            lemmas.append(lemma)
 
     true: set[Node] = set()
     plain = [*_relations(g, f), *_sequences(g, f), *_up_to_date(g, f)]
     for lemma in [*plain, *(_under(g, [a.part], a.node, a.text) for a in atoms)]:
         take(lemma)
-    true = {lemma.node for lemma in kept}
-    made = 0
+    true = {lemma.node for lemma in lemmas}
+    implications = 0
     simple = list(_relations(g, f, wide=False)) + list(_sequences(g, f)) + list(_up_to_date(g, f))
     others = [*simple, *(_under(g, [a.part], a.node, a.text) for a in atoms)]
     for atom in (a for a in atoms if a.premise):
-        premise = atom.node if atom.part.given is None else g.and_(atom.part.given, atom.node)
+        premise = atom.node if atom.part.condition is None else g.and_(atom.part.condition, atom.node)
         for other in others:
             node = g.or_(g.not_(premise), other.node)
-            if made < MOST and not any(t in true for t in (node.args if node.op == "or" else (node,))):
-                made += 1
+            if implications < MOST and not any(t in true for t in (node.args if node.op == "or" else (node,))):
+                implications += 1
                 take(Lemma(f"{atom.text} implies {other.text}", node))
-    return kept
+    return lemmas
 
 
 @dataclass(frozen=True)
@@ -191,11 +191,11 @@ class Atom:
 
 def _under(g: Graph, parts: list[Part], node: Node, text: str) -> Lemma:
     """A relation where its parts mean something."""
-    givens = {p.given: p.given_text for p in parts if p.given is not None}
-    for given in givens:
-        node = g.or_(g.not_(given), node)
-    said = " and ".join(sorted(givens.values()))
-    return Lemma(f"({text} if {said})" if said else text, node)
+    conditions = {p.condition: p.condition_text for p in parts if p.condition is not None}
+    for condition in conditions:
+        node = g.or_(g.not_(condition), node)
+    conditions_text = " and ".join(sorted(conditions.values()))
+    return Lemma(f"({text} if {conditions_text})" if conditions_text else text, node)
 
 
 def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
@@ -209,7 +209,9 @@ def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
             empty = g.eq(g.inter(a.node, b.node), g.const(0, a.node.type))
             yield _under(g, [a, b], empty, f"{a.text} and {b.text} are disjoint")
     for a, b in ((a, b) for a in f.sets for b in f.sets):
-        if a.given is not None and b.given is None and a.node.type == b.node.type:  # a message that asks for a change
+        if (
+            a.condition is not None and b.condition is None and a.node.type == b.node.type
+        ):  # a message that asks for a change
             yield _under(g, [a], g.not_(g.eq(a.node, b.node)), f"{a.text} != {b.text}")
     for x in f.ids:
         for a in sets:
@@ -228,20 +230,20 @@ def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
 def _sequences(g: Graph, f: Fields) -> Iterator[Lemma]:
     """One sequence is another, or what another leaves without a set."""
     for a, b in permutations(f.seqs, 2):
-        if a.node.type != b.node.type or (a.given, b.given) != (None, None):
+        if a.node.type != b.node.type or (a.condition, b.condition) != (None, None):
             continue
         yield Lemma(f"{a.text} == {b.text}", g.eq(a.node, b.node))
         for s in f.sets:
             assert isinstance(a.node.type, SeqType)
-            if s.given is None and s.node.type == SetType(a.node.type.item):
+            if s.condition is None and s.node.type == SetType(a.node.type.item):
                 rest = g.minus(g.full(a.node.type.item), s.node)
-                kept = g.op("seq_keep", a.node.type, (a.node, rest))
-                yield Lemma(f"{a.text} without {s.text} == {b.text}", g.eq(kept, b.node))
+                remaining = g.op("seq_keep", a.node.type, (a.node, rest))
+                yield Lemma(f"{a.text} without {s.text} == {b.text}", g.eq(remaining, b.node))
 
 
 def _up_to_date(g: Graph, f: Fields) -> Iterator[Lemma]:
     """A message's set lies within one of the state, but for members whose entry in a map is another by now."""
-    messages = [p for p in f.sets if p.given is not None]
+    messages = [p for p in f.sets if p.condition is not None]
     for a in messages:
         assert isinstance(a.node.type, SetType)
         prefix = a.text.rsplit(".", 1)[0]
@@ -255,14 +257,14 @@ def _up_to_date(g: Graph, f: Fields) -> Iterator[Lemma]:
             same = [g.eq(e.node, c.node) for e, c in zip(entries, current, strict=True)]
             fresh = g.inter(a.node, g.build(a.node.type.item, same))
             for b in f.sets:
-                if b.given is None and b.node.type == a.node.type:
+                if b.condition is None and b.node.type == a.node.type:
                     short = name.removeprefix(prefix + ".")
                     yield _under(g, [a], g.subset(fresh, b.node), f"{a.text} with the same {short} <= {b.text}")
 
 
 def _differences(g: Graph, f: Fields) -> Iterator[Part]:
-    """What is left of a set without another: of the state's own, not of messages'."""
-    own = [p for p in f.sets if p.given is None]
+    """Differences of two sets: of the state's own, not of messages'."""
+    own = [p for p in f.sets if p.condition is None]
     for a, b in permutations(own, 2):
         if a.node.type == b.node.type:
             yield Part(f"({a.text} - {b.text})", g.minus(a.node, b.node))
@@ -282,16 +284,16 @@ def _atoms(g: Graph, f: Fields, counts: set[int]) -> Iterator[Atom]:
     for p in f.sets:
         assert isinstance(p.node.type, SetType)
         empty = g.eq(p.node, g.const(0, p.node.type))
-        yield Atom(f"{p.text} is empty", empty, p, premise=p.given is None)
-        yield Atom(f"{p.text} is not empty", g.not_(empty), p, premise=p.given is None)
+        yield Atom(f"{p.text} is empty", empty, p, premise=p.condition is None)
+        yield Atom(f"{p.text} is not empty", g.not_(empty), p, premise=p.condition is None)
         for k in sorted(counts):
             if 1 < k < p.node.type.item.count:
                 enough = g.le(g.num(k), g.card(p.node))
                 yield Atom(f"len({p.text}) >= {k}", enough, p)
                 yield Atom(f"len({p.text}) < {k}", g.not_(enough), p)
     for x, y in combinations(f.ints, 2):
-        if (x.given is None) != (y.given is None) and x.node.type == y.node.type:
-            message = y if x.given is None else x
+        if (x.condition is None) != (y.condition is None) and x.node.type == y.node.type:
+            message = y if x.condition is None else x
             yield Atom(f"{x.text} == {y.text}", g.eq(x.node, y.node), message)
     for p in f.ints:
         assert isinstance(p.node.type, IntType)

@@ -36,19 +36,19 @@ class Potentials:
     def __init__(self, scout: Scout, path: str, rows: Rows) -> None:
         fields = Fields(scout.model)
         self.scout, self.graph = scout, scout.model.graph
-        self.counter = next((p for p in fields.ints if p.given is None and p.node.data == path), None)
+        self.counter = next((p for p in fields.ints if p.condition is None and p.node.data == path), None)
         if self.counter is None:
             raise LookupError(path)
         kind = self.counter.node.type
         assert isinstance(kind, IntType)
         self.high = kind.high
-        self.rising = [p for p in fields.ints if p.given is None and p is not self.counter]
+        self.rising = [p for p in fields.ints if p.condition is None and p is not self.counter]
         self.falling = list(_left_to_do(self.graph, fields))
         before, after = self._steps(rows)
         starts = scout.starts
         self.first = np.unique(self._values(starts), axis=0)
         self.rows = np.unique(self._values(after) - self._values(before), axis=0)
-        self.chosen: list[Any] = []
+        self.respected: list[Any] = []
 
     def _steps(self, rows: Rows) -> tuple[Rows, Rows]:
         """States with their successors, side by side."""
@@ -67,14 +67,14 @@ class Potentials:
         """The counter, the rising and the falling numbers of each state."""
         sample = self.scout.sample(rows)
         assert self.counter is not None
-        made = [np.broadcast_to(sample(p.node), len(rows)) for p in (self.counter, *self.rising, *self.falling)]
-        return np.stack(made, axis=1).astype(np.int64)
+        columns = [np.broadcast_to(sample(p.node), len(rows)) for p in (self.counter, *self.rising, *self.falling)]
+        return np.stack(columns, axis=1).astype(np.int64)
 
     def learn(self, before: Any, after: Any) -> None:
         """A step that the last inequality does not survive."""
         pair = np.concatenate([self.scout.row(before), self.scout.row(after)])
         old, new = self._values(pair)
-        self.chosen.append(new - old)
+        self.respected.append(new - old)
 
     def next(self) -> Lemma | None:
         """An inequality that all steps so far respect, and that keeps the counter within its bound, if any."""
@@ -87,11 +87,11 @@ class Potentials:
         for row in self.first:
             x, r, f = row[0], row[1 : 1 + rising], row[1 + rising :]
             paid = z3.Sum([z3.RealVal(int(h - v)) * k for h, v, k in zip(highs, r, c, strict=True)] or [z3.RealVal(0)])
-            left = z3.Sum([z3.RealVal(int(v)) * k for v, k in zip(f, a, strict=True)] or [z3.RealVal(0)])
-            solver.add(z3.RealVal(int(x)) + paid + left <= self.high)
+            to_do = z3.Sum([z3.RealVal(int(v)) * k for v, k in zip(f, a, strict=True)] or [z3.RealVal(0)])
+            solver.add(z3.RealVal(int(x)) + paid + to_do <= self.high)
         solver.minimize(z3.Sum([*c, *a, z3.RealVal(0)]))
         while True:
-            for row in self.chosen:
+            for row in self.respected:
                 solver.add(self._survived(row, c, a))
             if solver.check() != z3.sat:
                 return None
@@ -100,7 +100,7 @@ class Potentials:
             broken = self._broken(cs, as_)
             if broken is None:
                 return self._lemma(cs, as_)
-            self.chosen.append(broken)
+            self.respected.append(broken)
 
     def _survived(self, row: Any, c: list[Any], a: list[Any]) -> Any:
         rising = len(self.rising)
@@ -124,27 +124,27 @@ class Potentials:
         if scale > LARGEST:
             return None
         left, right = _times(g, scale, counter.node), g.num(0)
-        said_left, said_right = [_said(scale, counter.text)], []
+        left_terms, right_terms = [_term_text(scale, counter.text)], []
         for k, part in zip(as_, self.falling, strict=True):
             if k:
                 left = g.arith("add", left, _times(g, int(k * scale), part.node))
-                said_left.append(_said(int(k * scale), part.text))
+                left_terms.append(_term_text(int(k * scale), part.text))
         for k, part in zip(cs, self.rising, strict=True):
             if k:
                 right = g.arith("add", right, _times(g, int(k * scale), part.node))
-                said_right.append(_said(int(k * scale), part.text))
+                right_terms.append(_term_text(int(k * scale), part.text))
         weights = [Fraction(1), *(-k for k in cs), *as_]
         start = max(sum(int(v) * k for v, k in zip(row, weights, strict=True)) for row in self.first) * scale
         right = g.arith("add", right, g.num(int(start)))
-        said_right.append(str(int(start)))
-        return Lemma(f"{' + '.join(said_left)} <= {' + '.join(said_right)}", g.le(left, right))
+        right_terms.append(str(int(start)))
+        return Lemma(f"{' + '.join(left_terms)} <= {' + '.join(right_terms)}", g.le(left, right))
 
 
 def _times(g: Graph, k: int, node: Node) -> Node:
     return node if k == 1 else g.arith("mul", g.num(k), node)
 
 
-def _said(k: int, text: str) -> str:
+def _term_text(k: int, text: str) -> str:
     return text if k == 1 else f"{k} {text}"
 
 
@@ -156,39 +156,42 @@ def _fraction(model: z3.ModelRef, variable: Any) -> Fraction:
 def _left_to_do(g: Graph, f: Fields) -> Iterator[Part]:
     """Numbers that are never negative, and that say how much is still to come."""
     for p in f.bools:
-        if p.given is None:
+        if p.condition is None:
             yield Part(f"[{p.text}]", g.ite(p.node, g.num(1), g.num(0)))
             yield Part(f"[not {p.text}]", g.ite(p.node, g.num(0), g.num(1)))
     for p in f.present:
         yield Part(f"[{p.text} is there]", g.ite(p.node, g.num(1), g.num(0)))
-        if p.given is None and "#" not in p.text:
+        if p.condition is None and "#" not in p.text:
             yield Part(f"[{p.text} is absent]", g.ite(p.node, g.num(0), g.num(1)))
-    own = [p for p in f.sets if p.given is None]
+    own = [p for p in f.sets if p.condition is None]
     for p in own:
         yield Part(f"len({p.text})", g.card(p.node))
     for p, q in permutations(own, 2):
         if p.node.type == q.node.type:
             yield Part(f"len({p.text} - {q.text})", g.card(g.minus(p.node, q.node)))
-    for message in (p for p in f.sets if p.given is not None):
-        assert message.given is not None and isinstance(message.node.type, SetType)
+    for message in (p for p in f.sets if p.condition is not None):
+        assert message.condition is not None and isinstance(message.node.type, SetType)
         prefix = message.text.rsplit(".", 1)[0]
         alike = [
             (x, y)
             for x in f.ints
             for y in f.ints
-            if x.given is message.given and y.given is None and x.text.startswith(prefix) and x.node.type == y.node.type
+            if x.condition is message.condition
+            and y.condition is None
+            and x.text.startswith(prefix)
+            and x.node.type == y.node.type
         ]
         for p in own:
             if p.node.type != message.node.type:
                 continue
             lacking = g.card(g.minus(p.node, message.node))
-            told = f"len({p.text} - {message.text})"
-            yield Part(f"{told} if {message.given_text}", g.ite(message.given, lacking, g.num(0)))
+            lacking_text = f"len({p.text} - {message.text})"
+            yield Part(f"{lacking_text} if {message.condition_text}", g.ite(message.condition, lacking, g.num(0)))
             for x, y in alike:
-                current = g.and_(message.given, g.eq(x.node, y.node))
-                yield Part(f"{told} if {x.text} == {y.text}", g.ite(current, lacking, g.num(0)))
+                current = g.and_(message.condition, g.eq(x.node, y.node))
+                yield Part(f"{lacking_text} if {x.text} == {y.text}", g.ite(current, lacking, g.num(0)))
                 some = g.and_(current, g.not_(g.eq(lacking, g.num(0))))
-                yield Part(f"[{told} > 0 and {x.text} == {y.text}]", g.ite(some, g.num(1), g.num(0)))
+                yield Part(f"[{lacking_text} > 0 and {x.text} == {y.text}]", g.ite(some, g.num(1), g.num(0)))
 
 
 __all__ = ["Potentials"]

@@ -24,13 +24,13 @@ ELIMINATION = 10_000
 """Milliseconds for the elimination of quantifiers from an answer."""
 
 
-def pdr(machine: Machine, claim: Formula, known: list[Invariant], seconds: float | None) -> ProofResult:
+def pdr(machine: Machine, claim: Formula, invariants: list[Invariant], seconds: float | None) -> ProofResult:
     """A proof of a claim over states by an inductive invariant.
 
-    known: what holds in every reachable state; it narrows the states that steps are taken from. The status is VIOLATED,
-    without a counterexample, if Spacer says that there is one.
+    invariants: true in every reachable state; they narrow the states that steps are taken from. The status is
+    VIOLATED, without a counterexample, if Spacer reports one.
     """
-    engine, reached = _engine(machine, known, seconds)
+    engine, reached = _engine(machine, invariants, seconds)
     bad = z3.And(reached, z3.Not(machine.holds(claim, 0)))
     try:
         answer = engine.query(_bound(z3.Exists, bad, reached))
@@ -46,13 +46,13 @@ def pdr(machine: Machine, claim: Formula, known: list[Invariant], seconds: float
     condition = _invariant(engine.get_answer(), reached)
     if condition is None:
         return ProofResult(PropertyStatus.UNKNOWN, "Spacer gave no invariant that can be read")
-    found = Invariant(f"an invariant of Spacer for {claim.name}", z3.And(condition, machine.holds(claim, 0)))
-    if refuted(inductive(machine, [*known, found]), seconds):
+    invariant = Invariant(f"an invariant of Spacer for {claim.name}", z3.And(condition, machine.holds(claim, 0)))
+    if refuted(inductive(machine, [*invariants, invariant]), seconds):
         return ProofResult(PropertyStatus.UNKNOWN, "Spacer's invariant did not pass its check")
-    return ProofResult(PropertyStatus.PROVED, PROVED_BY, lemmas=(found,))
+    return ProofResult(PropertyStatus.PROVED, PROVED_BY, lemmas=(invariant,))
 
 
-def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> tuple[z3.Fixedpoint, z3.BoolRef]:
+def _engine(machine: Machine, invariants: list[Invariant], seconds: float | None) -> tuple[z3.Fixedpoint, z3.BoolRef]:
     """The steps as rules, and `reached` of copy 0."""
     engine = z3.Fixedpoint()
     engine.set(engine="spacer")
@@ -67,9 +67,9 @@ def _engine(machine: Machine, known: list[Invariant], seconds: float | None) -> 
         engine.add_rule(_bound(z3.ForAll, formula, reached(*before)))
 
     rule(reached(*before), machine.initial())
-    given = [machine.well_formed(0), *(i.condition for i in known)]
+    premises = [machine.well_formed(0), *(i.condition for i in invariants)]
     for step in machine.steps(0):
-        rule(reached(*after), reached(*before), *given, step.taken)
+        rule(reached(*after), reached(*before), *premises, step.taken)
     return engine, reached(*before)
 
 
@@ -80,7 +80,7 @@ def _bound(quantifier: Callable[..., z3.BoolRef], formula: z3.BoolRef, reached: 
 
 
 def _invariant(answer: Any, reached: z3.BoolRef) -> z3.BoolRef | None:
-    """What Spacer says of the reached states, over copy 0; None if its answer has another form than the documented:
+    """Spacer's condition on the reached states, over copy 0; None if its answer has another form than the documented:
     `reached(x, y) == condition` for all x and y, or `reached == condition` if a state has no parts."""
     for part in answer.children() if z3.is_and(answer) else [answer]:
         body = part.body() if z3.is_quantifier(part) else part
@@ -90,10 +90,10 @@ def _invariant(answer: Any, reached: z3.BoolRef) -> z3.BoolRef | None:
         variables = head.children()
         if not all(z3.is_var(v) for v in variables):
             return None
-        given = dict(zip((z3.get_var_index(v) for v in variables), reached.children(), strict=True))
-        if set(given) != set(range(len(variables))):
+        arguments = dict(zip((z3.get_var_index(v) for v in variables), reached.children(), strict=True))
+        if set(arguments) != set(range(len(variables))):
             return None
-        return _without_quantifiers(z3.substitute_vars(condition, *(given[i] for i in range(len(given)))))
+        return _without_quantifiers(z3.substitute_vars(condition, *(arguments[i] for i in range(len(arguments)))))
     return None
 
 
@@ -102,12 +102,12 @@ def _without_quantifiers(condition: z3.BoolRef) -> z3.BoolRef | None:
     if not _quantified(condition):
         return condition
     try:
-        found = z3.TryFor(z3.Tactic("qe"), ELIMINATION)(condition).as_expr()
+        eliminated = z3.TryFor(z3.Tactic("qe"), ELIMINATION)(condition).as_expr()
     except z3.Z3Exception as error:
         if (ended := unanswered(str(error))).stop == BY_USER:
             raise ended from None
         return None
-    return None if _quantified(found) else found
+    return None if _quantified(eliminated) else eliminated
 
 
 def _quantified(condition: z3.ExprRef) -> bool:

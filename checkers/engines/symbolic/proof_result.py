@@ -1,4 +1,4 @@
-"""What a method of proof returns, and the claims that it is asked about."""
+"""The result of a method of proof, and the claims that it decides."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Claims:
     @classmethod
     def of(cls, lowered: LoweredModel, names: Iterable[str]) -> Claims:
         """The claims of a model that have these names."""
-        wanted = set(names)
+        chosen_names = set(names)
         steps: dict[str, list[tuple[int, Formula]]] = {}
         for number, formulas in enumerate(lowered.step_formulas):
             for f in formulas:
-                if f.name in wanted:
+                if f.name in chosen_names:
                     steps.setdefault(f.name, []).append((number, f))
-        return cls({f.name: f for f in lowered.state_formulas if f.name in wanted}, steps)
+        return cls({f.name: f for f in lowered.state_formulas if f.name in chosen_names}, steps)
 
     def names(self) -> list[str]:
         return [*self.states, *self.steps]

@@ -59,9 +59,9 @@ from reassure.spec.semantics.trace import Trace
 
 COVER_WALKS = SimulationOptions(4_000, 100, 1)
 DEEPEST = 200
-"""How deep a run is looked for that Spacer says is there."""
+"""The depth, in states, to which a run is searched that Spacer reports."""
 QUICK_DEPTH = 6
-"""How deep `auto` looks for a counterexample before it tries to prove."""
+"""The depth, in states, to which `auto` searches for a counterexample before it tries to prove."""
 BMC_DEPTH, K_DEPTH = 20, 4
 
 
@@ -77,14 +77,14 @@ class CheckedProof:
 class Prover:
     """One model under proof.
 
-    say: reports progress, and raises when the budget is over. left: the seconds left, None for no limit.
+    say: reports progress, and raises when the budget is over. seconds_left: None for no limit.
     """
 
     bound: BoundModel
     lowered: LoweredModel
     proof: ProofOptions
     say: Callable[[str], None]
-    left: Callable[[], float | None]
+    seconds_left: Callable[[], float | None]
     digest: str
     wants: Callable[[str], bool]
     """The properties and covers that are asked for."""
@@ -92,7 +92,7 @@ class Prover:
     results: dict[str, ProofResult] = field(default_factory=dict)
     """The answers so far; other claims are open."""
     houdini: Houdini | None = None
-    kept: list[Invariant] = field(default_factory=list)
+    other_lemmas: list[Invariant] = field(default_factory=list)
     """Lemmas that are inductive beside those of `houdini`."""
     _scout: Scout | None = None
 
@@ -126,7 +126,7 @@ class Prover:
         elif method == "induction":
             self._induction(claims, [], "by induction, together with the others")
         elif method == "k-induction":
-            for name, result in k_induction(self.machine, claims, depth or K_DEPTH, self.say, self.left):
+            for name, result in k_induction(self.machine, claims, depth or K_DEPTH, self.say, self.seconds_left):
                 self.results[name] = result
         elif method == "pdr":
             self._pdr(claims)
@@ -142,22 +142,22 @@ class Prover:
         ended = {name: self.results.pop(name) for name in self.proved()}
         self.say("looking for lemmas")
         self._induction(self._open(claims), promising(self.scout), "by induction, with lemmas")
-        left = self._open(claims).without(ended)
-        if left.states and self.left() is not None:
-            self._pdr(left)
+        open_claims = self._open(claims).without(ended)
+        if open_claims.states and self.seconds_left() is not None:
+            self._pdr(open_claims)
         self.results |= {name: self.results[name] if name in self.proved() else ended[name] for name in ended}
 
     def spacer_is_left(self, waiting: list[str]) -> bool:
         """Whether `auto` has left out Spacer, which may not end by itself, for want of a budget."""
         over_states = any(p.name in waiting and not p.over_steps for p in self.bound.properties)
-        return self.proof.method == "auto" and self.left() is None and over_states
+        return self.proof.method == "auto" and self.seconds_left() is None and over_states
 
     def _open(self, claims: Claims) -> Claims:
         """The claims without an answer."""
         return claims.without(n for n, r in self.results.items() if r.status is not PropertyStatus.UNKNOWN)
 
     def _search(self, claims: Claims, depth: int) -> None:
-        for name, result in bounded_search(self.machine, claims, depth, self.say, self.left):
+        for name, result in bounded_search(self.machine, claims, depth, self.say, self.seconds_left):
             self.results[name] = result
 
     def _induction(self, claims: Claims, templates: list[Lemma], note: str) -> None:
@@ -166,11 +166,11 @@ class Prover:
         own = own_lemmas(claims)
         taken = {lemma.node for lemma in own}
         more = [lemma for lemma in templates if lemma.node not in taken]
-        self.houdini = Houdini(self.machine, self.scout, self.known(), [*own, *more], self.say, self.left)
+        self.houdini = Houdini(self.machine, self.scout, self.invariants(), [*own, *more], self.say, self.seconds_left)
         self.results |= induction(self.houdini, claims, note)
 
     def _pdr(self, claims: Claims) -> None:
-        """What is left of the claims over states; of those over steps nothing."""
+        """Decides claims over states by Spacer; claims over steps stay unknown."""
         for name in claims.steps:
             self.results.setdefault(
                 name,
@@ -178,16 +178,16 @@ class Prover:
                     PropertyStatus.UNKNOWN, "about steps: pdr decides properties of states, `--method auto` both"
                 ),
             )
-        self.kept, self.houdini = self.lemmas(), None
+        self.other_lemmas, self.houdini = self.lemmas(), None
         for name, f in claims.states.items():
             self.say(f"{name}: Spacer")
-            found = pdr(self.machine, f, self.known(), self.left())
-            if found.status is PropertyStatus.VIOLATED:
-                self.results[name] = ProofResult(PropertyStatus.UNKNOWN, f"{found.note}, by a run that was not found")
+            result = pdr(self.machine, f, self.invariants(), self.seconds_left())
+            if result.status is PropertyStatus.VIOLATED:
+                self.results[name] = ProofResult(PropertyStatus.UNKNOWN, f"{result.note}, by a run that was not found")
                 self._search(Claims({name: f}), DEEPEST)
             else:
-                self.results[name] = found
-                self.kept += found.lemmas
+                self.results[name] = result
+                self.other_lemmas += result.lemmas
 
     # -- what is proved ---------------------------------------------------------------------------------
 
@@ -197,21 +197,21 @@ class Prover:
     def lemmas(self) -> list[Invariant]:
         """Invariants that are inductive together, given `established`."""
         used = self.houdini.used() if self.houdini is not None else []
-        return [*self.kept, *(Invariant(lemma.text, self.machine.terms(0)(lemma.node)) for lemma in used)]
+        return [*self.other_lemmas, *(Invariant(lemma.text, self.machine.terms(0)(lemma.node)) for lemma in used)]
 
     def established(self) -> list[Invariant]:
         """The claims over states that were proved by obligations of their own."""
         names = [name for name in self.proved() if self.results[name].obligations]
         return [Invariant(name, self.machine.holds(f, 0)) for name, f in Claims.of(self.lowered, names).states.items()]
 
-    def known(self) -> list[Invariant]:
-        """What is true in every reachable state."""
+    def invariants(self) -> list[Invariant]:
+        """Invariants, each true in every reachable state."""
         return [*self.established(), *self.lemmas()]
 
     def side_conditions(self) -> SideConditions:
-        """Which bounds steps might leave, and what might raise."""
+        """The bounds that steps might leave, and the actions and claims that might raise."""
         if self.houdini is None:
-            self.houdini = Houdini(self.machine, self.scout, self.known(), [], self.say, self.left)
+            self.houdini = Houdini(self.machine, self.scout, self.invariants(), [], self.say, self.seconds_left)
         return side_conditions(self.machine, Claims.of(self.lowered, self.proved()), self.houdini, self.say)
 
     def certificate(self, config: dict[str, object]) -> Certificate | None:
@@ -241,20 +241,20 @@ class Prover:
         self.check(certificate, conditions)
         return CheckedProof(certificate, conditions.open_bounds)
 
-    def check(self, found: Certificate | None, conditions: SideConditions) -> None:
+    def check(self, inductive_proof: Certificate | None, conditions: SideConditions) -> None:
         """Checks every proof. Raises `Disagreement` with what is wrong, `Interrupted` where Z3 gives no answer."""
-        machine, claims, lemmas = Machine(self.lowered), Claims.of(self.lowered, self.proved()), self.known()
+        machine, claims, lemmas = Machine(self.lowered), Claims.of(self.lowered, self.proved()), self.invariants()
         obligations = [o for name in self.proved() for o in self.results[name].obligations]
-        if found is not None:
-            wrong = certificate.verify(found, self.lowered, self.left, self.say)
+        if inductive_proof is not None:
+            wrong = certificate.verify(inductive_proof, self.lowered, self.seconds_left, self.say)
         else:
             wrong = []
             obligations += inductive(machine, self.lemmas(), self.established())
-        others = claims.without(found.properties if found is not None else [])
+        others = claims.without(inductive_proof.properties if inductive_proof is not None else [])
         if others.names():
             obligations += never_raises(machine, lemmas, others)
         obligations += within_bounds(machine, lemmas, except_for=conditions.open_bounds)
-        wrong += refuted(obligations, self.left(), self.say)
+        wrong += refuted(obligations, self.seconds_left(), self.say)
         if wrong:
             raise Disagreement(f"a proof did not pass its check: {'; '.join(wrong)}")
         self.compare(claims)
@@ -269,7 +269,7 @@ class Prover:
 
     def compare(self, claims: Claims) -> None:
         """Compares what was asked of Z3 with plain Python on drawn states. Raises `Disagreement`."""
-        CrossCheck(self.machine, claims, self.say, self.left).run(self.lemmas(), self.established())
+        CrossCheck(self.machine, claims, self.say, self.seconds_left).run(self.lemmas(), self.established())
 
 
 def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof: ProofOptions) -> EngineResult:
@@ -278,17 +278,17 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
     began, bound = time.monotonic(), prepared.bound
     lowered = prepared.lowered.only(options.wants)
 
-    def left() -> float | None:
+    def seconds_left() -> float | None:
         return None if options.budget is None else options.budget - (time.monotonic() - began)
 
     def say(what: str) -> None:
         progress.proof(what)
-        rest = left()
+        rest = seconds_left()
         if options.budget is not None and rest is not None and rest <= 0:
             raise budget_ended(options.budget)
 
     seed_z3(proof.seed)
-    prover = Prover(bound, lowered, proof, say, left, prepared.sha256, options.wants)
+    prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, options.wants)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     checked: CheckedProof | None = None
     covers: list[CoverResult] = []
@@ -306,7 +306,7 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
-    rest = left()
+    rest = seconds_left()
     if ending.stop is not None and options.budget and rest is not None and rest <= 0 and ending.stop != BY_USER:
         stopped = budget_ended(options.budget).stop
     prover.say = progress.proof  # a counterexample is told also when the time is up

@@ -47,14 +47,14 @@ def _scalar(stored: Any, code: Code, leaf: int) -> Any:
 class Sample:
     """Nodes over states in columns; bools are 0 and 1."""
 
-    def __init__(self, given: dict[str, Column]) -> None:
-        self.given = given
-        self.made: dict[Node, Any] = {}
+    def __init__(self, columns: dict[str, Column]) -> None:
+        self.columns = columns
+        self.memo: dict[Node, Any] = {}
 
     def __call__(self, node: Node) -> Any:
-        if node not in self.made:
-            self.made[node] = self._value(node)
-        return self.made[node]
+        if node not in self.memo:
+            self.memo[node] = self._value(node)
+        return self.memo[node]
 
     def holds(self, node: Node) -> bool:
         """Whether a condition is true in every state."""
@@ -64,7 +64,7 @@ class Sample:
         if node.op == "const":
             return _constant(node)
         if node.op == "var":
-            return self.given[node.data]
+            return self.columns[node.data]
         if node.op not in OPERATIONS:
             raise Unsupported(node.op)
         return OPERATIONS[node.op](node, *(self(a) for a in node.args))
@@ -136,9 +136,9 @@ def _seq_keep(node: Node, packed: Any, mask: Any) -> Any:
     row: Any = np.int64(0)
     count: Any = np.int64(0)
     for item, there in _items(node.args[0], packed):
-        kept = there & ((mask >> item) & 1 == 1)
-        row = row | np.where(kept, item << (count * k), 0)
-        count = count + kept
+        stays = there & ((mask >> item) & 1 == 1)
+        row = row | np.where(stays, item << (count * k), 0)
+        count = count + stays
     return row | count << SEQ_LENGTH_AT
 
 

@@ -1,4 +1,4 @@
-"""What a proof has to exclude beside violations: that a step leaves a bound, or that something raises.
+"""Side conditions of a proof beside its properties: no step leaves a bound, no action or claim raises.
 
 A step that leaves a bound, or raises, is no step of the transition system. Unless none is possible from a reachable
 state, a proof is not of all runs.
@@ -22,7 +22,7 @@ INEQUALITIES = 60
 
 @dataclass
 class SideConditions:
-    """What was not excluded. open_bounds: by path, whether the bound is a declared one wherever it may be left."""
+    """Side conditions that are not proved. open_bounds: by path, whether every bound that may be left is declared."""
 
     open_bounds: dict[str, bool] = field(default_factory=dict)
     raising_actions: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class _Exit:
 
 
 def side_conditions(machine: Machine, claims: Claims, houdini: Houdini, say: Callable[[str], None]) -> SideConditions:
-    """What the lemmas of a run of Houdini, and further ones that bound counters, do not exclude."""
+    """The side conditions that a run of Houdini, with further lemmas that bound counters, does not prove."""
     raising_actions: dict[ProofGoal, str] = {}
     raising_claims: dict[ProofGoal, str] = {}
     exits: list[_Exit] = []
@@ -64,13 +64,13 @@ def side_conditions(machine: Machine, claims: Claims, houdini: Houdini, say: Cal
     for path in dict.fromkeys(e.path for e in exits if not e.declared and not houdini.proved(e.goal)):
         if _bounded_by_inequality(houdini, path, say):
             houdini.run([g for g in goals if not houdini.proved(g)])
-    found = SideConditions()
+    conditions = SideConditions()
     for e in exits:
         if not houdini.proved(e.goal):
-            found.open_bounds[e.path] = e.declared and found.open_bounds.get(e.path, True)
-    found.raising_actions = [name for goal, name in raising_actions.items() if not houdini.proved(goal)]
-    found.raising_claims = [name for goal, name in raising_claims.items() if not houdini.proved(goal)]
-    return found
+            conditions.open_bounds[e.path] = e.declared and conditions.open_bounds.get(e.path, True)
+    conditions.raising_actions = [name for goal, name in raising_actions.items() if not houdini.proved(goal)]
+    conditions.raising_claims = [name for goal, name in raising_claims.items() if not houdini.proved(goal)]
+    return conditions
 
 
 def _bounded_by_inequality(houdini: Houdini, path: str, say: Callable[[str], None]) -> bool:

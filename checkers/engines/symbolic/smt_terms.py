@@ -59,7 +59,7 @@ def fresh(name: str, kind: Type) -> Term:
 
 
 def in_range(term: Term, kind: Type) -> list[z3.BoolRef]:
-    """What a scalar of a type satisfies beside its width."""
+    """The range of a scalar of a type, as a condition beside its width."""
     if isinstance(kind, BoolType):
         return []
     if isinstance(kind, SeqType):
@@ -78,8 +78,8 @@ def value(term: Term, kind: Type, model: z3.ModelRef) -> int:
     """The number that a scalar has in a model, as `layout.scalars` gives it."""
 
     def number(t: z3.ExprRef, signed: bool = False) -> int:
-        found = model.eval(t, model_completion=True)
-        return int(found.as_signed_long() if signed else found.as_long())
+        numeral = model.eval(t, model_completion=True)
+        return int(numeral.as_signed_long() if signed else numeral.as_long())
 
     if isinstance(kind, BoolType):
         return int(z3.is_true(model.eval(term, model_completion=True)))
@@ -126,13 +126,13 @@ class Terms:
 
     def __init__(self, leaves: Callable[[str], Term], params: Callable[[Node], Term]) -> None:
         self.leaves, self.params = leaves, params
-        self.made: dict[Node, Term] = {}
+        self.memo: dict[Node, Term] = {}
 
     def __call__(self, node: Node) -> Term:
-        if node not in self.made:
-            for below in _postorder(node, self.made):
-                self.made[below] = self._term(below)
-        return self.made[node]
+        if node not in self.memo:
+            for below in _postorder(node, self.memo):
+                self.memo[below] = self._term(below)
+        return self.memo[node]
 
     def _term(self, node: Node) -> Term:
         if node.op == "const":
@@ -141,7 +141,7 @@ class Terms:
             return self.leaves(node.data)
         if node.op == "param":
             return self.params(node)
-        return OPERATIONS[node.op](node, *(self.made[a] for a in node.args))
+        return OPERATIONS[node.op](node, *(self.memo[a] for a in node.args))
 
 
 def _postorder(root: Node, done: dict[Node, Term]) -> Iterator[Node]:
@@ -204,14 +204,14 @@ def stored(code: Code, leaves: list[Term]) -> z3.BitVecRef:
 
     def raw(term: Term, kind: Type, bits: int) -> z3.BitVecRef:
         if isinstance(kind, BoolType):
-            found = z3.If(term, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
+            bits_of_term = z3.If(term, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
         elif isinstance(kind, IntType):
-            found = resized(term, max(term.size(), bits) + 1) - kind.low
+            bits_of_term = resized(term, max(term.size(), bits) + 1) - kind.low
         else:
-            found = term
-        if found.size() > bits:
-            return z3.Extract(bits - 1, 0, found)
-        return z3.ZeroExt(bits - found.size(), found) if found.size() < bits else found
+            bits_of_term = term
+        if bits_of_term.size() > bits:
+            return z3.Extract(bits - 1, 0, bits_of_term)
+        return z3.ZeroExt(bits - bits_of_term.size(), bits_of_term) if bits_of_term.size() < bits else bits_of_term
 
     term = leaves[code.leaf]
     if code.optional:
@@ -373,7 +373,7 @@ def _there(seq: Seq) -> list[tuple[z3.BoolRef, z3.BitVecRef]]:
     return [(seq.length > i, item) for i, item in enumerate(seq.items)]
 
 
-def _kept(node: Node, choices: list[tuple[z3.BoolRef, z3.BitVecRef]]) -> Seq:
+def _filtered(node: Node, choices: list[tuple[z3.BoolRef, z3.BitVecRef]]) -> Seq:
     """The sequence of the values whose condition holds, in order."""
     assert isinstance(node.type, SeqType)
     room, k = node.type.length, _item_width(node)
@@ -403,7 +403,7 @@ def _seq_of(node: Node, *items: Term) -> Seq:
 
 
 def _seq_cat(node: Node, a: Seq, b: Seq) -> Seq:
-    return _kept(node, _there(a) + _there(b))
+    return _filtered(node, _there(a) + _there(b))
 
 
 def _seq_part(inside: Callable[[z3.BitVecRef, int], z3.BoolRef]) -> Operation:
@@ -416,13 +416,13 @@ def _seq_part(inside: Callable[[z3.BitVecRef, int], z3.BoolRef]) -> Operation:
             for i, (before_end, item) in enumerate(_there(seq))
             if fits(i, n, signed=True)
         ]
-        return _kept(node, rest)
+        return _filtered(node, rest)
 
     return term
 
 
 def _seq_keep(node: Node, seq: Seq, mask: z3.BitVecRef) -> Seq:
-    return _kept(node, [(z3.And(there, _in(item, mask)), item) for there, item in _there(seq)])
+    return _filtered(node, [(z3.And(there, _in(item, mask)), item) for there, item in _there(seq)])
 
 
 def _seq_first(node: Node, seq: Seq, mask: z3.BitVecRef) -> Term:
@@ -439,7 +439,7 @@ def _seq_set(node: Node, seq: Seq) -> z3.BitVecRef:
 
 
 def _seq_sorted(node: Node, mask: z3.BitVecRef) -> Seq:
-    return _kept(node, [(bit(mask, i), z3.BitVecVal(i, _item_width(node))) for i in range(mask.size())])
+    return _filtered(node, [(bit(mask, i), z3.BitVecVal(i, _item_width(node))) for i in range(mask.size())])
 
 
 OPERATIONS: dict[str, Operation] = {

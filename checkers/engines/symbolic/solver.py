@@ -42,7 +42,7 @@ def milliseconds(seconds: float) -> int:
 
 
 def unanswered(reason: str) -> Interrupted:
-    """What ends a proof that Z3 gives no answer to. Z3 catches Ctrl-C itself, and tells of it by its reason alone."""
+    """The exception for a query without an answer. Z3 catches Ctrl-C itself, and reports it by its reason alone."""
     if "keyboard" in reason or reason in ("canceled", "interrupted"):
         return Interrupted(BY_USER.reason, BY_USER.text)
     return Interrupted(StopReason.SOLVER, f"Z3 gave no answer: {reason}")
@@ -50,13 +50,13 @@ def unanswered(reason: str) -> Interrupted:
 
 def constants(formula: z3.ExprRef) -> list[z3.ExprRef]:
     """The uninterpreted constants of a formula, each once."""
-    seen, found, todo = set(), [], [formula]
+    seen, leaves, todo = set(), [], [formula]
     while todo:
         e = todo.pop()
         if e.get_id() in seen:
             continue
         seen.add(e.get_id())
         if z3.is_const(e) and e.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found.append(e)
+            leaves.append(e)
         todo += e.children()
-    return found
+    return leaves

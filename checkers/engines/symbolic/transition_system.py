@@ -119,13 +119,13 @@ class Machine:
 
     def values(self, k: int, state: Any) -> list[VariableValue]:
         """The variables of copy k with what they are in this Python state. The terms of a number are made once."""
-        found: list[VariableValue] = []
+        values: list[VariableValue] = []
         for (path, term), number in zip(self.state(k).items(), scalars(state, self.model.bound.type), strict=True):
             key = k, path, number
             if key not in self._values:
                 self._values[key] = [VariableValue.of(v, n) for v, n in _numbers(term, self.kinds[path], number)]
-            found += self._values[key]
-        return found
+            values += self._values[key]
+        return values
 
     def differ(self, j: int, k: int) -> z3.BoolRef:
         """Copies j and k are different states."""
@@ -135,22 +135,22 @@ class Machine:
 
     def initial(self) -> z3.BoolRef:
         """Copy 0 is an initial state that leaves no bound."""
-        found = []
+        starts = []
         for outcome in self.model.initials:
             terms = Terms(lambda path: self.state(0)[path], lambda node: self._param(-1, node))
             enabled, clipped, _ = self._judged(outcome, terms)
-            found.append(z3.And(enabled, z3.Not(clipped), *self._becomes(outcome, terms, 0)))
-        return z3.Or(*found)
+            starts.append(z3.And(enabled, z3.Not(clipped), *self._becomes(outcome, terms, 0)))
+        return z3.Or(*starts)
 
     def steps(self, k: int) -> list[SymbolicStep]:
         """Every action from copy k to copy k+1, in the model's order."""
         if k not in self._steps:
-            made, terms = [], self.terms(k)
+            steps, terms = [], self.terms(k)
             for outcome in self.model.actions:
                 enabled, clipped, error = self._judged(outcome, terms)
                 taken = z3.And(enabled, z3.Not(clipped), *self._becomes(outcome, terms, k + 1))
-                made.append(SymbolicStep(outcome.name, enabled, clipped, error, taken))
-            self._steps[k] = made
+                steps.append(SymbolicStep(outcome.name, enabled, clipped, error, taken))
+            self._steps[k] = steps
         return self._steps[k]
 
     def step(self, k: int) -> z3.BoolRef:
@@ -163,8 +163,8 @@ class Machine:
 
     def _judged(self, outcome: LoweredAction, terms: Terms) -> tuple[z3.BoolRef, z3.BoolRef, z3.BoolRef]:
         """Enabled, clipped, error."""
-        given = [c for p in outcome.parameters for c in self._drawn(p, terms)]
-        passed, errors = list(given), []
+        drawn = [c for p in outcome.parameters for c in self._drawn(p, terms)]
+        passed, errors = list(drawn), []
         for check in outcome.checks:
             condition = terms(check.condition)
             if check.kind == "error":
@@ -175,16 +175,16 @@ class Machine:
         return enabled, clipped, z3.Or(*errors)
 
     def _drawn(self, p: Parameter, terms: Terms) -> Iterator[z3.BoolRef]:
-        """What a parameter may be."""
+        """The conditions on a parameter: a value of its type, or a member of the set that it is drawn from."""
         if isinstance(p.drawn, tuple):
-            chosen = terms(p.leaves[0])
+            value = terms(p.leaves[0])
             slots = [terms(s) for s in p.drawn]
-            yield z3.Or(*(z3.And(same(chosen, s), s != 0) for s in slots))
+            yield z3.Or(*(z3.And(same(value, s), s != 0) for s in slots))
             return
         yield from well_formed(p.type, iter([terms(leaf) for leaf in p.leaves]))
         if p.drawn is not None:
-            made = self.model.graph.member(p.leaves[0], p.drawn)
-            yield terms(made)
+            membership = self.model.graph.member(p.leaves[0], p.drawn)
+            yield terms(membership)
 
     def moved(self, condition: z3.BoolRef, k: int) -> z3.BoolRef:
         """A condition over copy 0, of copy k."""

@@ -27,7 +27,7 @@ from reassure.spec.language.types import (
 
 
 def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
-    """What the scalars of every value of a type satisfy, taken from `leaves` in order."""
+    """Conditions that the scalars of every value of a type satisfy, taken from `leaves` in order."""
     if isinstance(kind, RecordType):
         return [c for _, inner in kind.fields for c in well_formed(inner, leaves)]
     if isinstance(kind, MapType):
@@ -63,7 +63,7 @@ def scalar_types(kind: Type) -> Iterator[Type]:
 
 
 def absent(kind: Type) -> Term:
-    """What a scalar of an absent optional is, as `symbolic_values.zero`."""
+    """The condition that a scalar of an absent optional has the value of `symbolic_values.zero`."""
     if isinstance(kind, SeqType):
         return constant((), kind)
     return constant(kind.low if isinstance(kind, IntType) else 0, kind)
@@ -77,7 +77,7 @@ def _slot(slot: z3.BitVecRef, item: RecordType) -> list[z3.BoolRef]:
 
 
 def _packed_record(word: z3.BitVecRef, kind: RecordType) -> list[z3.BoolRef]:
-    """What the packed record of a message satisfies: its scalars are of their types, and packing them gives it back."""
+    """Conditions on a message's packed record: its scalars are of their types, and packing them gives it back."""
     leaves = [unpacked(word, kind, i) for i, _ in enumerate(scalar_types(kind))]
     inside = well_formed(kind, iter(leaves))
     return [*inside, packed(leaves, kind) == word] if codes(kind) else []

@@ -1,4 +1,4 @@
-"""What a proof rests on, as obligations, and a solver of its own that settles them.
+"""The obligations of a proof, and a solver of its own that settles them.
 
 The solver is fresh, in a Z3 context of its own, and of another kind than those that look for proofs: nothing that was
 learned or assumed on the way to a proof is there.
@@ -22,7 +22,7 @@ def refuted(
 
     seconds: for each query. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
     """
-    context, found = z3.Context(), []
+    context, messages = z3.Context(), []
     for obligation in obligations:
         say(f"checking: {obligation.name}")
         solver = z3.Solver(ctx=context)
@@ -33,58 +33,60 @@ def refuted(
         if satisfiable(solver, z3.Not(z3.And(*conclusions.values())), seconds=seconds):
             model = solver.model()
             names = [n for n, c in conclusions.items() if z3.is_false(model.eval(c, model_completion=True))]
-            found.append(f"{obligation.name}: not {'; not '.join(names)}")
-    return found
+            messages.append(f"{obligation.name}: not {'; not '.join(names)}")
+    return messages
 
 
-def inductive(machine: Machine, invariants: list[Invariant], given: Iterable[Invariant] = ()) -> list[Obligation]:
+def inductive(machine: Machine, invariants: list[Invariant], premises: Iterable[Invariant] = ()) -> list[Obligation]:
     """Invariants hold initially, and every step from a state that satisfies them preserves them.
 
-    given: what is true in every reachable state by another proof.
+    premises: what is true in every reachable state by another proof.
     """
     now = {i.text: i.condition for i in invariants}
     after = {i.text: machine.moved(i.condition, 1) for i in invariants}
-    facts = (machine.well_formed(0), *(i.condition for i in given), *now.values())
-    found = [Obligation("initial states", (machine.initial(),), {**now, "the type": machine.well_formed(0)})]
+    facts = (machine.well_formed(0), *(i.condition for i in premises), *now.values())
+    obligations = [Obligation("initial states", (machine.initial(),), {**now, "the type": machine.well_formed(0)})]
     for step in machine.steps(0):
-        found.append(
+        obligations.append(
             Obligation(f"after {step.name}", (*facts, step.taken), {**after, "the type": machine.well_formed(1)})
         )
-    return found
+    return obligations
 
 
 def implied(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
     """The invariants imply claims: over states, and over steps from states that satisfy them."""
     facts = (machine.well_formed(0), *(i.condition for i in invariants))
-    found = [Obligation("properties", facts, {n: machine.holds(f, 0) for n, f in claims.states.items()})]
+    obligations = [Obligation("properties", facts, {n: machine.holds(f, 0) for n, f in claims.states.items()})]
     for number, step in enumerate(machine.steps(0)):
         about = {name: f for name, where in claims.steps.items() for n, f in where if n == number}
         holds = {name: machine.holds(f, 0) for name, f in about.items()}
-        found.append(Obligation(f"steps of {step.name}", (*facts, step.taken), holds))
-    return found
+        obligations.append(Obligation(f"steps of {step.name}", (*facts, step.taken), holds))
+    return obligations
 
 
 def never_raises(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
-    """Where the invariants hold, neither an action raises in Python, nor a claim when it is evaluated."""
+    """Obligations that no action, and no claim when evaluated, raises in a state that satisfies the invariants."""
     facts = (machine.well_formed(0), *(i.condition for i in invariants))
-    found = [Obligation(f"{step.name} raises nowhere", facts, {"so": z3.Not(step.error)}) for step in machine.steps(0)]
+    obligations = [
+        Obligation(f"{step.name} raises nowhere", facts, {"so": z3.Not(step.error)}) for step in machine.steps(0)
+    ]
     for name, f in claims.states.items():
-        found.append(Obligation(f"{name} raises nowhere", facts, {"so": machine.defined(f, 0)}))
+        obligations.append(Obligation(f"{name} raises nowhere", facts, {"so": machine.defined(f, 0)}))
     for name, where in claims.steps.items():
         for number, f in where:
             step = machine.steps(0)[number]
             holds = {"so": machine.defined(f, 0)}
-            found.append(Obligation(f"{name} raises nowhere after {step.name}", (*facts, step.taken), holds))
-    return found
+            obligations.append(Obligation(f"{name} raises nowhere after {step.name}", (*facts, step.taken), holds))
+    return obligations
 
 
 def within_bounds(machine: Machine, invariants: list[Invariant], except_for: Iterable[str] = ()) -> list[Obligation]:
-    """Where the invariants hold, no step leaves a bound. except_for: paths whose bounds are left aside."""
+    """Obligations that no step from a state of the invariants leaves a bound. except_for: paths of other bounds."""
     facts, aside = (machine.well_formed(0), *(i.condition for i in invariants)), set(except_for)
-    found = []
+    obligations = []
     for step, outcome in zip(machine.steps(0), machine.model.actions, strict=True):
         for path, condition, _ in outcome.clips:
             if path not in aside:
-                kept = {"so": z3.Not(machine.terms(0)(condition))}
-                found.append(Obligation(f"{step.name} keeps the bound of {path}", (*facts, step.enabled), kept))
-    return found
+                within = {"so": z3.Not(machine.terms(0)(condition))}
+                obligations.append(Obligation(f"{step.name} keeps the bound of {path}", (*facts, step.enabled), within))
+    return obligations
