@@ -1,4 +1,4 @@
-"""What the documents promise, as data: one file for each document, read here and checked by `reassure claims`.
+"""Claims of the documents, as data: one file for each document, read here and checked by `reassure claims`.
 
     title = "KIP-435, Reassignment in batches"
 
@@ -52,12 +52,12 @@ class ClaimError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What going through all cases found."""
+    """The result of going through all cases."""
 
     holds: bool
     cases: int
     bounds: str
-    """Which cases those are, in words."""
+    """A description of those cases."""
     counterexample: str | None = None
 
 
@@ -74,12 +74,12 @@ class Reading:
     expect: str | None = None
     note: str = ""
     column: str = "document"
-    """What it is a reading of: the document's text, Kafka's controller, or a mutant that shows what can fail."""
+    """The source that it interprets: the document's text, Kafka's controller, or a mutant that shows what can fail."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a document promises."""
+    """A claim of a document, with its readings."""
 
     id: str
     document: str
@@ -87,9 +87,9 @@ class Claim:
     readings: tuple[Reading, ...]
     liveness: bool = False
     title: str = ""
-    """What people call the document."""
+    """The document's title."""
     lines: str = ""
-    """Where in the document it is said."""
+    """The lines of the document that state it."""
     ours: bool = False
     """No document says it: users ask for it, or the model needs an answer where the text has none."""
     ambiguous: bool = False

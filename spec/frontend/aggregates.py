@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from reassure.spec.frontend.arguments import keyword, positional
-from reassure.spec.frontend.comprehensions import Item, Selection, chosen, select, set_comprehension, unroll
+from reassure.spec.frontend.comprehensions import Item, Selection, select, set_comprehension, subset_of, unroll
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower, lower_operand, lower_present, lower_scalar, peek
 from reassure.spec.frontend.ir import Node
@@ -110,7 +110,7 @@ def sum_of(context: Context, node: ast.Call) -> Sym:
     over_set = isinstance(source, Scalar) and isinstance(source.type, SetType)
     selection = select(context, argument) if over_set else None
     if selection is not None and all(isinstance(e, Scalar) and e.node is g.num(1) for e in selection.elements):
-        return Scalar(g.card(chosen(context, selection)))
+        return Scalar(g.card(subset_of(context, selection)))
     total = g.num(0)
     for condition, value in unroll(context, argument, argument.elt):
         if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
@@ -174,7 +174,7 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
             context.rollback(checkpoint)
             elements = unroll(context, argument, argument.elt, then=default.evaluate)
             return _extreme_of_elements(context, node, name, elements, default)
-        mask = chosen(context, selection)
+        mask = subset_of(context, selection)
     else:
         source = lower_operand(context, argument)
         if isinstance(source, Poison):
@@ -256,11 +256,11 @@ def first_of(context: Context, node: ast.Call) -> Sym:
             first = value if exists is g.false else context.symbols.choose(condition, value, first)
             exists = g.or_(exists, condition)
         return _or_default(context, node, exists, first, default)
-    mask = chosen(context, selection)
+    mask = subset_of(context, selection)
     sequence = _sequence(context, argument)
     if sequence is not None:
-        kept = g.build(selection.item, selection.conditions)
-        index = g.op("seq_first", selection.item, (sequence, kept))
+        members = g.build(selection.item, selection.conditions)
+        index = g.op("seq_first", selection.item, (sequence, members))
     else:
         index = g.extreme("lowest", mask)
     exists = g.not_(g.eq(mask, g.const(0, mask.type)))
@@ -293,9 +293,9 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
         if selection is not None and selection.identity:
             sequence = _sequence(context, argument)
             if sequence is not None:
-                kept = g.build(selection.item, selection.conditions)
-                return Scalar(g.op("seq_keep", sequence.type, (sequence, kept)))
-            return Scalar(seq_sorted(g, chosen(context, selection)))
+                members = g.build(selection.item, selection.conditions)
+                return Scalar(g.op("seq_keep", sequence.type, (sequence, members)))
+            return Scalar(seq_sorted(g, subset_of(context, selection)))
         remedy = "keep members as they are: `tuple(x for x in seq if condition)`"
         raise context.refuse(node, "a tuple of changed members", remedy)
     value = lower_present(context, argument)

@@ -1,4 +1,4 @@
-"""Where a value leaves the bounds of its type, and where a number or a sequence leaves the engines' words."""
+"""Checks that a value stays in the bounds of its type, and a number or a sequence in the engines' words."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _scalar_excess(g: Graph, value: Scalar, kind: Type, path: str) -> Iterator[E
 
 
 def beyond_words(node: ast.expr, kind: Type) -> tuple[str, str] | None:
-    """What is wrong with an expression whose value may not fit the engines' words, and the remedy; None if it fits."""
+    """The problem of an expression whose value may not fit the engines' words, and the remedy; None if it fits."""
     if isinstance(kind, IntType) and not -NUMBER <= kind.low <= kind.high < NUMBER:
         what = f"`{ast.unparse(node)}` may be anything from {kind.low} to {kind.high}"
         return what, "keep numbers within -2^62..2^62-1: narrow a Range, or take `min(x, limit)`"

@@ -61,7 +61,7 @@ def call(context: Context, node: ast.Call) -> Sym:
 
 
 def _known_call(target: Any) -> Callable[[Context, ast.Call], Sym] | None:
-    """How a call of a function of the language or a built-in one is lowered."""
+    """The function that lowers a call of a function of the language, or of a built-in one."""
     try:
         return CALLS.get(target)
     except TypeError:  # it cannot be hashed
@@ -94,7 +94,7 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
     frozenset: aggregates.frozenset_of,
     abs: aggregates.absolute,
 }
-"""What the language offers, and how a call of it is lowered."""
+"""The functions of the language and the built-in ones, each with the function that lowers its calls."""
 OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, replace, every, fill, Map"
 METHODS: dict[str, str] = {
     "union": "write `a | b`",

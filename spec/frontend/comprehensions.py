@@ -44,7 +44,7 @@ class Selection:
 
 @dataclass
 class Turn:
-    """What one member of the (outermost) iterable of a comprehension gives: the checks on the way, and elements."""
+    """One turn of a comprehension, for a member of its (outermost) iterable: the checks on the way, and elements."""
 
     checks: list[Check]
     items: list[Item]
@@ -119,9 +119,9 @@ def _unrolled(
             context.assured = assured
         reached = condition if loop.live is None else g.and_(loop.live, condition)
         there: list[Item] = []
-        with context.under(reached), naming(context, first.target, value), filtered(context, first.ifs) as kept:
-            found = _unrolled(context, rest, loop, None, True) if rest else [(g.true, _element(context, loop))]
-            there = [(g.and_(condition, kept, c), v) for c, v in found]
+        with context.under(reached), naming(context, first.target, value), filtered(context, first.ifs) as passed:
+            items_of_rest = _unrolled(context, rest, loop, None, True) if rest else [(g.true, _element(context, loop))]
+            there = [(g.and_(condition, passed, c), v) for c, v in items_of_rest]
         there = [(c, v) for c, v in there if c is not g.false]
         elements += there
         if not inner:
@@ -177,8 +177,8 @@ def select(
 ) -> Selection | None:
     """The comprehension as a selection from one set (or, where order is wanted, a sorted one), if it is one.
 
-    then: what is evaluated once the set has been. early: an element may end it, so that it is none where something in
-    it may fail.
+    then: called when the set is lowered. early: the caller may stop at an element, so that a comprehension with an
+    element that may fail is no selection.
     """
     if len(node.generators) != 1 or not isinstance(node, ast.GeneratorExp | ast.SetComp):
         return None
@@ -201,9 +201,9 @@ def select(
         with (
             context.under(g.member(index, source)),
             naming(context, generator.target, Scalar(index)),
-            filtered(context, generator.ifs) as kept,
+            filtered(context, generator.ifs) as passed,
         ):
-            condition, element = kept, lower(context, node.elt)
+            condition, element = passed, lower(context, node.elt)
         conditions.append(condition)
         elements.append(element)
         turns.append(Turn(context.checks[turn_start:], []))
@@ -232,7 +232,7 @@ def _selected_from(context: Context, node: ast.expr, ordered: bool) -> Node | No
     return seq_set(context.graph, value.node) if isinstance(value.type, SeqType) else value.node
 
 
-def chosen(context: Context, selection: Selection) -> Node:
+def subset_of(context: Context, selection: Selection) -> Node:
     """The subset that a selection keeps."""
     g = context.graph
     return g.inter(selection.source, g.build(selection.item, selection.conditions))
@@ -242,7 +242,7 @@ def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) ->
     """The set that a comprehension makes."""
     selection = select(context, node)
     if selection is not None and selection.identity:
-        return Scalar(chosen(context, selection))
+        return Scalar(subset_of(context, selection))
     members = unroll(context, node, node.elt)
     if any(isinstance(v, Poison) for _, v in members):
         return POISON
@@ -254,4 +254,4 @@ def set_display(context: Context, node: ast.Set) -> Sym:
     return set_of(context.graph, [(context.graph.true, lower_present(context, e)) for e in node.elts])
 
 
-__all__ = ["Comprehension", "Item", "Selection", "chosen", "select", "set_comprehension", "set_display", "unroll"]
+__all__ = ["Comprehension", "Item", "Selection", "select", "set_comprehension", "set_display", "subset_of", "unroll"]

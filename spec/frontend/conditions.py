@@ -1,4 +1,4 @@
-"""What follows from conditions that are known to hold: enough to drop checks that cannot fail, no more.
+"""Consequences of conditions that hold: enough to drop checks that cannot fail, no more.
 
 Conditions are taken apart at `and` and at the negation of `or`; of an `or` all of whose terms but one are known to be
 false the last one is known to hold.
@@ -23,8 +23,8 @@ def _parts(g: Graph, condition: Node, op: str) -> list[Node]:
     return [condition]
 
 
-def known(g: Graph, *conditions: Node) -> set[Node]:
-    """What holds where all the conditions do; `Contradiction` if they never do."""
+def facts_of(g: Graph, *conditions: Node) -> set[Node]:
+    """The facts that hold where all the conditions do; `Contradiction` if they never do."""
     facts: set[Node] = set()
     choices: list[list[Node]] = []
     pending = list(conditions)
@@ -40,11 +40,11 @@ def known(g: Graph, *conditions: Node) -> set[Node]:
         if pending:
             continue
         for terms in choices:
-            left = [t for t in terms if g.not_(t) not in facts]
-            if not left:
+            open_terms = [t for t in terms if g.not_(t) not in facts]
+            if not open_terms:
                 raise Contradiction
-            if len(left) == 1 and not facts.issuperset(_parts(g, left[0], "and")):
-                pending.append(left[0])
+            if len(open_terms) == 1 and not facts.issuperset(_parts(g, open_terms[0], "and")):
+                pending.append(open_terms[0])
     facts.discard(g.true)
     return facts
 
@@ -52,23 +52,23 @@ def known(g: Graph, *conditions: Node) -> set[Node]:
 def implied(g: Graph, premise: Node, condition: Node) -> Node:
     """`not premise or condition`; true where the premise makes the condition hold."""
     try:
-        facts = known(g, premise)
-        left = [c for c in _parts(g, condition, "and") if c not in facts]
-        open_ = [c for c in left if not any(t in facts for t in _parts(g, c, "or"))]
+        facts = facts_of(g, premise)
+        open_parts = [c for c in _parts(g, condition, "and") if c not in facts]
+        open_ = [c for c in open_parts if not any(t in facts for t in _parts(g, c, "or"))]
     except Contradiction:
         return g.true
     if not open_:
         return g.true
-    return g.implies(premise, condition if len(left) == len(open_) else g.and_(*open_))
+    return g.implies(premise, condition if len(open_parts) == len(open_) else g.and_(*open_))
 
 
 def exclude(g: Graph, *conditions: Node) -> bool:
     """Whether the conditions are seen never to hold together."""
     try:
-        known(g, *conditions)
+        facts_of(g, *conditions)
     except Contradiction:
         return True
     return False
 
 
-__all__ = ["Contradiction", "exclude", "implied", "known"]
+__all__ = ["Contradiction", "exclude", "facts_of", "implied"]

@@ -29,7 +29,7 @@ LowerExpression = Callable[["Context", Any], Sym]
 
 @dataclass(frozen=True)
 class Constructs:
-    """How expressions are lowered, by their kind of syntax node."""
+    """The functions that lower expressions, by their kind of syntax node."""
 
     expressions: Mapping[type[ast.expr], LowerExpression]
     set_displays: Mapping[type[ast.expr], LowerExpression]
@@ -53,7 +53,7 @@ class Frame:
 
 
 class ModelScope:
-    """What the declarations of one model share while they are lowered."""
+    """The data that the declarations of one model share while they are lowered."""
 
     def __init__(
         self, bound: BoundModel, constructs: Constructs, switches: bool = False, graph: Graph | None = None
@@ -72,14 +72,14 @@ class ModelScope:
         self.narrowing: set[Guard] = set()
         """Of the guards, those that let an optional be read as a value that is there."""
         self.changed: Mapping[FunctionType, Definition] = {}
-        """What actions and initial functions run in place of the text of a function."""
+        """Definitions that actions and initial functions run in place of the text of a function."""
         self.of_any_step: dict[str, Formula] = {}
         """Claims over steps that read the states alone, by name: one formula for the steps of every action."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What had been recorded when something was begun that may be lowered once more."""
+    """The record of checks and facts at the start of something that may be lowered once more."""
 
     checks: int
     assured: Node
@@ -103,7 +103,7 @@ class Context:
         self.path = scope.graph.true
         """The condition under which the branches, filters and operands so far lead here."""
         self.assured = scope.graph.true
-        """What the guards so far have made sure of."""
+        """The conjunction of the guards so far."""
 
     @property
     def frame(self) -> Frame:
@@ -111,7 +111,7 @@ class Context:
         return self.frames[-1]
 
     def definition_of(self, function: FunctionType) -> tuple[Definition, str, list[str]]:
-        """What a call of a function runs here, its file and the file's lines; `OSError` if it has no source."""
+        """The definition that a call of a function runs, its file and that file's lines; `OSError` without a source."""
         tree, path, lines = find_source(function)
         return self.scope.changed.get(function, tree) if self.within_step else tree, path, lines
 
@@ -185,7 +185,7 @@ class Context:
             self.assured = g.and_(self.assured, condition)
 
     def checkpoint(self) -> Checkpoint:
-        """What `rollback` goes back to."""
+        """A checkpoint that `rollback` returns to."""
         return Checkpoint(len(self.checks), self.assured)
 
     def rollback(self, checkpoint: Checkpoint) -> None:

@@ -149,7 +149,7 @@ def lower_state_claim(scope: ModelScope, claim: Property) -> Formula:
 
 
 def lower_terminal(scope: ModelScope, terminal: Terminal, unless: Node) -> Formula:
-    """Where a run may stop. unless: the condition under which Python does not ask for it."""
+    """The condition under which a run may stop. unless: the condition under which Python does not ask for it."""
     context = Context(scope, terminal.name)
     context.path = scope.graph.not_(unless)
     return Formula(terminal.name, None, _over_state(context, terminal.function), tuple(context.checks))
@@ -181,7 +181,7 @@ def _reads_action(function: FunctionType, action: LoweredAction) -> bool:
 
 
 def state_before(scope: ModelScope, claim: Property) -> Sym:
-    """What a claim over steps takes as `before`: the state, or a view of it."""
+    """The argument `before` of a claim over steps: the state, or a view of it."""
     function = claim.function
     assert isinstance(function, FunctionType)
     return _view(Context(scope, claim.name), function, "before", scope.state)
@@ -199,9 +199,9 @@ def _over_state(context: Context, function: Callable[..., Any]) -> Node:
 def _view(context: Context, function: FunctionType, parameter: str, state: Sym) -> Sym:
     """The state, or the view of it that a function's parameter wants."""
     bound = context.scope.bound
-    wanted: Any = hints_of(function).get(parameter)
-    view = bound.views.get(wanted)
-    if view is None or wanted is bound.model.state:
+    annotation: Any = hints_of(function).get(parameter)
+    view = bound.views.get(annotation)
+    if view is None or annotation is bound.model.state:
         return state
     assert isinstance(view, FunctionType)
     return lower_function(context, view, _arguments(context.scope, view, [state], {}))

@@ -111,8 +111,8 @@ def lower_scalar(context: Context, node: ast.expr, *kinds: type[Type]) -> Node:
         raise Refused
     if isinstance(value, Scalar) and isinstance(value.type, kinds):
         return value.node
-    wanted = " or ".join(TYPE_NAMES[k] for k in kinds)
-    raise context.refuse(node, f"`{ast.unparse(node)}` is {describe(value)}", f"{wanted} is needed here")
+    kinds_text = " or ".join(TYPE_NAMES[k] for k in kinds)
+    raise context.refuse(node, f"`{ast.unparse(node)}` is {describe(value)}", f"{kinds_text} is needed here")
 
 
 COMPARE_WITH: dict[type[Type], str] = {
@@ -146,7 +146,7 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.YieldFrom: ("yield from", "return one value; choices are parameters"),
     ast.Starred: ("`*`", "write the arguments out"),
 }
-"""What is no expression of the language, with what to write instead."""
+"""Expressions outside the language, with what to write instead."""
 
 __all__ = [
     "access_path",

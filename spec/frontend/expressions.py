@@ -31,6 +31,6 @@ CONSTRUCTS = Constructs(
         ast.SetComp: set_comprehension,
     },
 )
-"""What is not here is refused: `evaluation.py` says what to write instead. Statements are in `statements.py`."""
+"""Other expressions are refused: `evaluation.py` says what to write instead. Statements are in `statements.py`."""
 
 __all__ = ["CONSTRUCTS"]

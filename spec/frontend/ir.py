@@ -53,7 +53,7 @@ class Node:
 
 
 def items(kind: Type) -> int:
-    """How many indices an item type of a set or sequence has."""
+    """The number of indices of an item type of a set or sequence."""
     return kind.count
 
 

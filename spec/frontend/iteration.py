@@ -1,4 +1,4 @@
-"""What a comprehension ranges over: the members of an iterable, the loop's variable, its filters."""
+"""The range of a comprehension: the members of an iterable, the loop's variable, its filters."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def zero(g: Graph, kind: Type) -> Node:
 
 
 def nothing(g: Graph, kind: Type) -> Sym:
-    """What an absent optional of a type holds."""
+    """The value that stands for an absent optional of a type: zeros."""
     return of_type(kind, lambda _, leaf_type: zero(g, leaf_type))
 
 
@@ -82,8 +82,8 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
         yield value.present
         zeros = leaves(g, nothing(g, kind.inner), kind.inner)
         for node, zero_node in zip(leaves(g, value.value, kind.inner), zeros, strict=True):
-            kept = _zero_if_absent(g, node, value.present, zero_node)
-            yield node if kept else g.ite(value.present, node, zero_node)
+            zero_if_absent = _zero_if_absent(g, node, value.present, zero_node)
+            yield node if zero_if_absent else g.ite(value.present, node, zero_node)
     elif isinstance(value, Poison):  # of a model in which nothing is refused: no run gets here
         yield from leaves(g, nothing(g, kind), kind)
     else:

@@ -116,11 +116,11 @@ class LoweredModel:
     """With switches: the guards of the text. Node `switch` with data k says that guard k is left out; a `refuse` has
     none."""
 
-    def only(self, wanted: Callable[[str], bool]) -> LoweredModel:
-        """The same model with the claims whose name is wanted: what is not asked for is not evaluated."""
-        state_formulas = tuple(f for f in self.state_formulas if wanted(f.name))
-        step_formulas = tuple(tuple(f for f in formulas if wanted(f.name)) for formulas in self.step_formulas)
-        deadlock = self.bound.model.deadlock and wanted("deadlock")
+    def only(self, wants: Callable[[str], bool]) -> LoweredModel:
+        """The same model with the claims whose names `wants` accepts; no engine evaluates the others."""
+        state_formulas = tuple(f for f in self.state_formulas if wants(f.name))
+        step_formulas = tuple(tuple(f for f in formulas if wants(f.name)) for formulas in self.step_formulas)
+        deadlock = self.bound.model.deadlock and wants("deadlock")
         return dataclasses.replace(
             self,
             state_formulas=state_formulas,

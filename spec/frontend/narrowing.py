@@ -1,4 +1,4 @@
-"""What a test tells of optionals: the access paths that are not None once it has come out one way, as mypy narrows."""
+"""Narrowing of optionals by tests, as in mypy: the access paths that are not None for an outcome of a test."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Operation:
     one node; the kind before `...` may occur any number of times."""
     meaning: str
     text: str
-    """How the operation is printed: an infix operator, or a function `name()`; empty: the printer has a function."""
+    """The printed form: an infix operator, or a function `name()`; empty: the printer has a function."""
     fold: Callable[..., Any] | None
     """The result on constants, as `Node.data` has them; None where that is undefined. No `fold`: not simplified."""
     rebuild: Rebuild

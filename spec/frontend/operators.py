@@ -153,13 +153,13 @@ def _restricted(context: Context, a: Bag | Loose, b: Bag | Loose, inside: bool) 
             in_b = symbols.among(record, b)
             members.append((g.and_(condition, in_b if inside else g.not_(in_b)), record))
         return Loose(tuple(members))
-    kept = []
+    conditions = []
     for slot in a.looked_into():
         unpacked = unpack_slot(g, a.item, slot)
         assert isinstance(unpacked, Record)
         in_b = symbols.among(unpacked, b)
-        kept.append(in_b if inside else g.not_(in_b))
-    return keep(g, a, kept)
+        conditions.append(in_b if inside else g.not_(in_b))
+    return keep(g, a, conditions)
 
 
 ARITHMETIC: dict[type[ast.operator], str] = {

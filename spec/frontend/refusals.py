@@ -1,4 +1,4 @@
-"""What is refused: a construct outside the language, its place, and what to write instead."""
+"""Refusals: a construct outside the language, its place, and what to write instead."""
 
 from __future__ import annotations
 

@@ -81,10 +81,10 @@ def lookup(context: Context, base: MapOf, index: Node) -> Sym:
         entry: Sym = base.values[index.data]
         return entry
     g = context.graph
-    chosen = base.values[-1]
+    value = base.values[-1]
     for k in range(len(base.values) - 2, -1, -1):
-        chosen = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], chosen)
-    return chosen
+        value = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], value)
+    return value
 
 
 __all__ = ["lookup", "subscript", "tuple_display"]

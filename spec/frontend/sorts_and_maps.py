@@ -46,14 +46,14 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
     named = lower_present(context, sort)
     if not isinstance(named, Static):
         raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
-    given = None if config is None else lower(context, config)
+    argument = None if config is None else lower(context, config)
     kind = resolve(named.value, context.config)
     if not isinstance(kind, IdType | EnumType | BoolType):
         raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
-    is_none = isinstance(given, Option) and given.value is None
-    if (given is None or is_none) and isinstance(kind, IdType) and not isinstance(kind.sort.size, int):
+    is_none = isinstance(argument, Option) and argument.value is None
+    if (argument is None or is_none) and isinstance(kind, IdType) and not isinstance(kind.sort.size, int):
         raise context.refuse(node, f"{kind} without the configuration", remedy)
-    if given is not None and not is_none and not (isinstance(given, Static) and given.value is context.config):
+    if argument is not None and not is_none and not (isinstance(argument, Static) and argument.value is context.config):
         raise context.refuse(node, "this as the configuration", remedy)
     return kind
 

@@ -25,7 +25,7 @@ class Returned(NamedTuple):
 
 @dataclass
 class Branch:
-    """What a branch of an `if` leaves. live: the path on which it goes on; None if it is the one it began with."""
+    """The outcome of a branch of an `if`. live: the path on which it goes on; None if it is the one it began with."""
 
     ended: bool
     variables: dict[str, Sym]
@@ -241,6 +241,6 @@ UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Match: ("match", "use if and elif"),
     ast.AsyncFunctionDef: ("async", "a model is plain functions"),
 }
-"""What is no statement of the language, with what to write instead."""
+"""Statements outside the language, with what to write instead."""
 
 __all__ = ["lower_body"]

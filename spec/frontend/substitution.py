@@ -7,12 +7,12 @@ from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import OPERATIONS
 
 
-def substitute(graph: Graph, node: Node, given: dict[str, Node], made: dict[Node, Node]) -> Node:
-    """The node with variables replaced by other nodes, simplified again. made: what was replaced already."""
-    for one in arguments_first([node], made):
+def substitute(graph: Graph, node: Node, replacements: dict[str, Node], results: dict[Node, Node]) -> Node:
+    """The node with variables replaced by other nodes, simplified again. results: what was replaced already."""
+    for one in arguments_first([node], results):
         if one.op == "var":
-            made[one] = given.get(one.data, one)
+            results[one] = replacements.get(one.data, one)
         else:
-            args = tuple(made[a] for a in one.args)
-            made[one] = one if args == one.args else OPERATIONS[one.op].rebuild(graph, one, args)
-    return made[node]
+            args = tuple(results[a] for a in one.args)
+            results[one] = one if args == one.args else OPERATIONS[one.op].rebuild(graph, one, args)
+    return results[node]

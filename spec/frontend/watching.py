@@ -1,4 +1,4 @@
-"""Which actions can change what a step property about some actions watches, read off the graph.
+"""Actions that can change the fields that a step property about other actions watches, read off the graph.
 
 An action can change a watched field if one of its nodes after the step is another than before, for some values of the
 parameters that choose an entry of a map. That errs on one side only: equal nodes are equal values in every state, other
@@ -31,9 +31,9 @@ def refuse_unwatched(scope: ModelScope, leaves: tuple[Leaf, ...], lowered: tuple
 
     leaves: of the state. lowered: the model's actions, in their order.
     """
-    found = list(dict.fromkeys(_unwatched(scope, leaves, lowered)))
-    if found:
-        raise LanguageError("\n".join(found))
+    lines = list(dict.fromkeys(_unwatched(scope, leaves, lowered)))
+    if lines:
+        raise LanguageError("\n".join(lines))
 
 
 def _unwatched(scope: ModelScope, leaves: tuple[Leaf, ...], lowered: tuple[LoweredAction, ...]) -> Iterator[str]:
@@ -55,29 +55,29 @@ def _never_enabled(step: LoweredAction) -> bool:
 
 
 class Changes:
-    """What an action can change. leaves: of the state."""
+    """The changes that an action can make. leaves: of the state."""
 
     def __init__(self, graph: Graph, step: LoweredAction, leaves: tuple[Leaf, ...]) -> None:
         self.graph = graph
         self.parameters = [p for p in step.parameters if isinstance(p.type, IdType | EnumType | BoolType)]
         self.after = {leaf.path: node for leaf, node in zip(leaves, step.next_leaves, strict=True)}
-        self.made: dict[Node, Node] = {}
+        self.substituted: dict[Node, Node] = {}
 
     def of(self, node: Node) -> bool:
         """Whether a node of the state before can be another after the step."""
-        after = substitute(self.graph, node, self.after, self.made)
+        after = substitute(self.graph, node, self.after, self.substituted)
         return after is not node and any(
             substitute(self.graph, after, {}, dict(chosen)) is not node for chosen in self._choices(after)
         )
 
     def _choices(self, node: Node) -> Iterator[dict[Node, Node]]:
         """Values of parameters that a node reads, each parameter with its constant; at most `CHOICES`."""
-        chosen: list[Parameter] = []
+        parameters: list[Parameter] = []
         for parameter in self.parameters:
-            if parameter.name in node.params and prod(p.type.count for p in [*chosen, parameter]) <= CHOICES:
-                chosen.append(parameter)
-        leaves = [p.leaves[0] for p in chosen]
-        for values in product(*(range(p.type.count) for p in chosen)):
+            if parameter.name in node.params and prod(p.type.count for p in [*parameters, parameter]) <= CHOICES:
+                parameters.append(parameter)
+        leaves = [p.leaves[0] for p in parameters]
+        for values in product(*(range(p.type.count) for p in parameters)):
             yield {leaf: self._constant(leaf, value) for leaf, value in zip(leaves, values, strict=True)}
 
     def _constant(self, leaf: Node, index: int) -> Node:

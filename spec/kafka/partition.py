@@ -43,7 +43,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Watched:
-    """What the properties read: the partition, and when it has enough replicas."""
+    """The view that the properties read: the partition, and when it has enough replicas."""
 
     partition: Partition
     min_isr: Annotated[int, Range(0, 64)]

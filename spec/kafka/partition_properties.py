@@ -1,4 +1,4 @@
-"""What a partition's reassignment must never do, and what must be possible.
+"""Properties of a partition's reassignment: states it must never reach, and goals that must be possible.
 
 Protocols map their state onto `Partition` (a model's `views`), so that one property is checked on all of them.
 """

@@ -1,4 +1,4 @@
-"""Where the replicas of new partitions go: KIP-36's rack-aware assignment, and the placer that KRaft has instead.
+"""Placement of the replicas of new partitions: KIP-36's rack-aware assignment, and the placer that KRaft has instead.
 
 Pure functions over plain values, not part of the model language: `reassure plan` proposes targets with them and the
 claims R1 to R5 are enumerated over them. KIP-36 says what is promised; where it leaves something open (the shift
@@ -33,7 +33,7 @@ class MissingRackError(PlacementError):
 
 
 class RackMode(Enum):
-    """What to do with brokers that have no rack (R5)."""
+    """The treatment of brokers that have no rack (R5)."""
 
     REFUSE = "refuse"
     """The command-line tools: fail if a broker has none. The document says if one or more have none, so also if all."""
@@ -53,7 +53,7 @@ def rack_alternated(racks: Mapping[int, str]) -> list[int]:
 
 
 def follower_index(first: int, shift: int, nth: int, brokers: int) -> int:
-    """Where in the list to look for the `nth` follower: past the leader, by the shift, never on the leader itself."""
+    """The place in the list of the `nth` follower: past the leader, by the shift, never on the leader itself."""
     return (first + 1 + (shift + nth) % (brokers - 1)) % brokers
 
 

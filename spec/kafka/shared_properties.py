@@ -44,13 +44,13 @@ class Copies:
     loss_allowed: bool
     """Whether the administrator allowed unclean leader election: then availability and durability are not promised."""
     leaving: Brokers
-    """Who the reassignment deposes, or takes out of the ISR, in steps of their own; NOBODY if it never does so."""
+    """Brokers that the reassignment deposes, or takes out of the ISR, in steps of their own; NOBODY if never."""
     down: Brokers
     """Brokers that are not running: what they lose is not the reassignment's doing."""
     load: Annotated[int, Range(0, 64)]
-    """How many replicas are being added at this moment."""
+    """The number of replicas that are being added at this moment."""
     limit: Annotated[int, Range(0, 64)]
-    """How many may be (64: the protocol has no such limit)."""
+    """The most that may be (64: the protocol has no such limit)."""
 
 
 @dataclass(frozen=True)

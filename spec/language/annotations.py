@@ -149,7 +149,7 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
 
 
 OWN = ("__new__", "__init__", "__post_init__", "__eq__", "__ne__", "__hash__", "__getattr__", "__getattribute__")
-"""What would make, compare or read a record in another way than engines do."""
+"""Methods that would make, compare or read a record in another way than engines do."""
 
 
 def own_method(cls: type) -> str | None:

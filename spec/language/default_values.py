@@ -1,4 +1,4 @@
-"""Which fields of a dataclass have default values."""
+"""Fields of a dataclass without default values."""
 
 from __future__ import annotations
 

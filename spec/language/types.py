@@ -56,7 +56,7 @@ class DomainError(Exception):
 
 @dataclass(frozen=True)
 class Misfit:
-    """Why a value is not of its type. `clipped`: a declared bound was left; otherwise a wrong value."""
+    """The reason that a value is not of its type. `clipped`: a declared bound was left; otherwise a wrong value."""
 
     clipped: bool
     path: str
@@ -85,7 +85,7 @@ class Type:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         raise NotImplementedError
 
     def values(self) -> Iterator[Any]:
@@ -106,11 +106,11 @@ FIELD = 1 << 61
 NUMBER = 1 << 62
 """Numbers that are calculated, each step on the way included, are within -NUMBER..NUMBER - 1."""
 SEQUENCE_BITS = 56
-"""What the items of a sequence take together, at most: the engines' word has their number above them."""
+"""Most bits of the items of a sequence together: the engines' word has their number above them."""
 SET_MEMBERS = 62
 """Members of the item type of a set, at most: a set is a mask in the engines' word."""
 RECORD_BITS = 60
-"""What a record in a set takes, at most."""
+"""Most bits of a record in a set."""
 
 
 def _wrong(value: object, what: str) -> Misfit:

@@ -463,7 +463,7 @@ def _declared_only(declared: Iterable[object]) -> None:
 
 
 UNFINISHED = {f.__qualname__ + ".<locals>.declare" for f in (action, leads_to, _declare)}
-"""What a decorator that wants arguments leaves behind if it is written without."""
+"""Names of the functions that a decorator leaves behind if it is written without its arguments."""
 
 
 def _none_hidden(module: str) -> None:
@@ -479,7 +479,7 @@ def _none_hidden(module: str) -> None:
 
 
 def declared_in(module: str) -> list[Declaration]:
-    """What a module declares itself, each once, in order."""
+    """The declarations of a module itself, each once, in order."""
     found = [v for v in vars(sys.modules[module]).values() if isinstance(v, Declaration) and _home(v) == module]
     return list({id(d): d for d in found}.values())
 

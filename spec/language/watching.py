@@ -1,4 +1,4 @@
-"""What a step property about some actions watches: the fields of the state that no other action may change."""
+"""Fields that a step property about some actions watches: those of the state that no other action may change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reassure.spec.language.values import Map
 
 
 def why_unwatched(on: bool, tags: frozenset[str], watches: tuple[str, ...] | None) -> str:
-    """Why a declaration does not say what it watches; empty if it does, or is about every step.
+    """The reason for which a declaration's `watches` is wrong or missing; empty if it is neither.
 
     on: whether it names the actions that it is about. watches: as declared.
     """

@@ -65,7 +65,7 @@ class FailedCall:
 
 @dataclass(frozen=True)
 class _Callee:
-    """How to call a function of the model: which arguments are the configuration, which are free."""
+    """The arguments of a function of the model: which are the configuration, which are free."""
 
     function: Callable[..., Any]
     fixed: Params

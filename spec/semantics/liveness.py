@@ -1,4 +1,4 @@
-"""What properties about whole runs mean: which runs are fair, and which of them violate a property.
+"""The meaning of properties about whole runs: which runs are fair, and which of them violate a property.
 
 A run is infinite, or it stops, which is to stutter for ever in its last state. Steps that change nothing are
 stuttering too. As in TLA+, with `<A>` a step of the action A that changes the state:
@@ -79,21 +79,21 @@ def in_order(bound: BoundModel, constraints: Iterable[Constraint]) -> list[Const
 
 def enabled(bound: BoundModel, state: Any, assumptions: Assumptions) -> set[Constraint]:
     """The constraints of which a step that changes something is enabled in a state."""
-    found = {constraint_of(step, assumptions) for step in bound.steps(state) if step.after != state}
-    return {c for c in found if c is not None}
+    constraints = {constraint_of(step, assumptions) for step in bound.steps(state) if step.after != state}
+    return {c for c in constraints if c is not None}
 
 
 def taken(bound: BoundModel, before: Any, after: Any, assumptions: Assumptions) -> set[Constraint]:
     """The constraints that going from one state to another state counts for."""
     if before == after:
         return set()
-    found = {constraint_of(step, assumptions) for step in bound.steps(before) if step.after == after}
-    return {c for c in found if c is not None}
+    constraints = {constraint_of(step, assumptions) for step in bound.steps(before) if step.after == after}
+    return {c for c in constraints if c is not None}
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of one constraint in a loop; places are counted from the loop's first state, 0."""
+    """The fate of one constraint in a loop; places are counted from the loop's first state, 0."""
 
     constraint: Constraint
     taken_after: int | None
@@ -111,7 +111,7 @@ class Fate:
 
 
 def fates(bound: BoundModel, loop: Sequence[Any], assumptions: Assumptions) -> list[Fate]:
-    """What becomes, in a loop that the first state follows the last of, of each constraint enabled or taken in it."""
+    """The fate of each constraint that is enabled or taken in a loop, whose first state follows its last."""
     can = [enabled(bound, s, assumptions) for s in loop]
     does = [taken(bound, s, loop[(i + 1) % len(loop)], assumptions) for i, s in enumerate(loop)]
     places = range(len(loop))

@@ -46,7 +46,7 @@ class ReplayRefused(Exception):
 
 @dataclass
 class TraceStep:
-    """How a state came about: the action with its parameters (for the first, the initial function)."""
+    """The step to a state: the action with its parameters (for the first, the initial function)."""
 
     action: str
     params: dict[str, Any]
@@ -94,7 +94,7 @@ def encode(value: Any, kind: Type) -> Any:
 
 
 WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""What reading data of the wrong form raises."""
+"""Errors that reading data of the wrong form raises."""
 
 
 def decode(data: Any, kind: Type) -> Any:
@@ -103,9 +103,9 @@ def decode(data: Any, kind: Type) -> Any:
         value = _decode(data, kind)
     except WRONG:
         raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
-    found = kind.misfit(value)
-    if found is not None:
-        raise TraceError(f"{found.path or 'value'}: {found.message}")
+    misfit = kind.misfit(value)
+    if misfit is not None:
+        raise TraceError(f"{misfit.path or 'value'}: {misfit.message}")
     return value
 
 
@@ -134,15 +134,15 @@ def _decode(data: Any, kind: Type) -> Any:
     assert isinstance(kind, RecordType)
     if set(data) - {"#meta"} != {name for name, _ in kind.fields}:
         raise TraceError(f"{kind} has the fields {', '.join(n for n, _ in kind.fields)}, not {', '.join(data)}")
-    made = {}
+    values = {}
     for name, t in kind.fields:
         try:
-            made[name] = _decode(data[name], t)
+            values[name] = _decode(data[name], t)
         except WRONG:
             raise TraceError(f"{name}: {json.dumps(data[name])[:80]} is no {t}") from None
         except TraceError as error:
             raise TraceError(f"{name}.{error}" if isinstance(t, RecordType) else f"{name}: {error}") from None
-    return kind.cls(**made)
+    return kind.cls(**values)
 
 
 def _number(data: Any) -> int:
@@ -226,11 +226,11 @@ def read_itf(path: Path) -> dict[str, Any]:
     if loop is not None and (type(loop) is not int or not 0 <= loop < len(data["states"])):
         raise TraceError(f"{path}: `loop` is the number of a state, not {json.dumps(loop)[:40]}")
     meta = data.setdefault("#meta", {})
-    wanted: dict[str, type] = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
-    wanted |= {"config": dict, "fairness": list, "raises": dict, "properties": dict, "releases": list}
+    types: dict[str, type] = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
+    types |= {"config": dict, "fairness": list, "raises": dict, "properties": dict, "releases": list}
     if not isinstance(meta, dict):
         raise TraceError(f"{path}: `#meta` is no object")
-    for key, kind in wanted.items():
+    for key, kind in types.items():
         if not isinstance(meta.get(key, kind()), kind):
             raise TraceError(f"{path}: `#meta`.`{key}` is {json.dumps(meta[key])[:40]}")
     if meta.get("properties"):  # what is about one property is about the first
@@ -285,10 +285,10 @@ def _step(where: str, name: Any, meta: dict[str, Any], bound: BoundModel) -> Tra
     """The step that a `#meta` tells of; `TraceError` if the model has no such action or parameters."""
     try:
         kinds = dict(bound.parameters(name))
-        given = meta.get("params", {})
-        if not isinstance(given, dict) or set(given) != set(kinds):
-            raise TraceError(f"it takes ({', '.join(kinds)}), not {json.dumps(given)[:80]}")
-        params = {k: decode(given[k], t) for k, t in kinds.items()}
+        data = meta.get("params", {})
+        if not isinstance(data, dict) or set(data) != set(kinds):
+            raise TraceError(f"it takes ({', '.join(kinds)}), not {json.dumps(data)[:80]}")
+        params = {k: decode(data[k], t) for k, t in kinds.items()}
     except (TraceError, ModelError) as error:
         raise TraceError(f"{where}, action {name}: {error}") from None
     actors = {a.name: a.who for a in bound.model.actions}
@@ -317,7 +317,7 @@ def replay(trace: Trace, bound: BoundModel) -> None:
         raise ReplayRefused(last + 1, "", f"nothing leads back to state {trace.loop}")
 
 
-def _take(bound: BoundModel, i: int, step: TraceStep, before: Any, wanted: Any) -> None:
+def _take(bound: BoundModel, i: int, step: TraceStep, before: Any, expected: Any) -> None:
     """Takes step i from a state; `ReplayRefused` unless that gives the state wanted."""
     try:
         after = bound.take(before, step.action, step.params)
@@ -327,8 +327,8 @@ def _take(bound: BoundModel, i: int, step: TraceStep, before: Any, wanted: Any) 
         raise ReplayRefused(i, step.action, str(error)) from None
     if isinstance(after, Clipped):
         raise ReplayRefused(i, step.action, f"leaves the bound of {after.path}: {after.message}")
-    if after != wanted:
-        changed = [n for n, _ in bound.type.fields if getattr(after, n) != getattr(wanted, n)]
+    if after != expected:
+        changed = [n for n, _ in bound.type.fields if getattr(after, n) != getattr(expected, n)]
         raise ReplayRefused(i, step.action, f"the model gives another state: {', '.join(changed)} differs")
 
 
