@@ -16,15 +16,16 @@ from reassure.checkers.engines.native.translator.types import (
     INT,
     NONE,
     WORDS,
-    Refusal,
+    KernelRefusal,
+    KernelValue,
     Signature,
     Type,
-    Value,
     fields_of,
     flattened,
     is_static,
     parameter_names,
     place,
+    static_truth,
     static_value,
     type_of,
 )
@@ -47,7 +48,7 @@ _COMPARISONS: dict[type, tuple[str, Callable[[int, int], bool]]] = {
 }  # fmt: skip
 _ON_WORDS = ("load", "store", "compare_and_swap", "prefetch", "words_from", "compare_line")
 
-Specialise = Callable[[FunctionType, Sequence["Value | None"], Sequence[Type], str], Signature]
+Specialise = Callable[[FunctionType, Sequence["KernelValue | None"], Sequence[Type], str], Signature]
 """(kernel, values of its static parameters, types of the others, place of the call) -> its translation."""
 
 
@@ -56,13 +57,13 @@ class Expressions:
 
     def __init__(self, function: FunctionType, blocks: Blocks, specialise: Specialise) -> None:
         self.function, self.blocks, self.specialise = function, blocks, specialise
-        self.variables: dict[str, Value | Type] = {}
+        self.variables: dict[str, KernelValue | Type] = {}
         """By name: a static value, or the type of a variable with slots `%name.0`, ..."""
         self.line = function.__code__.co_firstlineno
         """The line that is being translated."""
 
-    def refusal(self, reason: str) -> Refusal:
-        return Refusal(f"{place(self.function, self.line)}: {reason}")
+    def refusal(self, reason: str) -> KernelRefusal:
+        return KernelRefusal(f"{place(self.function, self.line)}: {reason}")
 
     def annotated(self, annotation: Any) -> Type:
         try:
@@ -70,124 +71,123 @@ class Expressions:
         except ValueError as error:
             raise self.refusal(str(error)) from None
 
-    def assign(self, name: str, value: Value) -> None:
+    def result(self, kind: Type, instruction: str) -> KernelValue:
+        """Appends an instruction; its result as a value."""
+        return KernelValue(kind, (self.blocks.emit(instruction),))
+
+    def assign(self, name: str, value: KernelValue) -> None:
         """Writes a variable, which gets its type from its first value."""
-        known = self.variables.get(name)
-        if isinstance(known, Value):
+        kind = self.variables.get(name)
+        if isinstance(kind, KernelValue):
             raise self.refusal(f"{name} is static and cannot be assigned")
-        if known is None:
+        if kind is None:
             if value.type == NONE:
                 raise self.refusal(f"{name} would get no value")
-            known = value.type
-            self.variables[name] = known
-            self.blocks.slot(f"%{name}", known)
-        value = self.converted(value, known)
+            kind = self.variables[name] = value.type
+            self.blocks.slot(f"%{name}", kind)
+        value = self.converted(value, kind)
         self.fits(value)
-        for k, (part, kind) in enumerate(zip(value.parts, flattened([known]), strict=True)):
-            self.blocks.effect(f"store {kind} {part}, ptr %{name}.{k}")
+        for k, (part, llvm) in enumerate(zip(value.parts, flattened([kind]), strict=True)):
+            self.blocks.effect(f"store {llvm} {part}, ptr %{name}.{k}")
 
-    def read(self, name: str) -> Value:
-        known = self.variables[name]
-        if isinstance(known, Value):
-            return known
-        parts = [self.blocks.emit(f"load {t}, ptr %{name}.{k}") for k, t in enumerate(flattened([known]))]
-        return Value(known, tuple(parts))
+    def read(self, name: str) -> KernelValue:
+        variable = self.variables[name]
+        if isinstance(variable, KernelValue):
+            return variable
+        parts = [self.blocks.emit(f"load {t}, ptr %{name}.{k}") for k, t in enumerate(flattened([variable]))]
+        return KernelValue(variable, tuple(parts))
 
-    def converted(self, value: Value, wanted: Type) -> Value:
+    def converted(self, value: KernelValue, kind: Type) -> KernelValue:
         """A value as another type: a bool as an int, integers as a state or tuple of the same size."""
-        if value.type == wanted:
+        if value.type == kind:
             return value
-        if wanted == INT and value.type == BOOL:
+        if kind == INT and value.type == BOOL:
             if value.static is not None:
                 return static_value(value.static)
-            return Value(INT, (self.blocks.emit(f"zext i1 {value.parts[0]} to i64"),))
-        if (
-            wanted.kind in ("state", "tuple")
-            and value.type.kind in ("state", "tuple")
-            and wanted.size == value.type.size
-        ):
-            return Value(wanted, value.parts)
-        raise self.refusal(f"{value.type} where {wanted} is needed")
+            return self.result(INT, f"zext i1 {value.parts[0]} to i64")
+        if kind.in_parts and value.type.in_parts and kind.size == value.type.size:
+            return KernelValue(kind, value.parts)
+        raise self.refusal(f"{value.type} where {kind} is needed")
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> KernelValue:
         """The value of an expression."""
         method = _EXPRESSIONS.get(type(node))
         if method is None:
             raise self.refusal(f"{type(node).__name__} is no expression of the language")
-        found: Value = method(self, node)
-        return found
+        return method(self, node)
 
-    def integer(self, node: ast.expr) -> Value:
+    def integer(self, node: ast.expr) -> KernelValue:
         return self.converted(self.value(node), INT)
 
-    def condition(self, node: ast.expr) -> Value:
+    def condition(self, node: ast.expr) -> KernelValue:
         """The truth of an expression: an int is true unless it is 0."""
         value = self.value(node)
         if value.type not in (INT, BOOL):
             raise self.refusal(f"a {value.type} as a condition")
         if value.static is not None:
-            return Value(BOOL, ("true" if value.static else "false",), int(bool(value.static)))
+            return static_truth(value.static)
         if value.type == BOOL:
             return value
-        return Value(BOOL, (self.blocks.emit(f"icmp ne i64 {value.parts[0]}, 0"),))
+        return self.result(BOOL, f"icmp ne i64 {value.parts[0]}, 0")
 
-    def _constant(self, node: ast.Constant) -> Value:
+    def _constant(self, node: ast.Constant) -> KernelValue:
         if isinstance(node.value, bool):
-            return Value(BOOL, ("true" if node.value else "false",), int(node.value))
+            return static_truth(node.value)
         if isinstance(node.value, int):
-            return self.number(node.value)
+            return static_value(node.value)
         raise self.refusal(f"{node.value!r} is no integer")
 
-    def number(self, number: int) -> Value:
-        """A static number. One that does not fit 64 bits is a step on the way to one that does."""
-        return static_value(number)
-
-    def _name(self, node: ast.Name) -> Value:
+    def _name(self, node: ast.Name) -> KernelValue:
         if node.id in self.variables:
             return self.read(node.id)
         number = self.function.__globals__.get(node.id)
         if isinstance(number, int):
-            return self.number(int(number))
+            return static_value(int(number))
         raise self.refusal(f"{node.id} is no variable that was assigned before and no integer constant of the module")
 
-    def _binary_operation(self, node: ast.BinOp) -> Value:
+    def _binary_operation(self, node: ast.BinOp) -> KernelValue:
         return self.binary(node.op, self.value(node.left), self.value(node.right))
 
-    def binary(self, op: ast.operator, left: Value, right: Value) -> Value:
+    def binary(self, op: ast.operator, left: KernelValue, right: KernelValue) -> KernelValue:
         if type(op) not in _BINARY:
             raise self.refusal(f"no operator {type(op).__name__}")
         instruction, compute = _BINARY[type(op)]
         if left.static is not None and right.static is not None:
-            return self.number(compute(left.static, right.static))
+            return static_value(compute(left.static, right.static))
         if instruction in ("and", "or", "xor") and left.type == right.type == BOOL:
-            return Value(BOOL, (self.blocks.emit(f"{instruction} i1 {left.parts[0]}, {right.parts[0]}"),))
-        a, b = self.converted(left, INT), self.converted(right, INT)
-        if instruction in ("shl", "ashr") and b.static is not None and not 0 <= b.static < 64:
-            raise self.refusal(f"a shift by {b.static}")
-        for operand in (a, b):
-            self.fits(operand)
-        return Value(INT, (self.blocks.emit(f"{instruction} i64 {a.parts[0]}, {b.parts[0]}"),))
+            return self.result(BOOL, f"{instruction} i1 {left.parts[0]}, {right.parts[0]}")
+        if instruction in ("shl", "ashr") and right.static is not None and not 0 <= right.static < 64:
+            raise self.refusal(f"a shift by {right.static}")
+        a, b = self.operands((left, right), (INT, INT))
+        return self.result(INT, f"{instruction} i64 {a.parts[0]}, {b.parts[0]}")
 
-    def fits(self, value: Value) -> None:
+    def operands(self, values: Sequence[KernelValue], kinds: Sequence[Type]) -> list[KernelValue]:
+        """Values as operands of an instruction or call, which takes these types."""
+        operands = [self.converted(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        for operand in operands:
+            self.fits(operand)
+        return operands
+
+    def fits(self, value: KernelValue) -> None:
         if value.static is not None and not -(1 << 63) <= value.static < 1 << 63:
             raise self.refusal(f"{value.static} does not fit 64 bits")
 
-    def _unary_operation(self, node: ast.UnaryOp) -> Value:
+    def _unary_operation(self, node: ast.UnaryOp) -> KernelValue:
         if isinstance(node.op, ast.Not):
             condition = self.condition(node.operand)
             if condition.static is not None:
-                return Value(BOOL, ("false" if condition.static else "true",), int(not condition.static))
-            return Value(BOOL, (self.blocks.emit(f"xor i1 {condition.parts[0]}, true"),))
+                return static_truth(not condition.static)
+            return self.result(BOOL, f"xor i1 {condition.parts[0]}, true")
         value = self.integer(node.operand)
         if value.static is not None:
-            return self.number(-value.static if isinstance(node.op, ast.USub) else ~value.static)
+            return static_value(-value.static if isinstance(node.op, ast.USub) else ~value.static)
         if isinstance(node.op, ast.USub):
-            return Value(INT, (self.blocks.emit(f"sub i64 0, {value.parts[0]}"),))
+            return self.result(INT, f"sub i64 0, {value.parts[0]}")
         if isinstance(node.op, ast.Invert):
-            return Value(INT, (self.blocks.emit(f"xor i64 {value.parts[0]}, -1"),))
+            return self.result(INT, f"xor i64 {value.parts[0]}, -1")
         raise self.refusal("no unary plus")
 
-    def _compare(self, node: ast.Compare) -> Value:
+    def _compare(self, node: ast.Compare) -> KernelValue:
         if len(node.ops) == 1:
             return self.comparison(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
         # Operands of a chain are evaluated once each; those of kernels have no effects, so that all may be.
@@ -195,36 +195,33 @@ class Expressions:
         parts = [self.comparison(op, values[i], values[i + 1]) for i, op in enumerate(node.ops)]
         whole = parts[0]
         for part in parts[1:]:
-            whole = Value(BOOL, (self.blocks.emit(f"and i1 {whole.parts[0]}, {part.parts[0]}"),))
+            whole = self.result(BOOL, f"and i1 {whole.parts[0]}, {part.parts[0]}")
         return whole
 
-    def comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+    def comparison(self, op: ast.cmpop, left: KernelValue, right: KernelValue) -> KernelValue:
         if type(op) not in _COMPARISONS:
             raise self.refusal(f"no comparison {type(op).__name__}")
         instruction, compute = _COMPARISONS[type(op)]
         if left.static is not None and right.static is not None:
-            truth = compute(left.static, right.static)
-            return Value(BOOL, ("true" if truth else "false",), int(truth))
-        a, b = self.converted(left, INT), self.converted(right, INT)
-        for operand in (a, b):
-            self.fits(operand)
-        return Value(BOOL, (self.blocks.emit(f"icmp {instruction} i64 {a.parts[0]}, {b.parts[0]}"),))
+            return static_truth(compute(left.static, right.static))
+        a, b = self.operands((left, right), (INT, INT))
+        return self.result(BOOL, f"icmp {instruction} i64 {a.parts[0]}, {b.parts[0]}")
 
-    def _boolean(self, node: ast.BoolOp) -> Value:
+    def _boolean(self, node: ast.BoolOp) -> KernelValue:
         tests = [lambda n=n: self.truth(n) for n in node.values]
         return self.chain(tests, isinstance(node.op, ast.And))
 
-    def truth(self, node: ast.expr) -> Value:
+    def truth(self, node: ast.expr) -> KernelValue:
         """An operand of `and` or `or`, which in Python give an operand back: so each is a bool."""
         value = self.value(node)
         if value.type != BOOL:
             raise self.refusal("and, or take comparisons: they do not give a bool for anything else")
         return value
 
-    def chain(self, tests: Sequence[Callable[[], Value]], conjunction: bool) -> Value:
+    def chain(self, tests: Sequence[Callable[[], KernelValue]], conjunction: bool) -> KernelValue:
         """`and` or `or` of conditions: each is evaluated only if those before it leave the result open."""
         slot, end, branched = f"%chain.{self.blocks.label()}", self.blocks.label(), False
-        decided = Value(BOOL, ("true" if conjunction else "false",), int(conjunction))
+        decided = static_truth(conjunction)
         last = decided
         for number, test in enumerate(tests):
             last = test()
@@ -246,9 +243,9 @@ class Expressions:
             return last
         self.blocks.effect(f"store i1 {last.parts[0]}, ptr {slot}.0")
         self.blocks.begin(end)
-        return Value(BOOL, (self.blocks.emit(f"load i1, ptr {slot}.0"),))
+        return self.result(BOOL, f"load i1, ptr {slot}.0")
 
-    def _choice(self, node: ast.IfExp) -> Value:
+    def _choice(self, node: ast.IfExp) -> KernelValue:
         condition = self.condition(node.test)
         if condition.static is not None:
             return self.value(node.body if condition.static else node.orelse)
@@ -263,7 +260,7 @@ class Expressions:
             self.blocks.effect(f"store i64 {value.parts[0]}, ptr {slot}.0")
             self.blocks.end(f"br label %{end}")
         self.blocks.start(end)
-        return Value(INT, (self.blocks.emit(f"load i64, ptr {slot}.0"),))
+        return self.result(INT, f"load i64, ptr {slot}.0")
 
     def element(self, node: ast.Subscript) -> str:
         """A pointer to an element of an array."""
@@ -272,21 +269,21 @@ class Expressions:
             raise self.refusal(f"an element of a {array.type}")
         return self.address(array, self.integer(node.slice))
 
-    def address(self, array: Value, index: Value) -> str:
+    def address(self, array: KernelValue, index: KernelValue) -> str:
         return self.blocks.emit(f"getelementptr inbounds i64, ptr {array.parts[0]}, i64 {index.parts[0]}")
 
-    def _subscript(self, node: ast.Subscript) -> Value:
+    def _subscript(self, node: ast.Subscript) -> KernelValue:
         if isinstance(node.slice, ast.Slice):
             raise self.refusal("no slices")
         base = self.value(node.value)
         index = self.integer(node.slice)
-        if base.type.kind in ("state", "tuple"):
+        if base.type.in_parts:
             if index.static is None or not 0 <= index.static < base.type.size:
                 raise self.refusal(f"the index of a {base.type} is static and below its size")
-            return Value(INT, (base.parts[index.static],))
+            return KernelValue(INT, (base.parts[index.static],))
         if base.type != WORDS:
             raise self.refusal(f"an element of a {base.type}")
-        return Value(INT, (self.blocks.emit(f"load i64, ptr {self.address(base, index)}"),))
+        return self.result(INT, f"load i64, ptr {self.address(base, index)}")
 
     def field(self, node: ast.Attribute) -> tuple[Type, str]:
         """Type and address of a field."""
@@ -299,15 +296,15 @@ class Expressions:
         number = list(fields).index(node.attr)
         return fields[node.attr], self.blocks.emit(f"getelementptr inbounds i64, ptr {base.parts[0]}, i64 {number}")
 
-    def _attribute(self, node: ast.Attribute) -> Value:
+    def _attribute(self, node: ast.Attribute) -> KernelValue:
         kind, pointer = self.field(node)
-        return Value(kind, (self.blocks.emit(f"load {kind.llvm()}, ptr {pointer}"),))
+        return self.result(kind, f"load {kind.llvm()}, ptr {pointer}")
 
-    def _tuple(self, node: ast.Tuple) -> Value:
+    def _tuple(self, node: ast.Tuple) -> KernelValue:
         values = [self.integer(item) for item in node.elts]
-        return Value(Type("tuple", len(values)), tuple(v.parts[0] for v in values))
+        return KernelValue(Type("tuple", len(values)), tuple(v.parts[0] for v in values))
 
-    def bounds(self, node: ast.expr) -> tuple[Value, Value, int]:
+    def bounds(self, node: ast.expr) -> tuple[KernelValue, KernelValue, int]:
         """Low, high and step of a call of `range`."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"):
             raise self.refusal("loops are over range(...)")
@@ -317,7 +314,7 @@ class Expressions:
             raise self.refusal("the step of a range is static and not 0")
         return (static_value(0), values[0], 1) if len(values) == 1 else (values[0], values[1], step)
 
-    def _call(self, node: ast.Call) -> Value:
+    def _call(self, node: ast.Call) -> KernelValue:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self.refusal("arguments are positional")
         if isinstance(node.func, ast.Name) and node.func.id not in self.variables:
@@ -332,9 +329,7 @@ class Expressions:
                 if len(node.args) != 2:
                     raise self.refusal(f"{name} takes two arguments")
                 a, b = (self.integer(x) for x in node.args)
-                return Value(
-                    INT, (self.blocks.emit(f"call i64 @llvm.s{name}.i64(i64 {a.parts[0]}, i64 {b.parts[0]})"),)
-                )
+                return self.result(INT, f"call i64 @llvm.s{name}.i64(i64 {a.parts[0]}, i64 {b.parts[0]})")
             if target is None and name == "len":
                 value = self.value(node.args[0])
                 if value.type.kind != "state":
@@ -349,14 +344,14 @@ class Expressions:
         kinds, result = target.type.function
         return self.invoke(target.parts[0], [self.value(a) for a in node.args], kinds, result)
 
-    def call(self, function: FunctionType, arguments: Sequence[ast.expr]) -> Value:
+    def call(self, function: FunctionType, arguments: Sequence[ast.expr]) -> KernelValue:
         """A call of a kernel, whose specialisation is translated first."""
         hints = typing.get_type_hints(function, include_extras=True)
         names = parameter_names(function)
         if len(names) != len(arguments):
             raise self.refusal(f"{function.__name__} takes {len(names)} arguments")
-        static: list[Value | None] = []
-        values: list[Value] = []
+        static: list[KernelValue | None] = []
+        values: list[KernelValue] = []
         for name, node in zip(names, arguments, strict=True):
             value = self.value(node)
             if is_static(hints[name]):
@@ -365,46 +360,44 @@ class Expressions:
                 static.append(value)
             else:
                 static.append(None)
-                size = value.type.size if value.type.kind in ("state", "tuple") else None
+                size = value.type.size if value.type.in_parts else None
                 values.append(self.converted(value, type_of(hints[name], size)))
         types = [v.type for v in values]
         signature = self.specialise(function, static, types, place(self.function, self.line))
         return self.invoke(f"@{signature.name}", values, types, signature.result)
 
-    def invoke(self, callee: str, values: Sequence[Value], kinds: Sequence[Type], result: Type) -> Value:
+    def invoke(self, callee: str, values: Sequence[KernelValue], kinds: Sequence[Type], result: Type) -> KernelValue:
         """A call of something with an address."""
         if len(values) != len(kinds):
             raise self.refusal(f"{len(values)} arguments, not {len(kinds)}")
-        values = [self.converted(v, k) for v, k in zip(values, kinds, strict=True)]
-        for value in values:
-            self.fits(value)
-        parts = [p for v in values for p in v.parts]
+        parts = [p for v in self.operands(values, kinds) for p in v.parts]
         text = ", ".join(f"{t} {p}" for t, p in zip(flattened(kinds), parts, strict=True))
         call = f"call {result.llvm()} {callee}({text})"
         if result == NONE:
             self.blocks.effect(call)
-            return Value(NONE, ())
+            return KernelValue(NONE, ())
         whole = self.blocks.emit(call)
-        if result.kind not in ("state", "tuple"):
-            return Value(result, (whole,))
+        if not result.in_parts:
+            return KernelValue(result, (whole,))
         kind = result.llvm()
         taken = (self.blocks.emit(f"extractvalue {kind} {whole}, {k}") for k in range(result.size))
-        return Value(result, tuple(taken))
+        return KernelValue(result, tuple(taken))
 
-    def comprehension(self, name: str, arguments: Sequence[ast.expr]) -> Value:
+    def comprehension(self, name: str, arguments: Sequence[ast.expr]) -> KernelValue:
         """`any`, `all` or `tuple` of one expression over a static range."""
-        found = arguments[0] if len(arguments) == 1 else None
-        if not (isinstance(found, ast.GeneratorExp) and len(found.generators) == 1 and not found.generators[0].ifs):
-            raise self.refusal(f"{name} is of one expression for a name in a static range")
-        generator, item = found.generators[0], found.elt
+        argument = arguments[0] if len(arguments) == 1 else None
+        reason = f"{name} is of one expression for a name in a static range"
+        if not isinstance(argument, ast.GeneratorExp) or len(argument.generators) > 1 or argument.generators[0].ifs:
+            raise self.refusal(reason)
+        generator, item = argument.generators[0], argument.elt
         low, high, step = self.bounds(generator.iter)
         if low.static is None or high.static is None or not isinstance(generator.target, ast.Name):
-            raise self.refusal(f"{name} is of one expression for a name in a static range")
+            raise self.refusal(reason)
         counter = generator.target.id
         if counter in self.variables:
             raise self.refusal(f"{counter} is a variable already")
 
-        def at(number: int, read: Callable[[ast.expr], Value]) -> Value:
+        def at(number: int, read: Callable[[ast.expr], KernelValue]) -> KernelValue:
             self.variables[counter] = static_value(number)
             value = read(item)
             del self.variables[counter]
@@ -413,48 +406,46 @@ class Expressions:
         numbers = range(low.static, high.static, step)
         if name == "tuple":
             parts = [at(n, self.integer).parts[0] for n in numbers]
-            return Value(Type("state", len(parts)), tuple(parts))
+            return KernelValue(Type("state", len(parts)), tuple(parts))
         tests = [lambda n=n: at(n, self.condition) for n in numbers]
         return self.chain(tests, name == "all")
 
-    def intrinsic(self, name: str, arguments: Sequence[ast.expr]) -> Value:
+    def intrinsic(self, name: str, arguments: Sequence[ast.expr]) -> KernelValue:
         """Instructions for a function of `kernel_language`."""
         values = [self.value(a) for a in arguments]
         if name == "wrap":
             value = self.converted(values[0], INT)
             return value if value.static is None else static_value(language.wrap(value.static))
         kinds: list[Type] = [WORDS if i == 0 and name in _ON_WORDS else INT for i in range(len(values))]
-        values = [self.converted(v, k) for v, k in zip(values, kinds, strict=True)]
-        for value in values:
-            self.fits(value)
+        values = self.operands(values, kinds)
         parts = [v.parts[0] for v in values]
         if name in _ON_WORDS:
             pointer = self.address(values[0], values[1])
             if name == "words_from":
-                return Value(WORDS, (pointer,))
+                return KernelValue(WORDS, (pointer,))
             if name == "load":
-                return Value(INT, (self.blocks.emit(f"load atomic i64, ptr {pointer} acquire, align 8"),))
+                return self.result(INT, f"load atomic i64, ptr {pointer} acquire, align 8")
             if name == "store":
                 self.blocks.effect(f"store atomic i64 {parts[2]}, ptr {pointer} release, align 8")
-                return Value(NONE, ())
+                return KernelValue(NONE, ())
             if name == "prefetch":
                 self.blocks.effect(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 2, i32 1)")
-                return Value(NONE, ())
+                return KernelValue(NONE, ())
             if name == "compare_line":
-                return Value(INT, (self.compared_line(pointer, parts[2], parts[3]),))
+                return KernelValue(INT, (self.compared_line(pointer, parts[2], parts[3]),))
             pair = self.blocks.emit(f"cmpxchg ptr {pointer}, i64 {parts[2]}, i64 {parts[3]} acq_rel acquire, align 8")
-            return Value(INT, (self.blocks.emit(f"extractvalue {{i64, i1}} {pair}, 0"),))
+            return self.result(INT, f"extractvalue {{i64, i1}} {pair}, 0")
         if name == "popcount":
-            return Value(INT, (self.blocks.emit(f"call i64 @llvm.ctpop.i64(i64 {parts[0]})"),))
+            return self.result(INT, f"call i64 @llvm.ctpop.i64(i64 {parts[0]})")
         if name == "scaled":
             a, b = (self.blocks.emit(f"zext i64 {p} to i128") for p in parts)
             high = self.blocks.emit(f"lshr i128 {self.blocks.emit(f'mul i128 {a}, {b}')}, 64")
-            return Value(INT, (self.blocks.emit(f"trunc i128 {high} to i64"),))
+            return self.result(INT, f"trunc i128 {high} to i64")
         counting = "cttz" if name == "lowest" else "ctlz"
         zeros = self.blocks.emit(f"call i64 @llvm.{counting}.i64(i64 {parts[0]}, i1 false)")
         if name == "highest":
             zeros = self.blocks.emit(f"sub i64 63, {zeros}")
-        return Value(INT, (self.blocks.emit(f"and i64 {zeros}, 63"),))
+        return self.result(INT, f"and i64 {zeros}, 63")
 
     def compared_line(self, pointer: str, value: str, mask: str) -> str:
         """Instructions for `kernel_language.compare_line`, on a vector of `LANES` words."""
@@ -476,7 +467,7 @@ class Expressions:
         return emit(f"or i64 {same}, {emit(f'shl i64 {zeros(words)}, {size}')}")
 
 
-_EXPRESSIONS: dict[type, Callable[[Expressions, Any], Value]] = {
+_EXPRESSIONS: dict[type, Callable[[Expressions, Any], KernelValue]] = {
     ast.Constant: Expressions._constant, ast.Name: Expressions._name, ast.BinOp: Expressions._binary_operation,
     ast.UnaryOp: Expressions._unary_operation, ast.Compare: Expressions._compare, ast.BoolOp: Expressions._boolean,
     ast.IfExp: Expressions._choice, ast.Subscript: Expressions._subscript, ast.Attribute: Expressions._attribute,

@@ -22,6 +22,7 @@ import numpy as np
 
 from reassure.checkers.engines.native.translator import language as kernel_language
 from reassure.checkers.engines.native.translator import llvm
+from reassure.checkers.engines.native.translator.types import is_static, parameter_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,8 +46,8 @@ class ModelFunction:
 
     def __call__(self, *arguments: Any) -> int:
         """Calls it from Python."""
-        given = [_address(a) if k == "w" else a for a, k in zip(arguments, self.arguments, strict=True)]
-        return int(self.function(*given))
+        numbers = [_address(a) if k == "w" else a for a, k in zip(arguments, self.arguments, strict=True)]
+        return int(self.function(*numbers))
 
 
 def native(function: Callable[P, R]) -> Callable[P, R]:
@@ -58,11 +59,11 @@ def native(function: Callable[P, R]) -> Callable[P, R]:
 def _native(function: Any) -> Any:
     module = sys.modules[function.__module__]
     hints = typing.get_type_hints(function, include_extras=True)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    static = [i for i, name in enumerate(names) if _is_static(hints[name])]
+    names = parameter_names(function)
+    static = [i for i, name in enumerate(names) if is_static(hints[name])]
     states = [i for i, name in enumerate(names) if hints[name] == kernel_language.State]
     packers = [None if i in static else _packer(hints[name]) for i, name in enumerate(names)]
-    result = hints["return"]
+    returns = hints["return"]
     compiled: dict[int | None, Any] = {}
 
     def call(*arguments: Any) -> Any:
@@ -70,22 +71,18 @@ def _native(function: Any) -> Any:
         target = compiled.get(words)
         if target is None:
             target = compiled[words] = _compiled(module, words)[function.__name__]
-        given: list[Any] = []
+        numbers: list[Any] = []
         blocks: list[_Block] = []
         for value, pack in zip(arguments, packers, strict=True):
             if pack is not None:
-                pack(value, given, blocks)
-        found = target(*given)
+                pack(value, numbers, blocks)
+        result = target(*numbers)
         for block in blocks:
             block.read_back()
-        return bool(found) if result is bool else found
+        return bool(result) if returns is bool else result
 
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
-
-
-def _is_static(annotation: object) -> bool:
-    return typing.get_origin(annotation) is typing.Annotated and kernel_language.STATIC in typing.get_args(annotation)
 
 
 def prepare(module: ModuleType, words: int | None = None) -> None:
@@ -123,20 +120,20 @@ class _Block:
 Packer = Callable[[Any, "list[Any]", "list[_Block]"], None]
 
 
-def _pack_integer(value: Any, given: list[Any], blocks: list[_Block]) -> None:
-    given.append(int(value))
+def _pack_integer(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
+    numbers.append(int(value))
 
 
-def _pack_words(value: Any, given: list[Any], blocks: list[_Block]) -> None:
-    given.append(_address(value))
+def _pack_words(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
+    numbers.append(_address(value))
 
 
-def _pack_state(value: Any, given: list[Any], blocks: list[_Block]) -> None:
-    given.extend(int(word) for word in value)
+def _pack_state(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
+    numbers.extend(int(word) for word in value)
 
 
-def _pack_function(value: Any, given: list[Any], blocks: list[_Block]) -> None:
-    given.append(value.address)
+def _pack_function(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
+    numbers.append(value.address)
 
 
 def _address(array: Any) -> int:
@@ -147,7 +144,7 @@ def _address(array: Any) -> int:
 
 @cache
 def _packer(annotation: Any) -> Packer:
-    """What turns an argument with this annotation into what machine code is given."""
+    """The function that turns an argument with this annotation into the numbers that machine code takes."""
     if annotation in (int, bool):
         return _pack_integer
     if annotation is kernel_language.Words:
@@ -159,10 +156,10 @@ def _packer(annotation: Any) -> Packer:
     hints = typing.get_type_hints(annotation)
     fields = tuple((name, _packer(hints[name])) for name in annotation.__dataclass_fields__)
 
-    def pack(value: Any, given: list[Any], blocks: list[_Block]) -> None:
+    def pack(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
         block = _Block(value, fields)
         blocks.append(block)
-        given.append(block.address)
+        numbers.append(block.address)
 
     return pack
 
@@ -181,13 +178,13 @@ def _compiled(module: ModuleType, words: int | None) -> Mapping[str, Any]:
 
 def exported(module: ModuleType, words: int | None) -> dict[str, FunctionType]:
     """The kernels of a module that are compiled for states of so many words (None: those that read no states)."""
-    found: dict[str, FunctionType] = {}
+    functions: dict[str, FunctionType] = {}
     for function in module.EXPORTED:
         hints = typing.get_type_hints(function, include_extras=True).values()
-        for_states = any(_is_static(hint) or hint == kernel_language.State for hint in hints)
+        for_states = any(is_static(hint) or hint == kernel_language.State for hint in hints)
         if for_states == (words is not None):
-            found[function.__name__] = function
-    return found
+            functions[function.__name__] = function
+    return functions
 
 
 def text_of(module: ModuleType, words: int | None) -> str:
@@ -203,8 +200,8 @@ def text_of(module: ModuleType, words: int | None) -> str:
 def _prototype(function: FunctionType, words: int | None) -> Any:
     hints = typing.get_type_hints(function, include_extras=True)
     kinds: list[Any] = []
-    for name in function.__code__.co_varnames[: function.__code__.co_argcount]:
-        if not _is_static(hints[name]):
+    for name in parameter_names(function):
+        if not is_static(hints[name]):
             count = words or 0 if hints[name] == kernel_language.State else 1
             kinds += [ctypes.c_int64] * count  # an address is an integer of eight bytes
     result = None if hints["return"] is type(None) else ctypes.c_int64

@@ -10,7 +10,7 @@ from typing import Any
 
 from reassure.checkers.engines.native.translator.blocks import Blocks
 from reassure.checkers.engines.native.translator.expressions import Expressions
-from reassure.checkers.engines.native.translator.types import INT, NONE, Type, Value, static_value
+from reassure.checkers.engines.native.translator.types import INT, NONE, KernelValue, Type, static_value
 
 UNROLLED = 64
 """A static `range` of at most this many numbers is unrolled; a state's words are reached in no other way."""
@@ -18,7 +18,7 @@ UNROLLED = 64
 
 @dataclass
 class _Loop:
-    """Where `continue` and `break` go."""
+    """The labels that `continue` and `break` go to."""
 
     again: str
     end: str
@@ -53,21 +53,18 @@ class Statements:
         if len(node.targets) != 1:
             raise self.expressions.refusal("one target for each assignment")
         target = node.targets[0]
-        if (
-            isinstance(target, ast.Tuple)
-            and isinstance(node.value, ast.Tuple)
-            and len(target.elts) == len(node.value.elts)
-        ):
-            values = [self.expressions.value(item) for item in node.value.elts]
+        source = node.value
+        if isinstance(target, ast.Tuple) and isinstance(source, ast.Tuple) and len(target.elts) == len(source.elts):
+            values = [self.expressions.value(item) for item in source.elts]
             for item, value in zip(target.elts, values, strict=True):
                 self.write(item, value)
             return
-        value = self.expressions.value(node.value)
+        value = self.expressions.value(source)
         if isinstance(target, ast.Tuple):
-            if value.type.kind not in ("state", "tuple") or len(target.elts) != value.type.size:
+            if not value.type.in_parts or len(target.elts) != value.type.size:
                 raise self.expressions.refusal(f"{len(target.elts)} targets for a {value.type}")
             for item, part in zip(target.elts, value.parts, strict=True):
-                self.write(item, Value(INT, (part,)))
+                self.write(item, KernelValue(INT, (part,)))
         else:
             self.write(target, value)
 
@@ -76,13 +73,10 @@ class Statements:
             raise self.expressions.refusal("a variable is assigned where it is annotated")
         value = self.expressions.value(node.value)
         if isinstance(node.annotation, ast.Name) and node.annotation.id == "Static":
-            if (
-                value.static is None
-                or not isinstance(node.target, ast.Name)
-                or node.target.id in self.expressions.variables
-            ):
+            target, variables = node.target, self.expressions.variables
+            if value.static is None or not isinstance(target, ast.Name) or target.id in variables:
                 raise self.expressions.refusal("a static variable gets a static value, once")
-            self.expressions.variables[node.target.id] = value
+            variables[target.id] = value
         else:
             self.write(node.target, value)
 
@@ -90,13 +84,13 @@ class Statements:
         e = self.expressions
         if isinstance(node.target, ast.Subscript):
             pointer = e.element(node.target)
-            old = Value(INT, (self.blocks.emit(f"load i64, ptr {pointer}"),))
+            old = e.result(INT, f"load i64, ptr {pointer}")
             new = e.converted(e.binary(node.op, old, e.value(node.value)), INT)
             self.blocks.effect(f"store i64 {new.parts[0]}, ptr {pointer}")
         else:
             self.write(node.target, e.binary(node.op, e.value(node.target), e.value(node.value)))
 
-    def write(self, target: ast.expr, value: Value) -> None:
+    def write(self, target: ast.expr, value: KernelValue) -> None:
         """Assigns a value to a variable, an element of an array or a field."""
         e = self.expressions
         if isinstance(target, ast.Name):
@@ -189,7 +183,7 @@ class Statements:
         if left:
             self.blocks.begin(end)
 
-    def counted(self, node: ast.For, low: Value, high: Value, step: int) -> None:
+    def counted(self, node: ast.For, low: KernelValue, high: KernelValue, step: int) -> None:
         """A loop at run time. Assignments to the variable in the body do not change the number of rounds."""
         assert isinstance(node.target, ast.Name)
         test, body, again, end = (self.blocks.label() for _ in range(4))
@@ -201,7 +195,7 @@ class Statements:
         more = self.blocks.emit(f"icmp {'slt' if step > 0 else 'sgt'} i64 {now}, {high.parts[0]}")
         self.blocks.branch(more, body, end)
         self.blocks.start(body)
-        self.expressions.assign(node.target.id, Value(INT, (now,)))
+        self.expressions.assign(node.target.id, KernelValue(INT, (now,)))
         with self.loop(again, end):
             self.block(node.body)
         self.blocks.begin(again)
@@ -217,13 +211,13 @@ class Statements:
         self.blocks.end(f"br label %{self.loops[-1].again}")
 
     def _return(self, node: ast.Return) -> None:
-        value = self.expressions.value(node.value) if node.value is not None else Value(NONE, ())
+        value = self.expressions.value(node.value) if node.value is not None else KernelValue(NONE, ())
         if self.result is None:
-            self.result = Type("state", value.type.size) if value.type.kind in ("state", "tuple") else value.type
+            self.result = Type("state", value.type.size) if value.type.in_parts else value.type
         value = self.expressions.converted(value, self.result)
         if self.result == NONE:
             self.blocks.end("ret void")
-        elif len(value.parts) == 1 and self.result.kind not in ("state", "tuple"):
+        elif len(value.parts) == 1 and not self.result.in_parts:
             self.blocks.end(f"ret {self.result.llvm()} {value.parts[0]}")
         else:
             whole, kind = "poison", self.result.llvm()

@@ -26,10 +26,10 @@ from reassure.checkers.engines.native.translator.types import (
     BOOL,
     INT,
     NONE,
-    Refusal,
+    KernelRefusal,
+    KernelValue,
     Signature,
     Type,
-    Value,
     flattened,
     is_static,
     parameter_names,
@@ -66,7 +66,7 @@ class Translator:
         try:
             types = [type_of(hints[n], static.get("words")) for n in names if not is_static(hints[n])]
         except (ValueError, KeyError) as error:
-            raise Refusal(f"{place(function)}: {error}") from None
+            raise KernelRefusal(f"{place(function)}: {error}") from None
         values = [static_value(static[n]) if is_static(hints[n]) else None for n in names]
         inner = self.specialise(function, values, types, place(function))
         arguments = [f"{t} %a{i}" for i, t in enumerate(flattened(types))]
@@ -79,7 +79,7 @@ class Translator:
         elif inner.result == BOOL:
             lines += [f"  %r = {call}", "  %w = zext i1 %r to i64", "  ret i64 %w"]
         else:
-            raise Refusal(f"{place(function)}: an exported kernel returns an int, a bool or nothing")
+            raise KernelRefusal(f"{place(function)}: an exported kernel returns an int, a bool or nothing")
         self.texts.append("\n".join([*lines, "}", ""]))
         return Signature(name, inner.parameters, inner.result)
 
@@ -88,14 +88,14 @@ class Translator:
         return "\n".join([_DECLARATIONS, *self.texts])
 
     def specialise(
-        self, function: FunctionType, static: Sequence[Value | None], types: Sequence[Type], where: str
+        self, function: FunctionType, static: Sequence[KernelValue | None], types: Sequence[Type], where: str
     ) -> Signature:
         """The specialisation of a kernel for the values of its static parameters and the types of the others."""
         numbers = tuple(None if v is None else v.static for v in static)
         key = (function, numbers, tuple(types))
         if key not in self.signatures:
             if function in self.in_progress:
-                raise Refusal(f"{where}: {function.__name__} calls itself")
+                raise KernelRefusal(f"{where}: {function.__name__} calls itself")
             self.in_progress.append(function)
             sizes = [str(n) for n in numbers if n is not None] + [str(t.size) for t in types if t.kind == "state"]
             name = ".".join([function.__module__.rpartition(".")[2], function.__name__, *sizes])
@@ -122,7 +122,7 @@ class Translator:
             parts = list(flattened([kind]))
             names = [f"%arg.{parameter}.{k}" for k in range(len(parts))]
             arguments += [f"{t} {n}" for t, n in zip(parts, names, strict=True)]
-            expressions.assign(parameter, Value(kind, tuple(names)))
+            expressions.assign(parameter, KernelValue(kind, tuple(names)))
         declared = typing.get_type_hints(function, include_extras=True).get("return")
         statements = Statements(
             expressions, blocks, None if declared == language.State else expressions.annotated(declared)
@@ -148,7 +148,7 @@ def definition(function: FunctionType) -> ast.FunctionDef:
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             if code.co_firstlineno in (node.lineno, *(d.lineno for d in node.decorator_list)):
                 return node
-    raise Refusal(f"{place(function)}: no source for {function.__name__}")
+    raise KernelRefusal(f"{place(function)}: no source for {function.__name__}")
 
 
 _trees: dict[int, ast.Module] = {}

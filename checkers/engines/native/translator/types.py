@@ -1,4 +1,4 @@
-"""What values a kernel has, and how annotations name their types."""
+"""The values of kernels, and the types that annotations name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from reassure.checkers.engines.native.translator import language
 
 
-class Refusal(Exception):
+class KernelRefusal(Exception):
     """A function is not written in the language of kernels; the message names file, line and reason."""
 
 
@@ -28,9 +28,14 @@ class Type:
     function: tuple[tuple[Type, ...], Type] | None = None
     """Parameters and result of a function value."""
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether each of its words is a part by itself."""
+        return self.kind in ("state", "tuple")
+
     def llvm(self) -> str:
         """The type's name in LLVM IR."""
-        if self.kind in ("state", "tuple"):
+        if self.in_parts:
             return "{" + ", ".join(["i64"] * self.size) + "}"
         return {"int": "i64", "bool": "i1", "none": "void"}.get(self.kind, "ptr")
 
@@ -42,7 +47,7 @@ INT, BOOL, WORDS, NONE = Type("int"), Type("bool"), Type("words"), Type("none")
 
 
 @dataclass(frozen=True)
-class Value:
+class KernelValue:
     """The value of an expression: its type, the names of its parts in LLVM IR, and its number if that is static."""
 
     type: Type
@@ -50,9 +55,14 @@ class Value:
     static: int | None = None
 
 
-def static_value(number: int) -> Value:
+def static_value(number: int) -> KernelValue:
     """The value of a number that is known at translation."""
-    return Value(INT, (str(number),), number)
+    return KernelValue(INT, (str(number),), number)
+
+
+def static_truth(truth: object) -> KernelValue:
+    """The value of a condition that is known at translation."""
+    return KernelValue(BOOL, ("true" if truth else "false",), int(bool(truth)))
 
 
 def is_static(annotation: object) -> bool:
@@ -106,7 +116,7 @@ def parameter_names(function: FunctionType) -> tuple[str, ...]:
 def flattened(types: Sequence[Type]) -> Iterator[str]:
     """The LLVM types of parameters, each word of a state by itself."""
     for t in types:
-        yield from ["i64"] * t.size if t.kind in ("state", "tuple") else [t.llvm()]
+        yield from ["i64"] * t.size if t.in_parts else [t.llvm()]
 
 
 def place(function: FunctionType, line: int | None = None) -> str:

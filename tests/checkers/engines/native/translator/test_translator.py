@@ -37,7 +37,7 @@ from reassure.checkers.engines.native.translator.language import (
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
 from reassure.checkers.engines.native.translator.statements import UNROLLED
 from reassure.checkers.engines.native.translator.translator import Translator
-from reassure.checkers.engines.native.translator.types import Refusal
+from reassure.checkers.engines.native.translator.types import KernelRefusal
 from tests.helpers.model_text import module as imported
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -329,7 +329,7 @@ def wrong(a: int, b: int, w: Words) -> int:
     {body}
 """
         made = imported(text, tmp_path, "")
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(KernelRefusal) as caught:
             Translator().export(made.wrong, "wrong", {})
         message = str(caught.value)
         place, _, found = message.partition(": ")
@@ -361,7 +361,7 @@ def wrong(a: int) -> int:
         tmp_path,
         "",
     )
-    with pytest.raises(Refusal, match=r"\.py:8: no operator FloorDiv"):
+    with pytest.raises(KernelRefusal, match=r"\.py:8: no operator FloorDiv"):
         Translator().export(made.wrong, "wrong", {})
 
 
