@@ -21,7 +21,7 @@ class CompiledKernel(Kernel):
 
 
 def shape_of(model: ModelKernel) -> KernelShape:
-    """What of a kernel other processes need."""
+    """The part of a kernel that other processes need."""
     return KernelShape(
         ir=model.ir,
         words=model.layout.words,

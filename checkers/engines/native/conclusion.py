@@ -70,7 +70,7 @@ def whole_runs(
 def _raised_in(levels: Iterable[Iterable[Rows]], row: Rows, paths: Paths, options: SearchOptions) -> tuple[Trace, str]:
     """The shortest run to the state of this row, in which the model raises, and what raises there."""
     level = next(n for n, parts in enumerate(levels, 1) if any((p == row).all(axis=1).any() for p in parts))
-    trace, raised = paths.raising_in(level, paths.kernel.layout.decode(row.view(np.uint64)), options.wants)
+    trace, raised = paths.raising_in(level, paths.layout.decode(row.view(np.uint64)), options.wants)
     return trace, raised.text
 
 
@@ -94,9 +94,9 @@ def conclusion(
     covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
     for cover in covers:
         if cover.name in hits:
-            flag, claim = hits[cover.name], claims[cover.name]
-            cover.depth = levels[flag] + claim.over_steps
-            cover.trace = paths.shown(claim, flag, levels[flag]) if options.witness else None
+            flag, prop = hits[cover.name], claims[cover.name]
+            cover.depth = levels[flag] + prop.over_steps
+            cover.trace = paths.shown(prop, flag, levels[flag]) if options.witness else None
     raised = runs.raised if runs is not None else None
     if exploration.search.raised_on is not None:
         trace, place = paths.raising(exploration.search.raised_on, options.wants)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel
+from reassure.checkers.engines.native.model.model_kernel import Flag
 from reassure.checkers.engines.native.probe import Probe, Wanted, found_in
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.traces.raising import Raised, note_in, raised_in
@@ -29,39 +30,39 @@ Finder = Callable[[int, Wanted], Rows | None]
 class Paths:
     """Canonical states and paths of one search."""
 
-    def __init__(self, bound: BoundModel, kernel: ModelKernel, find: Finder) -> None:
-        self.bound, self.kernel, self.find = bound, kernel, find
+    def __init__(self, bound: BoundModel, layout: Layout, find: Finder) -> None:
+        self.bound, self.layout, self.find = bound, layout, find
 
     @classmethod
     def of(cls, bound: BoundModel, kernel: CompiledKernel, search: Search, switch: int = 0) -> Paths:
         """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
-        probe = Probe(kernel, switch)
-        return cls(bound, kernel.model, lambda level, wanted: found_in(search.level_rows[level - 1], wanted, probe))
+        probe, levels = Probe(kernel, switch), search.level_rows
+        return cls(bound, kernel.model.layout, lambda level, wanted: found_in(levels[level - 1], wanted, probe))
 
     def _smallest(self, level: int, wanted: Wanted) -> Any:
         row = self.find(level, wanted)
         if row is None:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
-        return self.kernel.layout.decode(row.view(np.uint64))
+        return self.layout.decode(row.view(np.uint64))
 
-    def shown(self, claim: Property | None, flag: Flag, level: int) -> Trace:
+    def shown(self, prop: Property | None, flag: Flag, level: int) -> Trace:
         """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
         state = self._smallest(level, Wanted(flag))
-        if claim is None or not claim.over_steps:
-            if not shows(self.bound, claim, None, None, state):
+        if prop is None or not prop.over_steps:
+            if not shows(self.bound, prop, None, None, state):
                 raise Disagreement(
-                    f"{claim.name if claim else 'deadlock'}: plain Python and the kernel differ on {state}"
+                    f"{prop.name if prop else 'deadlock'}: plain Python and the kernel differ on {state}"
                 )
             return self._trace(level, state, None)
         for step in self.bound.attempts(state):
-            if not isinstance(step, FailedCall) and self._shows_on(claim, state, step):
+            if not isinstance(step, FailedCall) and self._shows_on(prop, state, step):
                 return self._trace(level, state, step)
-        raise Disagreement(f"{claim.name}: plain Python and the kernel differ on the steps of {state}")
+        raise Disagreement(f"{prop.name}: plain Python and the kernel differ on the steps of {state}")
 
-    def _shows_on(self, claim: Property, state: Any, step: Step) -> bool:
+    def _shows_on(self, prop: Property, state: Any, step: Step) -> bool:
         """Whether a step shows a claim; no, where the claim raises."""
         try:
-            return not isinstance(step.after, Clipped) and shows(self.bound, claim, state, step, step.after)
+            return not isinstance(step.after, Clipped) and shows(self.bound, prop, state, step, step.after)
         except ModelError:
             return False
 
@@ -82,7 +83,7 @@ class Paths:
 
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
-        target = np.array(self.kernel.layout.encode(state), np.uint64).view(np.int64)
+        target = np.array(self.layout.encode(state), np.uint64).view(np.int64)
         return self._smallest(level, Wanted(successor=tuple(target.tolist())))
 
     def _trace(self, level: int, state: Any, last: Step | None) -> Trace:

@@ -60,13 +60,17 @@ class Probe:
 
     def leads_to(self, rows: Rows, target: Rows) -> bool:
         """Whether one of the rows has `target` among its successors."""
-        return self.run(rows, lambda found: bool((found == target).all(axis=1).any()))
+        return self.run(rows, lambda successors: bool((successors == target).all(axis=1).any()))
 
 
 def in_order(rows: Rows) -> Rows:
     """Rows in canonical order: as unsigned words, the first weighing most."""
-    unsigned = rows.view(np.uint64)
-    return np.ascontiguousarray(rows[np.lexsort([unsigned[:, k] for k in reversed(range(rows.shape[1]))])])
+    return np.ascontiguousarray(rows[canonical_order(rows)])
+
+
+def canonical_order(rows: Rows) -> Rows:
+    """The numbers of rows in canonical order."""
+    return np.lexsort([rows.view(np.uint64)[:, k] for k in reversed(range(rows.shape[1]))])
 
 
 def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
@@ -96,7 +100,7 @@ def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Rows | None:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for on a level: a state (or one with a step) that has a flag, one with a successor, or one in
+    """The object of a look at a level: a state (or one with a step) that has a flag, one with a successor, or one in
     which the model raises."""
 
     flag: tuple[int, int] = (0, 0)

@@ -71,25 +71,16 @@ def _apart(words: int) -> Rows:
 
 
 class Worker:
-    """What one thread writes to."""
+    """The buffers that one thread writes to."""
 
     def __init__(self, kernel: Kernel, table: Rows, slots: int) -> None:
         words, rows = kernel.words, BATCH + kernel.shape.max_successors
+        nothing = np.zeros(0, np.int64)
         self.arguments = SliceArguments(
-            model=kernel.code,
-            frontier=np.zeros(0, np.int64),
-            low=0,
-            high=0,
-            table=table,
-            slots=slots,
-            found=np.zeros(0, np.int64),
-            end=0,
-            room=0,
-            successors=np.zeros((rows, kernel.shape.row_words), np.int64),
-            batch=_apart(2 * rows),
-            tally=_apart(kernel.shape.tally_words),
-            claims=_apart(kernel.shape.claim_words),
-        )
+            model=kernel.code, frontier=nothing, low=0, high=0, table=table, slots=slots, found=nothing, end=0, room=0,
+            successors=np.zeros((rows, kernel.shape.row_words), np.int64), batch=_apart(2 * rows),
+            tally=_apart(kernel.shape.tally_words), claims=_apart(kernel.shape.claim_words),
+        )  # fmt: skip
         self.words, self.spare = words, rows
         """Rows that the last batch of a slice may need."""
         self.tally: Rows = self.arguments.tally  # type: ignore[assignment]
@@ -151,11 +142,11 @@ class FirstHits:
                 if word >> bit & 1:
                     self.levels.setdefault((number, bit), level)
 
-    def violated(self, kernel: ModelKernel, claims: Container[str]) -> dict[str, int]:
+    def violated(self, model: ModelKernel, claims: Container[str]) -> dict[str, int]:
         """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
         return {
             name: self.levels[flag] + (flag[0] > 0)
-            for name, flag in kernel.flags().items()
+            for name, flag in model.flags().items()
             if name in claims and flag in self.levels
         }
 
@@ -227,18 +218,18 @@ class Search:
     def reserve(self, extra: int) -> int:
         """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all."""
         needed, slots, sizes = self.distinct + extra, self.table.slots, self.sizes.table
-        wanted = sizes.slots_for(needed, slots)
-        more = 8 * self.words * (wanted - slots)
-        if self.table.fits(wanted) and self._fits(more):
-            self.table.grow(wanted)
+        grown = sizes.slots_for(needed, slots)
+        more = 8 * self.words * (grown - slots)
+        if self.table.fits(grown) and self._fits(more):
+            self.table.grow(grown)
         elif needed > slots * sizes.full:
             self.allow(more)
             raise OutOfMemory("the memory of this machine would be passed")
-        share = sizes.load if self.table.slots == wanted else sizes.full
+        share = sizes.load if self.table.slots == grown else sizes.full
         return int(self.table.slots * share) - self.distinct
 
     def room_in(self, worker: Worker) -> int:
-        """How many states a slice may append before its last batch; takes a new chunk if the old one is full."""
+        """States that a slice may append before its last batch; takes a new chunk if the old one is full."""
         spare = worker.spare
         if len(worker.chunk) - worker.end < 2 * spare:
             size = max(min(2 * len(worker.chunk), self.sizes.chunk // self.words), 4 * spare)

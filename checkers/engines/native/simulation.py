@@ -45,12 +45,12 @@ from reassure.spec.semantics.trace import Trace
 
 NEVER = 1 << 62
 PIECE = 64
-"""SimulationOptions that a thread takes at a time."""
+"""Walks that a thread takes at a time."""
 
 
 @dataclass
 class Walked:
-    """What walks saw, over all threads; merging two gives the same in any order."""
+    """The counts and hits of walks, over all threads; merging two gives the same in any order."""
 
     taken: Rows
     lengths: Rows
@@ -69,16 +69,10 @@ class Walked:
     @classmethod
     def none(cls, kernel: CompiledKernel, depth: int) -> Walked:
         """No walks yet. depth: states of a walk, at the most."""
-        zeros, words = np.zeros, kernel.shape.claim_words
-        best = np.full((words, 64, 2), NEVER, np.int64)
-        return cls(
-            zeros(max(len(kernel.model.actions), 1), np.int64),
-            zeros(depth, np.int64),
-            best,
-            zeros((words, 64), np.int64),
-            zeros(1 << SKETCH_BITS, np.int64),
-            zeros(kernel.shape.tally_words, np.int64),
-        )
+        words = kernel.shape.claim_words
+        sizes = max(len(kernel.model.actions), 1), depth, (words, 64, 2), (words, 64), 1 << SKETCH_BITS
+        taken, lengths, best, hits, sketch = (np.zeros(size, np.int64) for size in sizes)
+        return cls(taken, lengths, best + NEVER, hits, sketch, np.zeros(kernel.shape.tally_words, np.int64))
 
     def add(self, other: Walked) -> None:
         """Merges another thread's walks into these."""
@@ -108,46 +102,32 @@ class Walker:
     def __init__(self, bound: BoundModel, kernel: CompiledKernel, walks: SimulationOptions, initials: Rows) -> None:
         self.bound, self.kernel, self.walks, self.initials = bound, kernel, walks, initials
         declared = {action.name: action.weight for action in bound.model.actions}
-        given = [walks.weights.get(name, declared[name]) for name in kernel.model.actions]
-        self.weights = np.array(given or [0], np.int64)
+        weights = [walks.weights.get(name, declared[name]) for name in kernel.model.actions]
+        self.weights = np.array(weights or [0], np.int64)
 
     def run(self, first: int, last: int, path: Rows | None = None) -> tuple[Walked, int]:
-        """SimulationOptions first..last-1; and the number of states of the last one."""
+        """Walks first..last-1; and the number of states of the last one."""
         shape, words = self.kernel.shape, self.kernel.words
-        found = Walked.none(self.kernel, self.walks.depth)
+        walked = Walked.none(self.kernel, self.walks.depth)
         path = np.zeros((0, words), np.int64) if path is None else path
         arguments = WalkArguments(
-            model=self.kernel.code,
-            first=first,
-            last=last,
-            seed=self.walks.seed,
-            steps=self.walks.depth - 1,
-            initial_states=self.initials,
-            initial_count=len(self.initials),
-            weights=self.weights,
+            model=self.kernel.code, first=first, last=last, seed=self.walks.seed, steps=self.walks.depth - 1,
+            initial_states=self.initials, initial_count=len(self.initials), weights=self.weights,
             successors=np.zeros((shape.max_successors + 1, shape.row_words), np.int64),
-            state=np.zeros(words, np.int64),
-            tally=found.tally,
-            taken=found.taken,
-            lengths=found.lengths,
-            first_hits=found.best,
-            hits=found.hits,
-            expanded=np.zeros(shape.claim_words, np.int64),
-            seen=np.zeros(shape.claim_words, np.int64),
-            sketch=found.sketch,
-            path=path,
-            path_states=len(path),
+            state=np.zeros(words, np.int64), tally=walked.tally, taken=walked.taken, lengths=walked.lengths,
+            first_hits=walked.best, hits=walked.hits, expanded=np.zeros(shape.claim_words, np.int64),
+            seen=np.zeros(shape.claim_words, np.int64), sketch=walked.sketch, path=path, path_states=len(path),
             states=0,
         )  # fmt: skip
         while True:
             native(take_walks)(words, arguments)
-            if not found.tally[ERROR]:
+            if not walked.tally[ERROR]:
                 break
-            found.tally[ERROR], found.raised_walks = 0, found.raised_walks + 1
-            found.raised = min(r for r in (found.raised, (arguments.states - 1, arguments.first)) if r is not None)
+            walked.tally[ERROR], walked.raised_walks = 0, walked.raised_walks + 1
+            walked.raised = min(r for r in (walked.raised, (arguments.states - 1, arguments.first)) if r is not None)
             arguments.first += 1
-        found.walks = last - first
-        return found, arguments.states
+        walked.walks = last - first
+        return walked, arguments.states
 
     def states(self, number: int, count: int) -> list[Any]:
         """The first so many states of a walk, by walking it again."""
@@ -203,12 +183,12 @@ def simulate(prepared: Prepared, options: SearchOptions, progress: Progress, wal
 
 def _walk_all(walker: Walker, workers: int, seen: Walked, beat: Callable[[], None]) -> None:
     """All walks, a piece at a time to each thread."""
-    left = iter(range(0, walker.walks.count, PIECE))
+    pieces = iter(range(0, walker.walks.count, PIECE))
     busy: set[Future[tuple[Walked, int]]] = set()
     with ThreadPoolExecutor(workers) as pool:
         try:
             while True:
-                while len(busy) < 2 * workers and (first := next(left, None)) is not None:
+                while len(busy) < 2 * workers and (first := next(pieces, None)) is not None:
                     busy.add(pool.submit(walker.run, first, min(first + PIECE, walker.walks.count)))
                 if not busy:
                     return
@@ -252,13 +232,13 @@ def _conclude(
     for name in [*(p.name for p in bound.properties), *(["deadlock"] if bound.model.deadlock else [])]:
         if not options.wants(name):
             continue
-        claim = claims.get(name)
+        prop = claims.get(name)
         if (shortest := hit(name)) is not None:
             steps, walk, count = shortest
-            trace = _trace(walker, walk, steps + 1, claim)
+            trace = _trace(walker, walk, steps + 1, prop)
             facts[name] = PropertyFact(Evidence.COUNTEREXAMPLE, trace, _share(count, seen.walks))
         else:
-            left_out = claim is not None and claim.temporal
+            left_out = prop is not None and prop.temporal
             evidence = Evidence.LEFT_OUT if left_out else Evidence.OPEN
             facts[name] = PropertyFact(evidence, note="no walk violates it; that proves nothing")
     covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
@@ -278,15 +258,15 @@ def _share(number: int, walks: int) -> str:
     return f"in {number:,} of {walks:,} walks"
 
 
-def _trace(walker: Walker, number: int, count: int, claim: Property | None) -> Trace:
+def _trace(walker: Walker, number: int, count: int, prop: Property | None) -> Trace:
     """The first so many states of a walk with their actions, shortened; the last one shows what is claimed."""
     bound = walker.bound
     states = walker.states(number, count)
 
     def shown(before: Any, step: Step | None, after: Any) -> bool:
-        return shows(bound, claim, before, step, after)
+        return shows(bound, prop, before, step, after)
 
-    states, steps = shortened(bound, shown, states, steps_between(bound, claim, states))
+    states, steps = shortened(bound, shown, states, steps_between(bound, prop, states))
     return replayed_trace(bound, states, steps)
 
 
@@ -317,24 +297,23 @@ def shortened(
     shown: whether a step (none: the initial state) shows what the run is told for, given the states around it.
     """
 
-    def rerun(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+    def rerun(steps: list[Step]) -> tuple[list[Any], list[Step]] | None:
         try:
-            return follow(kept)
+            return follow(steps)
         except (GuardRefused, ModelError):
             return None
 
-    def follow(kept: list[Step]) -> tuple[list[Any], list[Step]] | None:
+    def follow(steps: list[Step]) -> tuple[list[Any], list[Step]] | None:
         path, done = [states[0]], []
         if shown(None, None, path[0]):
             return path, []
-        for step in kept:
+        for step in steps:
             after = bound.take(path[-1], step.action.name, step.params)
             if isinstance(after, Clipped):
                 return None
-            made = Step(step.action, step.params, after)
             path.append(after)
-            done.append(made)
-            if shown(path[-2], made, after):
+            done.append(Step(step.action, step.params, after))
+            if shown(path[-2], done[-1], after):
                 return path, done
         return None
 
@@ -343,11 +322,11 @@ def shortened(
     while True:
         shorter, at = False, 0
         while at < len(best[1]):
-            found = rerun(best[1][:at] + best[1][at + piece :])
-            if found is None:
+            run = rerun(best[1][:at] + best[1][at + piece :])
+            if run is None:
                 at += piece
             else:
-                best, shorter = found, True
+                best, shorter = run, True
         if piece == 1 and not shorter:
             return best
         piece = max(1, piece // 2)

@@ -175,7 +175,7 @@ class _Check:
         else:
             run.limit = options.memory
             exploration = explore(bound, kernel, start, run, limits, self._reporting(run, start))
-            levels, paths = StoredLevels(run), Paths(bound, kernel.model, run.find)
+            levels, paths = StoredLevels(run), Paths(bound, kernel.model.layout, run.find)
             bytes_per_state = 8 * run.work.table_words
         stats, runs = exploration.stats, None
         stats.seconds["compile"] = compile_seconds

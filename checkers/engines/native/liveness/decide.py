@@ -63,7 +63,7 @@ class Liveness:
                     raise RaisedAt(in_order(raising)[0].copy())
         self._defined = True
 
-    def region(self, claim: Property, finest: Assumptions) -> tuple[RegionGraph, bool]:
+    def region(self, prop: Property, finest: Assumptions) -> tuple[RegionGraph, bool]:
         """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`.
 
         Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
@@ -71,7 +71,7 @@ class Liveness:
         self._none_raises()
         lister = EdgeLister(self.bound, self.lowered, self.kernel, finest)
         return region_of(
-            lister, self.level_rows, lambda rows: self.claims.judge(claim.name, rows), self._count, self.look
+            lister, self.level_rows, lambda rows: self.claims.judge(prop.name, rows), self._count, self.look
         )
 
     def has_fair_loop(self, region: RegionGraph, assumptions: Assumptions) -> bool:
@@ -88,18 +88,18 @@ class Liveness:
         self.peak = max(self.peak, more)
 
     def violating_run(
-        self, claim: Property, region: RegionGraph, assumptions: Assumptions, paths: Paths
+        self, prop: Property, region: RegionGraph, assumptions: Assumptions, paths: Paths
     ) -> Trace | None:
         """The canonical fair run that violates a property; None if it holds."""
         if not region.count:
             return None
         search = self._search(region, assumptions)
-        found = search.lasso(search.fair_states(self.look))
-        if found is None:
+        lasso = search.lasso(search.fair_states(self.look))
+        if lasso is None:
             return None
-        numbers, level, loop = found
+        numbers, level, loop = lasso
         states = [self.kernel.model.layout.decode(region.rows[n].view(np.uint64)) for n in numbers]
-        return with_loop(self.bound, claim, paths.to_state(level, states[0]), states, loop, assumptions)
+        return with_loop(self.bound, prop, paths.to_state(level, states[0]), states, loop, assumptions)
 
 
 def decide(

@@ -24,7 +24,7 @@ from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
 
 @dataclass(frozen=True)
 class Fairness:
-    """What is assumed of a region's labels."""
+    """The fairness that is assumed of a region's labels."""
 
     constraints: list[Constraint]
     """In canonical order."""
@@ -124,14 +124,14 @@ class RegionSearch:
         region, count = self.region, self.region.count
         packed = np.zeros((len(region.targets) + 1) // 2 * 2, np.int32)
         packed[: len(region.targets)] = region.targets
-        found = np.full(count, -1, np.int64)
+        components = np.full(count, -1, np.int64)
         a = ComponentArguments(
-            count=count, ends=region.ends, targets=packed.view(np.int64), parts=parts, components=found,
+            count=count, ends=region.ends, targets=packed.view(np.int64), parts=parts, components=components,
             index=np.zeros(count, np.int64), low=np.zeros(count, np.int64), at=np.zeros(count, np.int64),
             path=np.zeros(count + 1, np.int64), stack=np.zeros(count + 1, np.int64), found=0,
         )  # fmt: skip
         native(find_components)(a)
-        parts[:] = found
+        parts[:] = components
         return a.found
 
     def _without_idle(self, parts: Rows, count: int) -> int:
@@ -162,8 +162,8 @@ class RegionSearch:
 
     def _starts_of(self, level: int) -> list[int]:
         """The states of a level from which a violating run may stay in the region."""
-        found: list[int] = np.nonzero(self.region.starts & (self.region.levels == level))[0].tolist()
-        return found
+        states: list[int] = np.nonzero(self.region.starts & (self.region.levels == level))[0].tolist()
+        return states
 
 
 class _Marked:
@@ -188,8 +188,8 @@ class _Graph:
         return slice(int(ends[state - 1]) if state else 0, int(ends[state]))
 
     def successors(self, state: int) -> Sequence[int]:
-        found: list[int] = (np.unique(self.region.targets[self._edges(state)]) - 1).tolist()
-        return found
+        states: list[int] = (np.unique(self.region.targets[self._edges(state)]) - 1).tolist()
+        return states
 
     def enabled(self, state: int) -> Collection[int]:
         low, high = np.searchsorted(self.search.enabled_states, [state, state + 1])

@@ -24,6 +24,7 @@ from reassure.checkers.engines.native.kernels.region_edges import (
 from reassure.checkers.engines.native.kernels.state_table import BATCH
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.liveness.temporal_claims import JudgedStates
+from reassure.checkers.engines.native.probe import canonical_order
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -33,7 +34,7 @@ from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint, constraint_of
 
 LOAD = 0.6
-"""How full the index of a region is."""
+"""The share of slots in use in the index of a region."""
 CHUNK = 1 << 20
 """Edges that are listed at a time."""
 LABELS = 1 << 8
@@ -50,8 +51,8 @@ Numbers = NDArray[np.int32]
 
 def distinct(numbers: Rows) -> Rows:
     """The distinct ones of numbers that are nearly in order, ascending."""
-    found = np.sort(numbers, kind="stable")  # quick on runs, unlike what `numpy.unique` does
-    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+    ordered = np.sort(numbers, kind="stable")  # quick on runs, unlike what `numpy.unique` does
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 @dataclass
@@ -149,7 +150,7 @@ class EdgeLister:
     @property
     def constraints(self) -> dict[int, Constraint]:
         """By label."""
-        found = {}
+        constraints = {}
         further = {label: constraint for constraint, label in self.further.items()}
         for label in range(1, self.label_count + 1):
             if label in further:
@@ -157,8 +158,8 @@ class EdgeLister:
             number = int(self.labels[label, 0])
             assumed = self.assumptions[self.actions[number].name]
             values = self.decoders[number](self.labels[label, 1:]) if number in self.decoders else ()
-            found[label] = Constraint(assumed, values)
-        return found | further
+            constraints[label] = Constraint(assumed, values)
+        return constraints | further
 
     def _grow_labels(self) -> None:
         """Makes room for more constraints. Raises `LanguageError` where edges have none for so many."""
@@ -219,25 +220,25 @@ class EdgeLister:
                 continue
             counts = np.diff(ends[first : a.low], prepend=0)
             states = np.repeat(np.arange(first, a.low), counts)
-            found = edges[: a.end]
-            labels = found & MOST_LABELS
+            words = edges[: a.end]
+            labels = words & MOST_LABELS
             clipped = labels & CLIPPED != 0
             further = self._clipped(rows, states[clipped], labels[clipped] & (CLIPPED - 1))
             labels[clipped] = 0
             enabled = distinct(np.concatenate([states[labels > 0] << LABEL_BITS | labels[labels > 0], further]))
-            yield ListedEdges(states, (found >> LABEL_BITS).astype(np.int32), labels.astype(np.int32), enabled)
+            yield ListedEdges(states, (words >> LABEL_BITS).astype(np.int32), labels.astype(np.int32), enabled)
 
     def _clipped(self, rows: Rows, states: Rows, actions: Rows) -> Rows:
-        """What is enabled by steps that leave a bound, of actions that are fair for each of some values."""
-        found = []
+        """The labels that steps which leave a bound enable, of actions that are fair for each of some values."""
+        enabled = []
         for state, number in sorted(set(zip(states.tolist(), actions.tolist(), strict=True))):
             name = self.actions[number].name
             for step in self.bound.steps(self.kernel.model.layout.decode(rows[state].view(np.uint64))):
                 if step.action.name == name and isinstance(step.after, Clipped):
                     constraint = constraint_of(step, self.assumptions)
                     assert constraint is not None
-                    found.append(state << LABEL_BITS | self._further_label(constraint))
-        return np.array(found, np.int64)
+                    enabled.append(state << LABEL_BITS | self._further_label(constraint))
+        return np.array(enabled, np.int64)
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ def region_of(
     if not starts.all():
         inside = _reachable(lister, rows, starts, look)
         rows, levels, starts, returns = rows[inside], levels[inside], starts[inside], returns[inside]
-    order = np.lexsort([rows.view(np.uint64)[:, k] for k in reversed(range(rows.shape[1]))])
+    order = canonical_order(rows)
     rows, levels, starts, returns = np.ascontiguousarray(rows[order]), levels[order], starts[order], returns[order]
     counts = np.zeros(len(rows), np.int64)
     targets, labels, enabled = [], [], []
@@ -318,12 +319,12 @@ def _candidates(
 def _reachable(
     lister: EdgeLister, rows: Rows, starts: NDArray[np.bool_], look: Callable[[], None]
 ) -> NDArray[np.bool_]:
-    """Which of these states steps lead to from those of `starts`, all states on the way being among them."""
+    """By state: whether steps lead to it from those of `starts`, all states on the way being among them."""
     inside, frontier = starts.copy(), np.nonzero(starts)[0]
     while len(frontier):
-        found = np.zeros(len(rows) + 1, bool)
+        reached = np.zeros(len(rows) + 1, bool)
         for piece in lister.edges(np.ascontiguousarray(rows[frontier]), rows, look):
-            found[piece.targets] = True
-        frontier = np.nonzero(found[1:] & ~inside)[0]
+            reached[piece.targets] = True
+        frontier = np.nonzero(reached[1:] & ~inside)[0]
         inside[frontier] = True
     return inside

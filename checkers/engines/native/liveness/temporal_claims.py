@@ -1,4 +1,4 @@
-"""What properties about whole runs say of single states, as one compiled function.
+"""The verdicts of properties about whole runs on single states, as one compiled function.
 
 i64 @judge(ptr %row, ptr %tally, i64 %where)        two bits for each property: what it is of, and its goal; one more:
                                                     whether plain Python raises in one of them
@@ -29,7 +29,7 @@ RAISES_AT = 2 * MOST
 
 @dataclass(frozen=True)
 class JudgedStates:
-    """What a property says of some states, a bool for each: where a run that violates it may begin, stay, return to."""
+    """A property's verdict on some states, a bool for each: whether a violating run may begin, stay, return there."""
 
     starts: np.ndarray
     stays: np.ndarray
@@ -67,16 +67,16 @@ class TemporalClaims:
         return found
 
     def judge(self, name: str, rows: Rows) -> JudgedStates:
-        """What a property says of these states; none raises in them."""
+        """The verdict of a property on these states; none raises in them."""
         number = next(i for i, f in enumerate(self.formulas) if f.name == name)
         verdicts = self._verdicts(rows)
         holds = verdicts >> 2 * number & 1 != 0
-        claim = self.formulas[number].claim
-        assert claim is not None
-        if claim.kind == "leads_to":
+        prop = self.formulas[number].claim
+        assert prop is not None
+        if prop.kind == "leads_to":
             waits = verdicts >> 2 * number + 1 & 1 == 0
             return JudgedStates(holds & waits, waits, waits, bool(holds.any()))
-        if claim.kind == "recurrence":
+        if prop.kind == "recurrence":
             return JudgedStates(~holds, ~holds, ~holds, True)
         every = np.ones(len(rows), bool)
         return JudgedStates(every, every, ~holds, True)
@@ -91,8 +91,8 @@ def _text(lowered: LoweredModel, layout: Layout, claims: TemporalClaims) -> str:
     result = "0"
     for number, formula in enumerate(claims.formulas):
         for check in formula.checks:
-            raises = f.op(f"xor i1 {values.value(check.condition)}, true")
-            result = f.either(result, f.left(f.op(f"zext i1 {raises} to i64"), RAISES_AT))
+            raises = f.negated(values.value(check.condition))
+            result = f.either(result, f.left(f.widened(raises), RAISES_AT))
         result = f.either(result, f.left(values.number(formula.condition), 2 * number))
         if formula.goal is not None:
             result = f.either(result, f.left(values.number(formula.goal), 2 * number + 1))

@@ -19,7 +19,7 @@ FORMAT = 1
 """Raised when this module makes other code of the same text."""
 
 _engines: list[llvm.ExecutionEngine] = []
-"""What holds the machine code: kept for the life of the process."""
+"""The engines that hold the machine code: kept for the life of the process."""
 _addresses: dict[str, dict[str, int]] = {}
 
 
