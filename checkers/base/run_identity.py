@@ -79,18 +79,21 @@ class RunIdentity:
             "repro": self.repro,
         }
 
-    def sign(self, trace: Trace, name: str, kind: str) -> None:
-        """Notes in a trace where it comes from. name, kind: of the property that it shows."""
-        signed = {
+    def origin(self) -> dict[str, Any]:
+        """The part of a trace's `#meta` that names the run."""
+        own = {"model_file": self.source} if own_file(self.source) else {}
+        return {
             **self.fields(),
-            "property": name,
-            "property_kind": kind,
             "engine": self.engine,
             "engine_version": ENGINE_VERSION,
             "repro": self.repro,
+            **own,
         }
-        own = {"model_file": self.source} if own_file(self.source) else {}
-        trace.meta = {**signed, **{key: value for key, value in trace.meta.items() if key not in signed}, **own}
+
+    def sign(self, trace: Trace, name: str, kind: str) -> None:
+        """Notes in a trace where it comes from. name, kind: of the property that it shows."""
+        signed = {**self.fields(), "property": name, "property_kind": kind, **self.origin()}
+        trace.meta = {**signed, **{key: value for key, value in trace.meta.items() if key not in signed}}
 
     def write_trace(self, folder: Path, name: str, trace: Trace, bound: BoundModel, method: str = "check") -> str:
         """Writes a trace as ITF; the file's path. name, method: as of `trace_stem`."""

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from reassure.checkers.analyses.diff.analysis import diff
 from reassure.checkers.analyses.diff.report import answers, diff_record, property_changes, report_diff
-from reassure.checkers.base.atomic_files import write_atomically, write_record
+from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import trace_stem
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
@@ -20,7 +21,6 @@ from reassure.checkers.check import run as check
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import Kind
-from reassure.spec.semantics.trace import to_itf
 
 OPTIONS = (
     replace(MODEL, help="a name (kraft), a path or a module"),
@@ -42,34 +42,34 @@ KIND = Kind(models=("model", "variant"))
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches both, reports what differs, and writes what is asked for."""
     options = search_options(args)
-    found = diff((args.model, args.variant), args.set, args.view, options, Progress(quiet=args.quiet))
+    difference = diff((args.model, args.variant), args.set, args.view, options, Progress(quiet=args.quiet))
     changes = []
     if not args.no_properties:
-        before, after = (
-            _answers(model, mine, options, Progress(quiet=args.quiet))
-            for model, mine in zip(found.models, found.settings, strict=True)
-        )
+        before, after = (_answers(one, options, Progress(quiet=args.quiet)) for one in difference.prepared)
         changes = property_changes(before, after)
-    written = []
-    for side, what, trace in found.traces:
-        trace.meta["repro"] = args.repro
+    identities = [
+        replace(RunIdentity.of(one, "diff", args.repro), settings=tuple(args.set)) for one in difference.prepared
+    ]
+    files = []
+    for side, only, trace in difference.traces:
+        identity, other = identities[side], identities[1 - side]
+        trace.meta = {**identity.origin(), "only": only, "other": other.model}
         if args.trace_dir:
-            other = found.labels[1 - side].replace("/", "-")
-            name = f"not-in-{other}--{what.replace(' ', '-')}"
-            path = args.trace_dir / f"{trace_stem(found.sides[side].bound.model.name, args.set, name, 'diff')}.itf.json"
-            write_atomically(path, to_itf(trace, found.sides[side].bound))
-            written.append(str(path))
-    report_diff(found, changes, console, 0 if args.quiet else args.stories, args.repro)
-    name_traces(written, console)
+            label = difference.labels[1 - side].replace("/", "-")
+            name = f"not-in-{label}--{only.replace(' ', '-')}"
+            files.append(identity.write_trace(args.trace_dir, name, trace, difference.sides[side].bound, "diff"))
+    report_diff(difference, changes, console, 0 if args.quiet else args.stories, args.repro)
+    name_traces(files, console)
     if args.json:
-        write_record(args.json, diff_record(found, changes, args.repro, written))
-    return found.exit
+        write_record(args.json, diff_record(difference, changes, identities[0], files))
+    return difference.exit
 
 
-def _answers(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> dict[str, str]:
-    """What is true of each property and cover of a model; nothing of one that declares none."""
+def _answers(prepared: Prepared, options: SearchOptions, progress: Progress) -> dict[str, str]:
+    """The answers to the properties and covers of a model; empty for one that declares none."""
     try:
-        result, _ = check(CheckRequest(model, settings, DEFAULT_ENGINE, options), progress)
+        request = CheckRequest(prepared.source, list(prepared.settings), DEFAULT_ENGINE, options)
+        result, _ = check(request, progress)
     except Failure as failure:
         if failure.code is Exit.NOTHING:
             return {}

@@ -1,4 +1,4 @@
-"""What `diff` prints and records."""
+"""The printed report and the run record of `diff`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell
@@ -43,15 +43,15 @@ def property_changes(before: dict[str, str], after: dict[str, str]) -> list[Prop
 
 
 def answers(result: CheckResult) -> dict[str, str]:
-    """What is true of each property and cover."""
-    found = {p.name: str(p.status) for p in result.properties}
-    return found | {c.name: REACHED if c.reached else NOT_REACHED for c in result.covers}
+    """The answers to the properties and covers, by name."""
+    statuses = {p.name: str(p.status) for p in result.properties}
+    return statuses | {c.name: REACHED if c.reached else NOT_REACHED for c in result.covers}
 
 
-def report_diff(found: Diff, changes: list[PropertyChange], console: Console, stories: int, repro: str) -> None:
+def report_diff(difference: Diff, changes: list[PropertyChange], console: Console, stories: int, repro: str) -> None:
     """Prints the comparison; stories: how many traces are told, the shortest first."""
-    comparison, labels = found.comparison, found.labels
-    for one, label in zip(found.sides, labels, strict=True):
+    comparison, labels = difference.comparison, difference.labels
+    for one, label in zip(difference.sides, labels, strict=True):
         graph = one.graph
         clipped = f", {graph.clipped:,} clipped" if graph.clipped else ""
         console.print(f"{label}: {graph.count:,} states, {graph.edge_count:,} steps{clipped}", style="bold")
@@ -60,7 +60,7 @@ def report_diff(found: Diff, changes: list[PropertyChange], console: Console, st
     if comparison.only is not None:
         counts += "".join(f", {n:,} of {label} alone" for n, label in zip(comparison.only, labels, strict=True))
     console.print(counts)
-    _report_steps(found, console)
+    _report_steps(difference, console)
     if changes:
         console.print("\nproperties", style="bold")
         width = max(len(c.name) for c in changes)
@@ -68,22 +68,22 @@ def report_diff(found: Diff, changes: list[PropertyChange], console: Console, st
             answers = f"{change.before or 'none'} -> {change.after or 'none'}".replace("_", " ")
             style = {"gained": "green", "lost": "bold red"}.get(change.kind, "")
             console.print(f"  {change.kind:8} {change.name:{width}}  {answers}", style=style)
-    for side, what, trace in sorted(found.traces, key=lambda one: len(one[2]))[:stories]:
+    for side, what, trace in sorted(difference.traces, key=lambda one: len(one[2]))[:stories]:
         console.print(f"\nonly {labels[side]}: {what}", style="bold")
-        tell(trace, found.sides[side].bound, console)
+        tell(trace, difference.sides[side].bound, console)
     console.print()
     for reason in comparison.open:
         console.print(f"the rest is undecided: {reason}", style="yellow")
     seen = "" if comparison.observation.whole else " in what is compared"
     console.print(f"{comparison.verdict}{seen}", style="bold")
-    console.print_exit(found.exit)
+    console.print_exit(difference.exit)
     console.print(f"again: {repro}", style="dim")
 
 
-def _report_steps(found: Diff, console: Console) -> None:
-    for side, label in enumerate(found.labels):
-        mine = [d for d in found.comparison.differences if d.side == side]
-        if any(number == side for number, _ in found.comparison.initial_only):
+def _report_steps(difference: Diff, console: Console) -> None:
+    for side, label in enumerate(difference.labels):
+        mine = [d for d in difference.comparison.differences if d.side == side]
+        if any(number == side for number, _ in difference.comparison.initial_only):
             console.print(f"\nan initial state that only {label} has", style="bold")
         if mine:
             console.print(f"\nsteps that only {label} takes, in states of both", style="bold")
@@ -93,26 +93,24 @@ def _report_steps(found: Diff, console: Console) -> None:
             console.print(text)
 
 
-def diff_record(found: Diff, changes: list[PropertyChange], repro: str, traces: list[str]) -> dict[str, Any]:
-    """The run record. traces: the files of `found.traces`, or none."""
-    comparison, labels = found.comparison, found.labels
+def diff_record(
+    difference: Diff, changes: list[PropertyChange], identity: RunIdentity, traces: list[str]
+) -> dict[str, Any]:
+    """The run record. identity: of the first model. traces: the files of `difference.traces`, or none."""
+    comparison, labels, variant = difference.comparison, difference.labels, difference.prepared[1]
     because = "; ".join(comparison.open) or "everything was compared"
-    record = error_record(found.exit, because, labels[0], repro)
-    files: list[str | None] = [*traces] or [None] * len(found.traces)
-    named = {(side, what): file for (side, what, _), file in zip(found.traces, files, strict=True)}
+    files: list[str | None] = [*traces] or [None] * len(difference.traces)
+    file_of = {(side, only): file for (side, only, _), file in zip(difference.traces, files, strict=True)}
     complete = comparison.verdict is not Verdict.UNDECIDED
+    reason = StopReason.COMPLETE if complete else StopReason.OPEN
     return {
-        **record,
-        "complete": complete,
-        "stop_reason": StopReason.COMPLETE if complete else StopReason.OPEN,
-        "model_sha256": found.digests[0],
-        "config": found.config(0),
-        "engine": "diff",
+        **identity.record(difference.exit, complete, reason, because),
+        "model": labels[0],
         "diff": {
             "verdict": comparison.verdict,
             "compared": comparison.observation.words,
             "whole": comparison.observation.whole,
-            "variant": {"model": labels[1], "model_sha256": found.digests[1], "config": found.config(1)},
+            "variant": {"model": labels[1], "model_sha256": variant.sha256, "config": variant.config},
             "states": {"both": comparison.both, "only": comparison.only},
             "initial_only": [labels[side] for side, _ in comparison.initial_only],
             "steps": [
@@ -121,7 +119,7 @@ def diff_record(found: Diff, changes: list[PropertyChange], repro: str, traces: 
                     "action": d.action,
                     "steps": d.steps,
                     "depth": len(d.trace),
-                    "trace": named.get((d.side, d.action)),
+                    "trace": file_of.get((d.side, d.action)),
                 }
                 for d in comparison.differences
             ],

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import plain, prepare
+from reassure.checkers.base.prepare import Prepared, plain, prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SEED, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
@@ -77,7 +77,7 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.suites.goals import States, Transitions
     from reassure.checkers.analyses.suites.report import exit_of, report_suite
     from reassure.checkers.analyses.suites.selection import select_mass, select_named
-    from reassure.checkers.analyses.suites.suite import KeptSuite, SuiteName, meta_of, read_kept, write_suite
+    from reassure.checkers.analyses.suites.suite import KeptSuite, SuiteName, read_kept, write_suite
     from reassure.checkers.engines.native.state_graph import reachable_graph
 
     args.cover = args.cover or "actions"
@@ -86,7 +86,7 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     if args.keep is not None and not args.keep.is_dir():
         raise Failure(Exit.USAGE, f"--keep {args.keep}: there is no such folder")
     prepared = prepare(args.model, args.set)
-    bound, sha = prepared.bound, prepared.sha256
+    bound = prepared.bound
     if args.cover == "covers" and not bound.covers:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no cover that applies to this configuration")
     options = search_options(args)
@@ -107,7 +107,7 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     else:
         mass = States(graph) if args.cover == "states" else Transitions(graph)
         chosen = select_mass(graph, mass, kept.paths, args.max_length)
-    meta = meta_of(bound, sha, args.model, own_file(args.model), args.repro)
+    meta = RunIdentity.of(prepared, "traces", args.repro).origin()
     written = write_suite(args.out, name, graph, chosen, kept, meta, args.format == "steps")
     report_suite(graph, chosen, kept, written, console)
     return exit_of(graph, chosen, args.cover)
@@ -133,14 +133,14 @@ def _named_goals(args: argparse.Namespace, graph: StateGraph, options: SearchOpt
 
 def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.suites.random_traces import random_traces, write_random_traces
-    from reassure.checkers.analyses.suites.suite import SuiteName, meta_of
+    from reassure.checkers.analyses.suites.suite import SuiteName
 
     for option in ("cover", "by", "keep", "budget", "memory"):
         if getattr(args, option) is not None:
             raise Failure(Exit.USAGE, f"--{option} is not for random walks")
     bound, sha = plain(args.model, args.set)
     length = args.max_length or WALK_LENGTH
-    meta = meta_of(bound, sha, args.model, own_file(args.model), args.repro)
+    meta = RunIdentity.of(Prepared(bound, sha, args.model, tuple(args.set)), "traces", args.repro).origin()
     name = SuiteName(bound.model.name, tuple(args.set), f"walks-{args.seed}")
     traces = random_traces(bound, args.walks, length, args.seed)
     files, taken = write_random_traces(args.out, name, bound, traces, meta, args.format == "steps")

@@ -11,8 +11,7 @@ from typing import Any
 from reassure.checkers.analyses.suites.goals import Attempt, Path
 from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.model_loader import config_values
-from reassure.checkers.base.run_identity import ENGINE_VERSION, trace_stem
+from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.checkers.traces.steps_format import to_steps
@@ -152,19 +151,6 @@ def refused_record(bound: BoundModel, attempt: Attempt) -> dict[str, Any]:
     kinds = dict(bound.parameters(attempt.action))
     params = {name: encode(value, kinds[name]) for name, value in attempt.params.items()}
     return {"state": attempt.state, "action": attempt.action, "params": params, "guard": attempt.guard}
-
-
-def meta_of(bound: BoundModel, sha: str, model: str, own: bool, repro: str) -> dict[str, Any]:
-    """What each trace of a suite says of where it comes from. own: `model` is a file and no model of the project."""
-    return {
-        "model": bound.model.name,
-        "model_sha256": sha,
-        **({"model_file": model} if own else {}),
-        "config": config_values(bound.config),
-        "engine": "traces",
-        "engine_version": ENGINE_VERSION,
-        "repro": repro,
-    }
 
 
 def suite_record(

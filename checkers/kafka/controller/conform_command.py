@@ -6,15 +6,13 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity, error_record
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces
@@ -38,12 +36,12 @@ from reassure.spec.semantics.trace import to_itf
 
 @dataclass(frozen=True)
 class Compared:
-    """A model under a configuration, compared with a release. about: model, digest and configuration."""
+    """A model under a configuration, compared with a release."""
 
     bound: BoundModel
     source: NativeSteps
     found: Conformance
-    about: dict[str, Any]
+    identity: RunIdentity
 
 
 def run_conform(args: argparse.Namespace, releases: list[Release], console: Console) -> Exit:
@@ -71,7 +69,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
             codes.append(Exit.OK if found.steps == found.agree else Exit.DISAGREE)
             if not found.steps:
                 raise Failure(Exit.NOTHING, f"{compared.bound.model.name} has no step of the controller")
-            records.append({**compared.about, **conformance_record(found, source)})
+            records.append({**compared.identity.fields(), **conformance_record(found, source)})
             if args.trace_dir:
                 name_traces(list(_disagreements(compared, args.trace_dir)), console)
     code = worst(codes)
@@ -97,7 +95,7 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
     progress = Progress(quiet=args.quiet)
     try:
         prepared = prepare(args.model, release_setting(args.model, setting, wanted))
-        bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
+        bound, lowered = prepared.bound, prepared.lowered
         view = ModelView(bound)
         source = NativeSteps(bound, lowered, view, args.depth)
         if args.kept:
@@ -111,8 +109,7 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
                 found = conform(source, view, driver, progress)
     finally:
         progress.done()
-    about = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
-    return Compared(bound, source, found, about)
+    return Compared(bound, source, found, RunIdentity.of(prepared, "kafka", args.repro))
 
 
 def _by_spark(
@@ -130,7 +127,7 @@ def _disagreements(compared: Compared, folder: Path) -> Iterator[str]:
     name, version = compared.bound.model.name, compared.found.version
     for number, group in enumerate(compared.found.disagreements, 1):
         trace = compared.source.trace(group.first)
-        trace.meta = {**compared.about, "disagrees_with": f"Kafka {version}", "cause": group.cause}
+        trace.meta = {**compared.identity.fields(), "disagrees_with": f"Kafka {version}", "cause": group.cause}
         path = folder / f"{name}--kafka-{version}-{number}.itf.json"
         write_atomically(path, to_itf(trace, compared.bound))
         yield str(path)
