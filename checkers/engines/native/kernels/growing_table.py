@@ -21,7 +21,7 @@ def whole_lines(slots: int) -> int:
 
 @dataclass(frozen=True)
 class TableSizes:
-    """How large a table is, and when it grows."""
+    """The size of a table, and the load at which it grows."""
 
     first: int = 1 << 16
     """Slots of a new table."""

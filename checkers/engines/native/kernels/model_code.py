@@ -34,7 +34,7 @@ STATE_CLAIM_BITS = (1 << STATE_CLAIMS) - 1
 
 @dataclass
 class ModelCode:
-    """What kernels need of a model."""
+    """The part of a model that kernels need."""
 
     check: Check
     expand: Expand

@@ -29,7 +29,7 @@ _RANK_BITS = 64 - SKETCH_BITS
 
 @dataclass
 class WalkArguments:
-    """Which walks to take, and what they write to."""
+    """The walks to take, and the arrays that they write to."""
 
     model: ModelCode
     first: int
@@ -64,7 +64,7 @@ class WalkArguments:
     """Gets the first `path_states` states of each walk."""
     path_states: int
     states: int
-    """How many states the last walk visited."""
+    """The number of states that the last walk visited."""
 
 
 @kernel

@@ -23,7 +23,7 @@ from reassure.checkers.engines.native.translator.language import Static, Words, 
 
 @dataclass
 class SliceArguments:
-    """What a thread expands, where it looks states up, and what it writes to."""
+    """The states that a thread expands, the table that it looks states up in, and the arrays that it writes to."""
 
     model: ModelCode
     frontier: Words
@@ -35,7 +35,7 @@ class SliceArguments:
     found: Words
     """New states are appended here."""
     end: int
-    """How many states `found` has."""
+    """The number of states that `found` has."""
     room: int
     """The slice ends early once it has found more states than this, `BATCH` and one state's successors apart."""
     successors: Words

@@ -115,7 +115,7 @@ def next_line(slot: int, slots: int) -> int:
 
 @kernel
 def in_line(table: Words, slot: int, word: int) -> int:
-    """Where in the line that begins at a slot a state of one word is (`SAME`), and what is free: see `compare_line`."""
+    """The place of a state of one word in the line that begins at a slot (`SAME`), and free slots: `compare_line`."""
     return compare_line(table, slot, word | LOCKED, NO_TAG)
 
 

@@ -1,4 +1,4 @@
-"""Where a kernel counts: the fixed places of a tally, an array of words that each thread has for itself.
+"""The fixed places of a tally, in which a kernel counts: an array of words that each thread has for itself.
 
 `ACTIONS_AT` is followed by one place for each action (its successors and clipped steps), then one for each bound that
 steps may exceed.

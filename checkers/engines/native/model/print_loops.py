@@ -14,6 +14,7 @@ from reassure.spec.frontend.node_order import arguments_first
 Names = tuple[str, ...]
 NESTED = 12
 """Operations within each other from which one gets a name."""
+CONDITIONS = {form.LoopGuard: "require", form.Error: "raise unless", form.StepError: "a claim raises unless"}
 NAMED_FROM = 2
 """Operations from which a node that is used several times gets a name."""
 
@@ -72,16 +73,8 @@ class LoopPrinter:
         self._let(statement.node)
 
     @_print.register
-    def _(self, statement: form.LoopGuard) -> None:
-        self.line(f"require {self.nodes.text(statement.condition)}")
-
-    @_print.register
-    def _(self, statement: form.Error) -> None:
-        self.line(f"raise unless {self.nodes.text(statement.condition)}")
-
-    @_print.register
-    def _(self, statement: form.StepError) -> None:
-        self.line(f"a claim raises unless {self.nodes.text(statement.condition)}")
+    def _(self, statement: form.LoopGuard | form.Error | form.StepError) -> None:
+        self.line(f"{CONDITIONS[type(statement)]} {self.nodes.text(statement.condition)}")
 
     @_print.register
     def _(self, statement: form.Clip) -> None:

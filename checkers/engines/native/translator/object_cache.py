@@ -23,10 +23,10 @@ LOCK_DIGITS = 2
 
 
 def folder() -> Path:
-    """Where machine code is kept: REASSURE_CACHE, or the user's cache folder."""
-    given = os.environ.get("REASSURE_CACHE")
+    """The folder of the machine code: REASSURE_CACHE, or the user's cache folder."""
+    declared = os.environ.get("REASSURE_CACHE")
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(given) if given else base / "reassure" / "kernels"
+    return Path(declared) if declared else base / "reassure" / "kernels"
 
 
 def read(key: str) -> bytes | None:
@@ -81,10 +81,10 @@ def _seal(key: str, content: bytes) -> bytes:
 
 def _tidy(base: Path) -> None:
     """Removes the files longest unused beyond `KEEP`; another process may remove them first."""
-    found = []
+    files = []
     for path in base.glob("*" + SUFFIX):
         with contextlib.suppress(OSError):
-            found.append((path.stat().st_mtime, path))
-    for _, path in sorted(found, reverse=True)[KEEP:]:
+            files.append((path.stat().st_mtime, path))
+    for _, path in sorted(files, reverse=True)[KEEP:]:
         with contextlib.suppress(OSError):
             path.unlink()
