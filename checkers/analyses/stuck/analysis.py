@@ -7,127 +7,37 @@ Q for ever.
 What is not fair need not happen. So `fair_only` asks for less and refutes more: a state from which the goal is out of
 reach for fair actions alone refutes the property as well, since the others may stop at any time.
 
-Plain Python, on the explicit state graph. A step that leaves a bound, and a state that was not expanded because the
-limit was reached, might lead anywhere; what can get there is not called trapped. So trapped states are trapped. Limits
-that are guards (of an administrator's requests, say) are the model's own: a run in which no more is asked for.
+A step that leaves a bound, and one to a state that was not visited because the search ended early, might lead anywhere;
+what can get there is not called trapped. So trapped states are trapped. Limits that are guards (of an administrator's
+requests, say) are the model's own: a run in which no more is asked for.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
-import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
 
 from reassure.checkers.base.engine_results import EngineResult, Evidence, PropertyFact, SearchResult, SearchStatistics
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared, plain
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.traces.reconstruct import replayed_trace
-from reassure.checkers.traces.render import tell
-from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
+from reassure.checkers.engines.native.state_graph import Numbers, StateGraph, reachable_graph
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.language.vocabulary import LanguageError, Property
+from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace
 
-LIMIT = 200_000
-"""States that are explored unless told otherwise: a few minutes of plain Python."""
-
-DIFFERENCE = (
-    "`stuck` asks whether the goal can be reached (possibility); `reassure check` decides whether every fair run "
-    "reaches it (liveness)"
-)
-"""What the command says of itself, whatever it found."""
-
-
-@dataclass
-class Graph:
-    """The reachable states, numbered in breadth-first order, and the steps between them."""
-
-    states: list[Any] = field(default_factory=list)
-    first: list[tuple[int, Step] | None] = field(default_factory=list)
-    """How each state was first reached; None for initial states."""
-    steps: Any = field(default_factory=nx.DiGraph)
-    fair: Any = field(default_factory=nx.DiGraph)
-    """Of the steps, those of fair actions."""
-    unexpanded: set[int] = field(default_factory=set)
-    leaving: dict[int, bool] = field(default_factory=dict)
-    """States with a step out of a bound; whether one of a fair action."""
-    generated: int = 0
-    clipped: int = 0
-    complete: bool = True
-
-    def path(self, number: int) -> tuple[list[Any], list[Step]]:
-        """A shortest path to a state."""
-        states, steps = [self.states[number]], list[Step]()
-        while (came := self.first[number]) is not None:
-            number, step = came
-            states.insert(0, self.states[number])
-            steps.insert(0, step)
-        return states, steps
-
-    def reaching(self, goals: Iterable[int], fair_only: bool) -> set[int]:
-        """The states from which some path leads to one of the goals, themselves included."""
-        edges, sink = self.fair if fair_only else self.steps, -1
-        edges.add_edges_from((goal, sink) for goal in goals)
-        if sink not in edges:
-            return set()
-        found: set[int] = nx.ancestors(edges, sink)
-        edges.remove_node(sink)
-        return found
-
-    def unknown(self, fair_only: bool) -> set[int]:
-        """The states that something might follow which is not known."""
-        return self.unexpanded | {n for n, fair in self.leaving.items() if fair or not fair_only}
-
-
-def explored(bound: BoundModel, limit: int = LIMIT, progress: Progress | None = None) -> Graph:
-    """The state graph, breadth-first, of at most `limit` states and the unexpanded ones at its edge."""
-    graph, numbers = Graph(), dict[Any, int]()
-    todo: deque[int] = deque()
-
-    def number_of(state: Any, came: tuple[int, Step] | None) -> int:
-        if state not in numbers:
-            numbers[state] = len(graph.states)
-            todo.append(len(graph.states))
-            graph.states.append(state)
-            graph.first.append(came)
-        return numbers[state]
-
-    for _, _, state in bound.initial_states():
-        graph.generated += 1
-        if isinstance(state, Clipped):
-            graph.clipped += 1
-        else:
-            number_of(state, None)
-    while todo:
-        number = todo[0]
-        if number >= limit:
-            graph.unexpanded.update(todo)
-            graph.complete = False
-            break
-        todo.popleft()
-        for step in bound.steps(graph.states[number]):
-            graph.generated += 1
-            fair = step.action.fair is not None
-            if isinstance(step.after, Clipped):
-                graph.clipped += 1
-                graph.leaving[number] = fair or graph.leaving.get(number, False)
-                continue
-            after = number_of(step.after, (number, step))
-            graph.steps.add_edge(number, after)
-            if fair:
-                graph.fair.add_edge(number, after)
-        if progress is not None and number % 1024 == 0:
-            progress.proof(f"{len(graph.states):,} states | {graph.generated:,} generated | {len(todo):,} to expand")
-    return graph
+States = NDArray[np.bool_]
+"""A set of states, by number."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +46,7 @@ class Stuck:
 
     name: str
     states: int
-    """States that were found."""
+    """States that were visited."""
     claimed: int
     """Of these, P-states."""
     can_end: int
@@ -144,7 +54,7 @@ class Stuck:
     trapped: int
     """Those from which it cannot: the property is violated."""
     complete: bool
-    """Whether every reachable state was expanded."""
+    """Whether every reachable state was visited."""
     clipped: int
     fair_only: bool
     """Whether only fair actions were counted on."""
@@ -153,7 +63,7 @@ class Stuck:
 
     @property
     def undecided(self) -> int:
-        """P-states that the goal was not found from, but something that is not known."""
+        """P-states from which no path to the goal was found, but one to what is not known."""
         return self.claimed - self.can_end - self.trapped
 
     @property
@@ -170,133 +80,126 @@ class Stuck:
             return Exit.VACUOUS
         return Exit.INCONCLUSIVE
 
-    def record(self, trace: str | None) -> dict[str, Any]:
-        counts = {"claimed": self.claimed, "can_end": self.can_end, "trapped": self.trapped}
-        return {
-            "name": self.name,
-            "kind": "leads_to",
-            "status": self.status,
-            **counts,
-            "undecided": self.undecided,
-            "trace": trace,
-            "depth": len(self.trace) if self.trace else None,
-        }
 
+@dataclass(frozen=True)
+class StuckResult:
+    """The answers for every property that was asked for."""
 
-def stuck(
-    bound: BoundModel, claim: Property, limit: int = LIMIT, graph: Graph | None = None, fair_only: bool = False
-) -> Stuck:
-    """The P-states of `claim` from which its goal is out of reach; `graph` if it is explored already.
-
-    fair_only: out of reach for fair actions, the others doing nothing.
-    """
-    if claim.kind != "leads_to":
-        raise ValueError(f"{claim.name} is no leads_to")
-    known = explored(bound, limit) if graph is None else graph
-    goals = [n for n, s in enumerate(known.states) if bound.goal_holds(claim, s)]
-    ends = known.reaching(goals, fair_only)
-    unknown = known.reaching(known.unknown(fair_only), fair_only)
-    claimed = [n for n, s in enumerate(known.states) if bound.holds(claim, s)]
-    trapped = [n for n in claimed if n not in ends and n not in unknown]
-    trace = None
-    if trapped:
-        states, steps = known.path(trapped[0])
-        trace = replayed_trace(bound, states, steps)
-    return Stuck(
-        name=claim.name,
-        states=len(known.states),
-        claimed=len(claimed),
-        can_end=sum(n in ends for n in claimed),
-        trapped=len(trapped),
-        complete=known.complete,
-        clipped=known.clipped,
-        fair_only=fair_only,
-        trace=trace,
-    )
-
-
-@dataclass
-class Report:
-    """What the command found, for every property that it was asked for."""
-
-    verdict: CheckResult
-    bound: BoundModel
-    found: list[Stuck]
+    result: CheckResult
+    answers: list[Stuck]
 
     @property
     def exit(self) -> Exit:
-        return worst([f.exit for f in self.found])
+        return worst([answer.exit for answer in self.answers])
 
-    def record(self, traces: dict[str, str]) -> dict[str, Any]:
-        """The run record; `traces` gives the files that counterexamples were written to."""
-        made = self.verdict.record(traces)
-        return {
-            **made,
-            "verdict": VERDICTS[self.exit],
-            "exit_code": self.exit.value,
-            "properties": [f.record(traces.get(f.name)) for f in self.found],
-        }
 
-    def report(self, console: Console, stories: bool) -> None:
-        """Prints it."""
-        v = self.verdict
-        config = ", ".join(f"{k}={x}" for k, x in v.identity.config.items())
-        console.print(f"{v.model} ({config})", style="bold")
-        for f in self.found:
-            console.print(f"\n{f.name}", style="bold")
-            console.print(f"  {f.claimed:,} state{'s' * (f.claimed != 1)} must be followed by the goal")
-            if f.trapped:
-                by = "by fair actions alone" if f.fair_only else "on every path"
-                text = f"violated: from {f.trapped:,} of them the goal is unreachable {by}"
-                text += f", trace of {len(f.trace or ())} states"
-                console.print(f"  {text}", style="bold red")
-            if f.undecided:
-                text = f"undecided: {f.undecided:,} of them, from which unexplored states can be reached"
-                console.print(f"  {text}", style="yellow")
-            if f.complete and f.claimed and not f.trapped and not f.undecided:
-                console.print("  from each of them the goal can be reached", style="green")
-            if stories and f.trace is not None:
-                console.print()
-                tell(f.trace, self.bound, console)
-                by = " by fair actions alone" if f.fair_only else ""
-                console.print(f"  from here on the goal is unreachable{by}", style="bold red")
-        clipped = f"; {v.stats.clipped:,} steps clipped at a bound" if v.stats.clipped else ""
-        text = f"\n{v.stats.generated:,} generated, {v.stats.distinct:,} distinct{clipped}"
-        console.print(text)
-        console.print(f"stopped because {v.stopped_because}")
-        console.print(DIFFERENCE, style="dim")
-        console.print(f"\n{VERDICTS[self.exit]} (exit code {self.exit.value})", style="bold red")
-        console.print(f"again: {v.repro}", style="dim")
+class StepsBack:
+    """The steps between visited states, from the states that they lead to."""
+
+    def __init__(self, graph: StateGraph, counted: NDArray[np.bool_]) -> None:
+        """counted: by action, whether its steps are taken; those of the others are not."""
+        edges = np.flatnonzero(counted[graph.actions] & (graph.targets >= 0))
+        edges = edges[np.argsort(graph.targets[edges], kind="stable")]
+        self.sources: Numbers = graph.sources[edges]
+        """Of the steps to a state: `begins[n]` is the first to state n."""
+        steps = np.bincount(graph.targets[edges], minlength=graph.count)
+        self.begins: Rows = np.concatenate([[0], np.cumsum(steps)])
+
+    def reaching(self, goals: States) -> States:
+        """The states from which some path leads to one of the goals, themselves included."""
+        reached, frontier = goals.copy(), np.flatnonzero(goals)
+        while len(frontier):
+            steps = self.begins[frontier + 1] - self.begins[frontier]
+            first = np.cumsum(steps) - steps
+            before = self.sources[np.arange(steps.sum()) + np.repeat(self.begins[frontier] - first, steps)]
+            frontier = np.unique(before[~reached[before]])
+            reached[frontier] = True
+        return reached
+
+
+def stuck(
+    prepared: Prepared, graph: StateGraph, properties: Sequence[Property], fair_only: bool = False
+) -> list[Stuck]:
+    """The P-states of each of these leads-to properties from which its goal is out of reach.
+
+    fair_only: out of reach for fair actions, the others doing nothing. Raises `ModelError` where a property raises in
+    a visited state.
+    """
+    bound, names = graph.bound, {p.name for p in properties}
+    for p in properties:
+        if p.kind != "leads_to":
+            raise ValueError(f"{p.name} is no leads_to")
+    claims = TemporalClaims(prepared.lowered.only(names.__contains__), graph.kernel.layout)
+    if claims.may_raise and len(raising := claims.raising(graph.rows)):
+        state = graph.kernel.layout.decode(raising[0].view(np.uint64))
+        for p in properties:
+            bound.goal_holds(p, state)
+            bound.holds(p, state)
+        raise Disagreement(f"a property raises in {state}, but not in plain Python")
+    counted = [a.name for a in bound.model.actions if a.fair is not None or not fair_only]
+    steps = StepsBack(graph, np.array([name in counted for name in graph.kernel.actions]))
+    unknown = steps.reaching(graph.leading_out(prepared.lowered, counted))
+    answers = []
+    for p in properties:
+        claimed, goals = claims.truth(p.name, graph.rows)
+        ends = steps.reaching(goals)
+        trapped = np.flatnonzero(claimed & ~ends & ~unknown)
+        answers.append(
+            Stuck(
+                name=p.name,
+                states=graph.count,
+                claimed=int(claimed.sum()),
+                can_end=int((claimed & ends).sum()),
+                trapped=len(trapped),
+                complete=graph.complete,
+                clipped=graph.start.stats.clipped + graph.clipped,
+                fair_only=fair_only,
+                trace=_path_to(graph, int(trapped[0]), p) if len(trapped) else None,
+            )
+        )
+    return answers
+
+
+def _path_to(graph: StateGraph, number: int, claim: Property) -> Trace:
+    """A shortest path to a P-state that is no goal, which plain Python is asked too."""
+    edges = graph.path_to(number)
+    trace = graph.trace(int(graph.sources[edges[0]]) if edges else number, edges)
+    last = trace.states[-1]
+    if not graph.bound.holds(claim, last) or graph.bound.goal_holds(claim, last):
+        raise Disagreement(f"{claim.name}: the kernel and plain Python differ on {last}")
+    return trace
 
 
 def analysed(
-    model: str, pairs: list[str], wanted: list[str], limit: int | None, fair_only: bool, repro: str, progress: Progress
-) -> Report:
-    """Every leads-to property of the model that is wanted; `Failure` where there is none to be had.
+    prepared: Prepared, options: SearchOptions, limit: int | None, fair_only: bool, repro: str, progress: Progress
+) -> StuckResult:
+    """Every leads-to property of the model that `options` ask for; `Failure` where there is none to be had.
 
-    repro: the command that repeats it.
+    limit: the search ends before the level that follows on so many states. repro: the command that repeats it.
     """
-    bound, sha = plain(model, pairs)
-    claims = [p for p in bound.properties if p.kind == "leads_to"]
-    if not claims:
+    bound = prepared.bound
+    properties = [p for p in bound.properties if p.kind == "leads_to"]
+    if not properties:
         raise Failure(Exit.NOTHING, f"{bound.model.name} declares no leads_to property that applies here")
-    for pattern in wanted:
-        if not any(fnmatchcase(p.name, pattern) for p in claims):
-            has = ", ".join(p.name for p in claims)
+    for pattern in options.properties:
+        if not any(fnmatchcase(p.name, pattern) for p in properties):
+            has = ", ".join(p.name for p in properties)
             raise Failure(Exit.NOTHING, f"no leads_to property of {bound.model.name} matches {pattern}; it has {has}")
-    claims = [p for p in claims if SearchOptions(wanted).wants(p.name)]
+    properties = [p for p in properties if options.wants(p.name)]
     try:
-        graph = explored(bound, limit or LIMIT, progress)
-        found = [stuck(bound, p, graph=graph, fair_only=fair_only) for p in claims]
-    except ModelError as error:
-        raise Failure(Exit.MODEL, f"{error}; `reassure check` shows how") from None
+        graph = reachable_graph(prepared.only(lambda name: False), options, progress, limit)
+        answers = stuck(prepared, graph, properties, fair_only)
+    except (ModelError, LanguageError) as error:
+        raise Failure(Exit.MODEL, str(error)) from None
+    except Disagreement as error:
+        raise Failure(Exit.DISAGREE, str(error)) from None
     finally:
         progress.done()
     facts = {
-        f.name: PropertyFact(Evidence.OPEN if f.trace is None else Evidence.COUNTEREXAMPLE, f.trace) for f in found
+        a.name: PropertyFact(Evidence.OPEN if a.trace is None else Evidence.COUNTEREXAMPLE, a.trace) for a in answers
     }
-    limited = Stop(StopReason.LIMIT, f"{limit or LIMIT:,} states were expanded")
-    stats = SearchStatistics(graph.generated, len(graph.states), clipped=graph.clipped)
-    ended = EngineResult(SearchResult(), stats, ALL_VISITED if graph.complete else limited, graph.complete, facts)
-    identity = RunIdentity.of(Prepared(bound, sha, model, tuple(pairs)), "stuck", repro)
-    return Report(CheckResult.of(identity, bound, SearchOptions([p.name for p in claims]), ended), bound, found)
+    steps, start = graph.edge_count + graph.clipped, graph.start.stats
+    stats = SearchStatistics(start.generated + steps, graph.count, clipped=start.clipped + graph.clipped)
+    ended = EngineResult(SearchResult(), stats, graph.stopped, graph.complete, facts)
+    identity = RunIdentity.of(prepared, "stuck", repro)
+    return StuckResult(CheckResult.of(identity, bound, SearchOptions([p.name for p in properties]), ended), answers)

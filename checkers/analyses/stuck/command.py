@@ -9,10 +9,12 @@ from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import MODEL, OUTPUTS, PROPERTY, SET
+from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import name_traces
+from reassure.checkers.console.arguments import search_options
+from reassure.checkers.console.files import name_traces, outputs_must_be_writable
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
 
 OPTIONS = (
@@ -20,8 +22,15 @@ OPTIONS = (
     SET,
     replace(PROPERTY, help="only these properties; repeatable, * matches any letters (default: all)"),
     Option("--fair-only", "search paths of fair actions only: unfair ones need never occur", bool),
-    Option("--limit N", "stop after expanding N states (default: 200,000)", positive),
+    Option("--limit N", "stop after expanding N states and the rest of their level (default: no limit)", positive),
+    replace(BUDGET, help="stop the search after this time, such as 90s or 10m (default: no limit)"),
+    replace(
+        MEMORY,
+        help="stop the search before it uses more memory, such as 2G; the steps between its states take more "
+        "(default: no limit)",
+    ),
     *OUTPUTS,
+    WORKERS,
 )
 KIND = Kind(SEARCH_FIGURES)
 
@@ -29,12 +38,14 @@ KIND = Kind(SEARCH_FIGURES)
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Analyses the state graph, reports, and writes what is asked for."""
     from reassure.checkers.analyses.stuck.analysis import analysed
+    from reassure.checkers.analyses.stuck.report import report_stuck, stuck_record
 
-    progress = Progress(quiet=args.quiet)
-    found = analysed(args.model, args.set, args.property, args.limit, args.fair_only, args.repro, progress)
-    written = found.verdict.write_traces(args.trace_dir, found.bound) if args.trace_dir else {}
+    outputs_must_be_writable(args)
+    prepared, progress = prepare(args.model, args.set), Progress(quiet=args.quiet)
+    found = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)
+    traces = found.result.write_traces(args.trace_dir, prepared.bound) if args.trace_dir else {}
     if args.json:
-        write_record(args.json, found.record(written))
-    found.report(console, stories=not args.quiet)
-    name_traces(list(written.values()), console)
+        write_record(args.json, stuck_record(found, traces))
+    report_stuck(prepared.bound, found, console, stories=not args.quiet)
+    name_traces(list(traces.values()), console)
     return found.exit

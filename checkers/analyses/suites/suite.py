@@ -13,7 +13,6 @@ from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.engines.native.state_graph import StateGraph
-from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
@@ -88,12 +87,6 @@ def path_of(trace: Trace, graph: StateGraph) -> Path:
     return Path(start, tuple(edges))
 
 
-def trace_of(path: Path, graph: StateGraph) -> Trace:
-    """A path as a trace, replayed in plain Python."""
-    states = [graph.state(number) for number in path.states(graph)]
-    return replayed_trace(graph.bound, states, [graph.step(edge) for edge in path.edges])
-
-
 @dataclass
 class WrittenSuite:
     """What was written where."""
@@ -128,7 +121,7 @@ def write_suite(
             file = kept.files[i]
         else:
             file, following = name.file(following), following + 1
-        trace = trace_of(path, graph)
+        trace = graph.trace(path.start, path.edges)
         trace.meta |= {**meta, "suite": {"cover": name.criterion, "adds": chosen.adds[i] or chosen.added[i]}}
         if chosen.attempts[i]:
             trace.meta["suite"]["refused"] = [refused_record(bound, attempt) for attempt in chosen.attempts[i]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -16,18 +16,23 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACTION_MASK, TERMINAL
 from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows, number_states
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
+from reassure.checkers.engines.native.liveness.region import EdgeLister
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.traces.reconstruct import replayed_trace
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
+from reassure.spec.semantics.liveness import Assumption
+from reassure.spec.semantics.trace import Trace
 
 LOAD = 0.6
 """How full the index of the states is."""
@@ -46,7 +51,8 @@ class StateGraph:
     """
 
     bound: BoundModel
-    kernel: ModelKernel
+    start: Start
+    compiled: CompiledKernel
     rows: Rows
     levels: Numbers
     """By state: its level, from 0 (the initial states), which is the number of steps of a shortest path to it."""
@@ -65,6 +71,10 @@ class StateGraph:
     action_clips: list[int]
     """By action: its steps that leave a bound."""
     stopped: Stop
+
+    @property
+    def kernel(self) -> ModelKernel:
+        return self.compiled.model
 
     @property
     def count(self) -> int:
@@ -134,6 +144,24 @@ class StateGraph:
             found.append(edge)
             number = int(self.sources[edge])
         return found[::-1]
+
+    def trace(self, start: int, edges: Sequence[int]) -> Trace:
+        """The run along edges from an initial state, replayed in plain Python."""
+        states = [self.state(number) for number in [start, *self.targets[list(edges)].tolist()]]
+        return replayed_trace(self.bound, states, [self.step(edge) for edge in edges])
+
+    def leading_out(self, lowered: LoweredModel, actions: Container[str]) -> NDArray[np.bool_]:
+        """By state: whether a step of one of these actions leaves a bound, or leads to a state that was not visited."""
+        counted = np.array([name in actions for name in self.kernel.actions])
+        leading = np.zeros(self.count, np.bool_)
+        leading[self.sources[(self.targets < 0) & counted[self.actions]]] = True
+        clips = zip(self.kernel.actions, self.action_clips, strict=True)
+        clipping = {name: Assumption(name, "weak") for name, count in clips if count and name in actions}
+        if clipping:  # an edge of a label that leads to no number
+            lister = EdgeLister(self.bound, lowered, self.compiled, clipping)
+            for piece in lister.edges(self.rows, self.rows, lambda: None):
+                leading[piece.states[(piece.targets == 0) & (piece.labels > 0)]] = True
+        return leading
 
 
 def reachable_graph(
@@ -207,7 +235,7 @@ def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     actions = (step_rows[:, 0] & ACTION_MASK).astype(np.uint8)
     taken = np.bincount(actions, minlength=shape.actions)
     return StateGraph(
-        bound=exploration.bound, kernel=kernel.model, rows=rows, levels=levels,
+        bound=exploration.bound, start=exploration.start, compiled=kernel, rows=rows, levels=levels,
         begins=np.concatenate([[0], np.cumsum(np.concatenate(counts))]), targets=np.concatenate(targets),
         actions=actions, step_claims=hits, state_claims=verdicts, find=number_of,
         stopped=exploration.stopped,

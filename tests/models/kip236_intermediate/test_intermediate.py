@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.analyses.stuck.analysis import explored, stuck
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.models.kip236_intermediate import cases as intermediate_claims
 from reassure.models.kip236_intermediate import drop_set as intermediate
 from reassure.models.kip236_intermediate import (
@@ -31,6 +32,7 @@ from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 from reassure.spec.semantics.trace import replay
 from tests.helpers.brokers import b
+from tests.helpers.trapped_states import stuck_states
 
 ROOT = Path(__file__).parents[3]
 
@@ -410,7 +412,7 @@ def test_whole_space(model: str, pairs: list[str], fallen: dict[str, int], count
 @pytest.mark.parametrize(("model", "trapped"), [(intermediate_half_open.MODEL, 573), (intermediate_inclusive.MODEL, 0)])
 def test_half_open_costs_a_single_replica_for_good(model: Model, trapped: int) -> None:
     bound = BoundModel(model, Config(brokers=3, replication_factor=1, min_isr=1))
-    found = stuck(bound, intermediate.reassignment_ends)
+    found = stuck_states(bound)["reassignment_ends"]
     assert found.trapped == trapped
     assert found.complete
     if found.trace is not None:
@@ -452,5 +454,5 @@ def test_ledger_names_what_is_there() -> None:
 
 def test_graph_is_that_of_the_search() -> None:
     bound = BoundModel(intermediate_inclusive.MODEL, Config(brokers=3, replication_factor=1, min_isr=1))
-    graph = explored(bound)
-    assert (len(graph.states), graph.generated) == (3_312, 9_005)
+    graph = reachable_graph(Prepared(bound), SearchOptions(), Progress(quiet=True))
+    assert (graph.count, graph.start.stats.generated + graph.edge_count + graph.clipped) == (3_312, 9_005)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.analyses.stuck.analysis import stuck
 from reassure.checkers.base.exit_codes import Exit
 from reassure.models.kip542_throttle import throttle, throttled_batch
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.runs import checked
+from tests.helpers.trapped_states import stuck_states
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from tests.helpers.runs import checked
 def test_who_can_catch_up(settings: dict[str, Any], claimed: int, trapped: int) -> None:
     """A rate of 0, of the produce rate, or shared at the produce rate, traps from the first state on."""
     bound = BoundModel(throttle.MODEL, make_config(throttle.MODEL, {"changes": 0, **settings}))
-    found = stuck(bound, throttle.reassignment_catches_up)
+    found = stuck_states(bound, [throttle.reassignment_catches_up])["reassignment_catches_up"]
     assert (found.claimed, found.trapped, found.undecided) == (claimed, trapped, 0)
     if claimed == trapped:
         assert found.trace is not None
@@ -53,7 +53,7 @@ EVEN = {"split": throttled_batch.Split.EVEN}
 def test_which_batches_can_end(settings: dict[str, Any], claimed: int, trapped: int) -> None:
     """One by one replicas are done at a rate at which two at once never are, also if only the first step adds two."""
     bound = BoundModel(throttled_batch.MODEL, make_config(throttled_batch.MODEL, settings))
-    found = stuck(bound, throttled_batch.every_batch_ends)
+    found = stuck_states(bound, [throttled_batch.every_batch_ends])["every_batch_ends"]
     assert (found.claimed, found.trapped, found.exit) == (
         claimed,
         trapped,

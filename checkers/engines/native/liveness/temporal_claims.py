@@ -66,16 +66,19 @@ class TemporalClaims:
         found: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
         return found
 
-    def judge(self, name: str, rows: Rows) -> JudgedStates:
-        """The verdict of a property on these states; none raises in them."""
+    def truth(self, name: str, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """By state: whether it satisfies what a property is of, and its goal if it has one; none raises in them."""
         number = next(i for i, f in enumerate(self.formulas) if f.name == name)
         verdicts = self._verdicts(rows)
-        holds = verdicts >> 2 * number & 1 != 0
-        prop = self.formulas[number].claim
+        return verdicts >> 2 * number & 1 != 0, verdicts >> 2 * number + 1 & 1 != 0
+
+    def judge(self, name: str, rows: Rows) -> JudgedStates:
+        """The verdict of a property on these states; none raises in them."""
+        prop = next(f.claim for f in self.formulas if f.name == name)
         assert prop is not None
+        holds, goal = self.truth(name, rows)
         if prop.kind == "leads_to":
-            waits = verdicts >> 2 * number + 1 & 1 == 0
-            return JudgedStates(holds & waits, waits, waits, bool(holds.any()))
+            return JudgedStates(holds & ~goal, ~goal, ~goal, bool(holds.any()))
         if prop.kind == "recurrence":
             return JudgedStates(~holds, ~holds, ~holds, True)
         every = np.ones(len(rows), bool)

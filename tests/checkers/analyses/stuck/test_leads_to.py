@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reassure import leads_to
-from reassure.checkers.analyses.stuck.analysis import Stuck, explored, stuck
+from reassure.checkers.analyses.stuck.analysis import Stuck
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.prepare import prepare
 from reassure.checkers.cli.main import main
 from reassure.models.kraft import kraft
 from reassure.models.kraft.state import Cluster, Config, Unclean
 from reassure.spec.kafka.partition import reassigning, target_of
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay
+from tests.helpers.configurations import small
+from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 from tests.helpers.model_text import PRELUDE, model, module
+from tests.helpers.trapped_states import PlainGraph, stuck_states
+
+pytestmark = pytest.mark.usefixtures("quick_kernels")
 
 WALK = """
 @action(who="a")
@@ -52,9 +61,8 @@ def asked_of_nobody(s: State) -> bool:
 NO_RETURN = WALK.replace("require(s.number < 2)", "require(s.number < 2 and s.number >= 0)")
 
 
-def analysed(text: str, folder: Path, limit: int = 1000) -> dict[str, Stuck]:
-    bound = BoundModel(model(text, folder))
-    return {p.name: stuck(bound, p, limit) for p in bound.properties}
+def analysed(text: str, folder: Path, limit: int | None = None, fair_only: bool = False) -> dict[str, Stuck]:
+    return stuck_states(BoundModel(model(text, folder)), fair_only=fair_only, limit=limit)
 
 
 def test_trapped(tmp_path: Path) -> None:
@@ -80,7 +88,7 @@ def test_what_is_never_asked_for_is_no_success(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "states", "counts"),
-    [(1, 2, (1, 0, 0, 1)), (2, 4, (3, 2, 0, 1)), (3, 4, (3, 2, 0, 1)), (4, 5, (4, 2, 0, 2)), (5, 5, (4, 2, 2, 0))],
+    [(1, 1, (0, 0, 0, 0)), (2, 2, (1, 0, 0, 1)), (3, 4, (3, 2, 0, 1)), (4, 4, (3, 2, 0, 1)), (5, 5, (4, 2, 2, 0))],
 )
 def test_a_limit_makes_nothing_trapped(
     limit: int, states: int, counts: tuple[int, int, int, int], tmp_path: Path
@@ -108,9 +116,7 @@ FAIR_CIRCLE = WALK.replace('@action(who="a")\ndef circle', '@action(who="a", fai
 )
 def test_what_is_not_fair_need_not_happen(text: str, trapped: int, length: int | None, tmp_path: Path) -> None:
     """Of 1, 2, -1 and -2 all but the goal are trapped if nobody need walk."""
-    bound = BoundModel(model(text, tmp_path))
-    claim = next(p for p in bound.properties if p.name == "arrives")
-    found = stuck(bound, claim, fair_only=True)
+    found = analysed(text, tmp_path, fair_only=True)["arrives"]
     assert (found.claimed, found.trapped, found.undecided) == (4, trapped, 0)
     assert (None if found.trace is None else len(found.trace)) == length
 
@@ -118,21 +124,52 @@ def test_what_is_not_fair_need_not_happen(text: str, trapped: int, length: int |
 def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
     text = NO_RETURN.replace("number=-3 - s.number", "number=s.number - 1")
     text = text.replace('@action(who="a")\ndef walk', '@action(who="a", fair="weak")\ndef walk')
-    bound = BoundModel(model(text, tmp_path))
-    claim = next(p for p in bound.properties if p.name == "arrives")
-    assert [stuck(bound, claim, fair_only=f).trapped for f in (False, True)] == [0, 2]
-    bound = BoundModel(
-        model(text.replace('@action(who="a")\ndef circle', '@action(who="a", fair="weak")\ndef circle'), tmp_path)
-    )
-    claim = next(p for p in bound.properties if p.name == "arrives")
-    assert stuck(bound, claim, fair_only=True).trapped == 0
+    assert [analysed(text, tmp_path, fair_only=f)["arrives"].trapped for f in (False, True)] == [0, 2]
+    text = text.replace('@action(who="a")\ndef circle', '@action(who="a", fair="weak")\ndef circle')
+    assert analysed(text, tmp_path, fair_only=True)["arrives"].trapped == 0
 
 
 def test_only_leads_to(tmp_path: Path) -> None:
     made = module(WALK + "@invariant\ndef fine(s: State) -> bool:\n    return True\n", tmp_path)
     bound = BoundModel(kraft.MODEL)
     with pytest.raises(ValueError, match="no leads_to"):
-        stuck(bound, made.fine)
+        stuck_states(bound, [made.fine])
+
+
+# -- all models, and drawn graphs, against plain Python -----------------------------------------------------------
+
+
+COMPARED = [
+    "batching_example", "core_liveness", "intermediate_half_open", "kraft", "kraft_racks", "throttle", "throttled_batch"
+]  # fmt: skip
+"""A model of each kind that has a leads-to; others vary these."""
+
+
+def compared(bound: BoundModel) -> None:
+    plain, claims = PlainGraph(bound), {p.name: p for p in bound.properties}
+    for fair_only in (False, True):
+        for name, found in stuck_states(bound, fair_only=fair_only).items():
+            assert (found.claimed, found.can_end, found.trapped) == plain.counts(claims[name], fair_only), name
+            assert found.states == len(plain.before)
+            assert (found.trace is not None) == (found.trapped > 0)
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_every_model(name: str) -> None:
+    compared(prepare(name, small(name)).bound)
+
+
+EDGES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8)), max_size=6, unique=True).map(tuple)
+SOME = st.sets(st.integers(0, 6), max_size=3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.fixed_dictionaries({"one": EDGES, "two": EDGES, "three": EDGES}), SOME, SOME)
+def test_drawn_graphs(edges: dict[str, tuple[tuple[int, int], ...]], premise: set[int], goal: set[int]) -> None:
+    """The first action is fair; steps to states above 6 leave the bound."""
+    actions = {name: Steps(steps, "weak" if name == "one" else None) for name, steps in edges.items()}
+    with TemporaryDirectory() as folder:
+        compared(prepare(graph_file(Path(folder), actions, leads_to_text(premise, goal)), []).bound)
 
 
 # -- K11 -----------------------------------------------------------------------------------------------------
@@ -150,17 +187,20 @@ def reassignment_is_over(s: Cluster) -> bool:
 def test_a_target_below_min_isr_is_all_that_traps_without_disturbances() -> None:
     config = Config(unclean=Unclean.OFF, admin_requests=1, disturbances=0)
     bound = BoundModel(kraft.MODEL.adding(reassignment_is_over), config)
-    graph = explored(bound)
-    found = stuck(bound, reassignment_is_over, graph=graph)
+    counts = stuck_states(bound)
+    found = counts.pop("reassignment_is_over")
     assert (found.states, found.claimed, found.can_end, found.trapped) == (124, 105, 62, 43)
     assert found.trace is not None
     replay(found.trace, bound)
     assert len(found.trace) == 2
     assert len(target_of(found.trace.states[-1].partition)) < config.min_isr
-    small = [s for s in graph.states if reassigning(s.partition) and len(target_of(s.partition)) < config.min_isr]
-    assert len(small) == 43
-    others = {p.name: stuck(bound, p, graph=graph).trapped for p in kraft.MODEL.properties if p.kind == "leads_to"}
-    assert others == {"reassignment_ends_or_can_be_cancelled": 0, "reassignment_ends": 0}
+    states = [s.partition for s in PlainGraph(bound).before]
+    assert sum(reassigning(p) and len(target_of(p)) < config.min_isr for p in states) == 43
+    others = {name: other.trapped for name, other in counts.items()}
+    assert others == {
+        "reassignment_ends_or_can_be_cancelled": 0,
+        "reassignment_ends": 0,
+    }
 
 
 # -- the command -----------------------------------------------------------------------------------------------
@@ -197,7 +237,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     files = sorted(traces.iterdir())
     assert [p.name for p in files] == [
         "kraft--admin-requests-1-unclean-off--reassignment_ends.itf.json",
-        "kraft--reassignment_ends_or_can_be_cancelled.itf.json",
+        "kraft--admin-requests-1-unclean-off--reassignment_ends_or_can_be_cancelled.itf.json",
     ]
     assert main(["replay", str(files[0])]) == 0
     assert "accepts the trace: 2 steps" in capsys.readouterr().out
@@ -230,7 +270,7 @@ def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, *LOSS, "--set", "shutdowns=0", "--limit", "100", "--json", str(record))
     assert code == 5
     assert "undecided" in out
-    assert "stopped because 100 states were expanded" in out
+    assert "stopped because the limit of 100 states was reached" in out
     data = json.loads(record.read_text())
     assert (data["complete"], data["exit_code"], data["verdict"]) == (False, 5, "inconclusive")
     assert "--limit=100" in data["repro"]

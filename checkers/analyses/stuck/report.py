@@ -1,0 +1,76 @@
+"""What `stuck` prints and records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
+from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.traces.render import tell
+from reassure.spec.semantics.interpreter import BoundModel
+
+DIFFERENCE = (
+    "`stuck` asks whether the goal can be reached (possibility); `reassure check` decides whether every fair run "
+    "reaches it (liveness)"
+)
+"""What the command says of itself, whatever the answers are."""
+
+
+def stuck_record(found: StuckResult, traces: dict[str, str]) -> dict[str, Any]:
+    """The run record; `traces` gives the files that counterexamples were written to."""
+    return {
+        **found.result.record(traces),
+        "verdict": VERDICTS[found.exit],
+        "exit_code": found.exit.value,
+        "properties": [_property_record(answer, traces.get(answer.name)) for answer in found.answers],
+    }
+
+
+def _property_record(answer: Stuck, trace: str | None) -> dict[str, Any]:
+    return {
+        "name": answer.name,
+        "kind": "leads_to",
+        "status": answer.status,
+        "claimed": answer.claimed,
+        "can_end": answer.can_end,
+        "trapped": answer.trapped,
+        "undecided": answer.undecided,
+        "trace": trace,
+        "depth": len(answer.trace) if answer.trace else None,
+    }
+
+
+def report_stuck(bound: BoundModel, found: StuckResult, console: Console, stories: bool) -> None:
+    """Prints every answer, and with `stories` the path to each trapped state."""
+    result = found.result
+    config = ", ".join(f"{key}={value}" for key, value in result.identity.config.items())
+    console.print(f"{result.model} ({config})", style="bold")
+    for answer in found.answers:
+        _report_answer(answer, console)
+        if stories and answer.trace is not None:
+            console.print()
+            tell(answer.trace, bound, console)
+            by = " by fair actions alone" if answer.fair_only else ""
+            console.print(f"  from here on the goal is unreachable{by}", style="bold red")
+    clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
+    console.print(f"\n{result.stats.generated:,} generated, {result.stats.distinct:,} distinct{clipped}")
+    console.print(f"stopped because {result.stopped_because}")
+    console.print(DIFFERENCE, style="dim")
+    console.print()
+    console.print_exit(found.exit)
+    console.print(f"again: {result.repro}", style="dim")
+
+
+def _report_answer(answer: Stuck, console: Console) -> None:
+    console.print(f"\n{answer.name}", style="bold")
+    console.print(f"  {answer.claimed:,} state{'s' * (answer.claimed != 1)} must be followed by the goal")
+    if answer.trapped:
+        by = "by fair actions alone" if answer.fair_only else "on every path"
+        text = f"violated: from {answer.trapped:,} of them the goal is unreachable {by}"
+        console.print(f"  {text}, trace of {len(answer.trace or ())} states", style="bold red")
+    if answer.undecided:
+        text = f"undecided: {answer.undecided:,} of them, from which unexplored states can be reached"
+        console.print(f"  {text}", style="yellow")
+    if answer.complete and answer.claimed and not answer.trapped and not answer.undecided:
+        console.print("  from each of them the goal can be reached", style="green")
