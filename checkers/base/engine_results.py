@@ -14,7 +14,7 @@ from reassure.spec.semantics.trace import Trace
 
 @dataclass
 class SearchResult:
-    """Of a search of every reachable state, on this machine or on a cluster."""
+    """The result of a search of every reachable state, on this machine or on a cluster."""
 
     exhaustive: ClassVar[bool] = True
     """Whether a complete run has tried every way to reach a cover."""
@@ -37,7 +37,7 @@ class SearchResult:
 
 @dataclass
 class SimulationResult:
-    """Of random walks."""
+    """The result of random walks."""
 
     exhaustive: ClassVar[bool] = True
     about_safety: ClassVar[bool] = False
@@ -57,7 +57,7 @@ class SimulationResult:
 
 @dataclass
 class ProofSummary:
-    """Of a proof."""
+    """The result of a proof."""
 
     exhaustive: ClassVar[bool] = False
     about_safety: ClassVar[bool] = True
@@ -91,7 +91,7 @@ class SearchStatistics:
     clipped_at: dict[str, int] = field(default_factory=dict)
     """Clipped transitions by the bound that they leave."""
     undeclared: int = 0
-    """Of the clipped, those at bounds that the model does not declare."""
+    """The number of clipped transitions at bounds that the model does not declare."""
     frontier: int = 0
     """States found but not expanded when the run ended."""
     seconds: dict[str, float] = field(
@@ -157,7 +157,7 @@ class CoverResult:
     depth: int | None = None
     trace: Trace | None = None
     walks: int | None = None
-    """Of a simulation: how many walks reached it."""
+    """In a simulation, the number of walks that reached it."""
 
     @property
     def reached(self) -> bool:

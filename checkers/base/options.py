@@ -78,7 +78,7 @@ class ProofOptions:
     method: str = "auto"
     depth: int | None = None
     seed: int = 0
-    """Of Z3; another one may find another proof, never another truth."""
+    """The seed of Z3; another one may give another proof, never another truth."""
 
 
 def seconds(text: str) -> float:

@@ -41,7 +41,7 @@ class Progress:
         self._say(text)
 
     def ready(self, what: str) -> None:
-        """Says on a terminal, at once, what is done before there is anything to count."""
+        """Prints on a terminal, at once, a text about work that precedes the first count."""
         if self.terminal and not self.quiet:
             self._say(what)
 
@@ -57,7 +57,7 @@ class Progress:
             self._say(f"{done:,} of {of:,} walks | {steps:,} steps | about {distinct():,} distinct states")
 
     def proof(self, what: str) -> None:
-        """As `report`, for a proof: what it is at."""
+        """As `report`, for a proof: the goal that it works on."""
         if self._due():
             self._say(what)
 

@@ -111,7 +111,7 @@ def false_because(expression: ast.expr, scene: Scene) -> list[str]:
 
 
 def within_calls(expression: ast.expr, scene: Scene) -> list[str]:
-    """Of functions that a false expression calls and that return false: why they do."""
+    """The reasons of functions that a false expression calls and that return false."""
     lines = []
     for part in _false_parts(expression, scene):
         name = part.func.id if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) else ""
@@ -126,7 +126,7 @@ def within_calls(expression: ast.expr, scene: Scene) -> list[str]:
 
 
 def within_members(expression: ast.expr, scene: Scene) -> list[str]:
-    """Of functions that a false `all` asks of its members: why they are false of the first one that decides it."""
+    """The reasons of functions that a false `all` calls on its members, for the first member that decides it."""
     lines = []
     for part in _false_parts(expression, scene):
         quantified = _quantifier(part)
@@ -252,7 +252,7 @@ def _quantifier(expression: ast.expr) -> Quantifier | None:
 
 
 def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
-    """Of a claim about all, the members that it is false of, in the order in which people write them."""
+    """The members for which a claim about all is false, in the order in which people write them."""
     claim, generators, universal = quantified
     if not universal:
         return []

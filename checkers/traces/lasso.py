@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class RegionGraph(Protocol):
+class LassoGraph(Protocol):
     """The states that a violating run may stay in, the steps between them, and what is fair there."""
 
     def successors(self, state: int) -> Sequence[int]:
@@ -28,7 +28,7 @@ class RegionGraph(Protocol):
 
 
 def shortest_stem(
-    graph: RegionGraph, levels: Collection[int], starts: Callable[[int], Iterable[int]], fair: Container[int]
+    graph: LassoGraph, levels: Collection[int], starts: Callable[[int], Iterable[int]], fair: Container[int]
 ) -> tuple[list[int], int]:
     """The shortest way, counted from the initial states, to a state of `fair`, which are states of fair loops.
 
@@ -73,7 +73,7 @@ class _Wish:
 
 
 def fair_loop(
-    graph: RegionGraph,
+    graph: LassoGraph,
     component: Container[int],
     entry: int,
     strong: Sequence[bool],
@@ -93,7 +93,7 @@ def fair_loop(
         wishes.append(_wish_for(graph, unmet, strong[unmet]))
 
 
-def _wish_for(graph: RegionGraph, constraint: int, strong: bool) -> _Wish:
+def _wish_for(graph: LassoGraph, constraint: int, strong: bool) -> _Wish:
     if strong:
         return _Wish(lambda before, after: constraint in graph.taken(before, after))
     return _Wish(
@@ -101,7 +101,7 @@ def _wish_for(graph: RegionGraph, constraint: int, strong: bool) -> _Wish:
     )
 
 
-def _walk(graph: RegionGraph, component: Container[int], entry: int, wishes: Iterable[_Wish]) -> list[int]:
+def _walk(graph: LassoGraph, component: Container[int], entry: int, wishes: Iterable[_Wish]) -> list[int]:
     """A walk from `entry` that meets each wish in turn, the shortest way to each, and returns."""
     walk = [entry]
     for wish in wishes:
@@ -112,9 +112,7 @@ def _walk(graph: RegionGraph, component: Container[int], entry: int, wishes: Ite
     return walk
 
 
-def _shortest(
-    graph: RegionGraph, component: Container[int], start: int, meets: Callable[[int, int], bool]
-) -> list[int]:
+def _shortest(graph: LassoGraph, component: Container[int], start: int, meets: Callable[[int, int], bool]) -> list[int]:
     """The states after `start` on the shortest way, within a component, that ends with a step that `meets`."""
     before: dict[int, int | None] = {start: None}
     frontier = [start]
@@ -132,7 +130,7 @@ def _shortest(
     raise ValueError("the component is not strongly connected, or has no fair loop")
 
 
-def _unmet(graph: RegionGraph, walk: Sequence[int], strong: Sequence[bool]) -> int | None:
+def _unmet(graph: LassoGraph, walk: Sequence[int], strong: Sequence[bool]) -> int | None:
     """The first constraint to which going round for ever is not fair."""
     loop = walk[:-1]
     enabled = [set(graph.enabled(s)) for s in loop]

@@ -20,10 +20,10 @@ class Here(StrEnum):
     HOLDS = "holds"
     VIOLATED = "violated"
     REACHED = "reached"
-    """Of a cover."""
+    """The status of a cover that holds."""
     NOT_REACHED = "not_reached"
     NOT_CHECKED = "not_checked"
-    """It is about whole runs, or about steps, and there is none that it is about."""
+    """The property is about whole runs, or about steps of other actions than the path's last."""
     RAISED = "raised"
 
 

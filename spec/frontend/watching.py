@@ -67,7 +67,7 @@ class Changes:
         """Whether a node of the state before can be another after the step."""
         after = substitute(self.graph, node, self.after, self.substituted)
         return after is not node and any(
-            substitute(self.graph, after, {}, dict(chosen)) is not node for chosen in self._choices(after)
+            substitute(self.graph, after, {}, dict(values)) is not node for values in self._choices(after)
         )
 
     def _choices(self, node: Node) -> Iterator[dict[Node, Node]]:

@@ -24,7 +24,7 @@ STRENGTHS = ("weak", "strong")
 
 @dataclass(frozen=True)
 class Assumption:
-    """That an action is fair, for each value of some of its parameters if `each` names any."""
+    """The assumption that an action is fair, for each value of the parameters that `each` names, if any."""
 
     action: str
     strength: str

@@ -61,7 +61,7 @@ class Trace:
     steps: list[TraceStep]
     meta: dict[str, Any] = field(default_factory=dict)
     loop: int | None = None
-    """Of a run that never ends: the state that comes after the last one, so that all from it on repeat for ever."""
+    """The number of the state that follows the last one in a run that never ends: from it on, all repeat."""
     closing: TraceStep | None = None
     """The step from the last state to that one; None where the last state itself stays for ever."""
 

@@ -133,7 +133,7 @@ class Lasso:
 
     states: list[Any]
     level: int
-    """Of the first of them."""
+    """The level of the first of these states."""
     loop: int
     """The place, among them, of the state that follows the last one."""
 

@@ -128,7 +128,7 @@ class ReferenceSearch:
         return list(first_by)
 
     def ask_all(self, state: Any) -> Iterator[Step]:
-        """Asks every claim of a state and of its steps, and counts; the steps that stay within the bounds."""
+        """Evaluates every claim on a state and its steps, and counts; returns the steps within the bounds."""
         raises = sum([self.ask(p, state) for p in self.on_state])
         outcomes = list(self.bound.attempts(state))
         steps = taken_in(outcomes)

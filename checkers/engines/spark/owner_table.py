@@ -141,11 +141,11 @@ class OwnerTable:
         return words
 
     def begin_update(self) -> None:
-        """Says that the table is being changed."""
+        """Marks the table as being changed."""
         self.header["updating"] = 1
 
     def commit(self, files: int) -> None:
-        """Says that the table holds the states of so many committed files."""
+        """Marks the table as holding the states of this many committed files."""
         self.header["committed_files"] = files
         self.header["updating"] = 0
 

@@ -25,7 +25,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import IntType, SetType
 
 STATES = 6_000
-"""Of the sample, whose steps are looked at."""
+"""States of the sample whose steps are evaluated, at most."""
 LARGEST = 64
 """Coefficients beyond it are no explanation."""
 

@@ -17,7 +17,7 @@ from reassure.checkers.engines.symbolic.proof_result import Claims
 from reassure.checkers.engines.symbolic.transition_system import Machine
 
 INEQUALITIES = 60
-"""That are tried for a counter."""
+"""Inequalities that are tried for a counter, at most."""
 
 
 @dataclass
