@@ -88,7 +88,7 @@ class RegionSearch:
         resting = region.returns.copy()
         resting[self.enabled_states] = False
         component = np.full(region.count, -1, np.int64)
-        parts, kept = np.zeros(region.count, np.int64), 0
+        parts, numbered = np.zeros(region.count, np.int64), 0
         counts = np.diff(region.ends, prepend=0)
         labelled = np.nonzero(self.fairness.number[region.labels])[0]
         sources = np.repeat(np.arange(region.count, dtype=np.int32), counts)[labelled]
@@ -113,8 +113,8 @@ class RegionSearch:
             fair[hungry // self.width] = False
             member = parts >= 0
             here = member & np.append(fair, False)[parts]
-            component[here] = parts[here] + kept
-            kept += count
+            component[here] = parts[here] + numbered
+            numbered += count
             parts[here | (member & np.append(unfair, False)[parts])] = -1
             barred = np.isin(parts[self.enabled_states] * self.width + self.enabled_numbers, hungry)
             parts[self.enabled_states[barred]] = -1

@@ -63,8 +63,8 @@ class TemporalClaims:
 
     def raising(self, rows: Rows) -> Rows:
         """Those of the states in which a property raises, or a goal."""
-        found: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
-        return found
+        raising: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
+        return raising
 
     def truth(self, name: str, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """By state: whether it satisfies what a property is of, and its goal if it has one; none raises in them."""

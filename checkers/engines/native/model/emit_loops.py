@@ -308,13 +308,13 @@ class LoopEmitter:
             return
 
         def bind(number: str) -> None:
-            chosen = slots[0]
+            record = slots[0]
             for i, slot in enumerate(slots[1:], 1):
-                chosen = f.choose(f.compare("eq", number, str(i)), slot, chosen)
+                record = f.choose(f.compare("eq", number, str(i)), slot, record)
             occupied = f.fresh()
-            f.branch(f.compare("ne", chosen, "0"), occupied, self.next_value)
+            f.branch(f.compare("ne", record, "0"), occupied, self.next_value)
             f.start(occupied)
-            self._bind(loop, loop.node, chosen)
+            self._bind(loop, loop.node, record)
 
         self._counted(loop, len(slots), bind)
 

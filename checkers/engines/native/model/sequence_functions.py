@@ -62,14 +62,14 @@ def take(f: FunctionText, seq: str, count: str, k: int) -> str:
 
 def keep(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
     """The items that are in a set, in their order."""
-    length, result, end, kept = length_of(f, seq), "0", "0", "0"
+    length, result, end, hits = length_of(f, seq), "0", "0", "0"
     for place in range(most):
         item = item_at(f, seq, k, place)
         hit = f.op(f"and i1 {f.compare('ult', str(place), length)}, {f.bit(mask, item)}")
         result = f.either(result, f.left_by(f.choose(hit, item, "0"), end))
-        kept = f.add(kept, f.widened(hit))
-        end = bits_before(f, kept, k)
-    return with_length(f, result, kept)
+        hits = f.add(hits, f.widened(hit))
+        end = bits_before(f, hits, k)
+    return with_length(f, result, hits)
 
 
 def members(f: FunctionText, seq: str, k: int, most: int) -> str:
@@ -93,14 +93,14 @@ def first(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
 
 def ordered(f: FunctionText, mask: str, k: int, count: int) -> str:
     """The members of a set over so many items, ascending."""
-    result, end, kept = "0", "0", "0"
+    result, end, hits = "0", "0", "0"
     for item in range(count):
         hit = f.bit(mask, str(item))
         if item:
             result = f.either(result, f.left_by(f.choose(hit, str(item), "0"), end))
-        kept = f.add(kept, f.widened(hit))
-        end = bits_before(f, kept, k)
-    return with_length(f, result, kept)
+        hits = f.add(hits, f.widened(hit))
+        end = bits_before(f, hits, k)
+    return with_length(f, result, hits)
 
 
 LONG: dict[str, Callable[..., str]] = {"keep": keep, "members": members, "first": first, "ordered": ordered}
