@@ -1,6 +1,6 @@
 """KIP-236 to the letter: `drop` is also computed when a reassignment resumes to end, every wanted replica in sync (I7).
 
-`001_50f34d4b343a210a.txt` has it computed "each time the reassignment changes, (i.e. in
+KIP-236 has it computed "each time the reassignment changes, (i.e. in
 KafkaController.onPartitionReassignment())". That method is also the call that ends a reassignment, once everything
 wanted is in sync. By the letter the drop comes first, and the reassignment ends only if it spares everything wanted;
 else that is deleted, assigned anew and copied again.

@@ -1,6 +1,6 @@
 """Dropping intermediate replicas when a reassignment changes in flight (KIP-236).
 
-Rules of `001_50f34d4b343a210a.txt`. One partition under a controller that keeps its decisions in ZooKeeper. The story:
+Rules of KIP-236 as printed. One partition under a controller that keeps its decisions in ZooKeeper. The story:
 the administrator asks for a reassignment and, before it ends, for another one. Replicas that only the first of them
 wanted would go on copying, so the controller computes a set `drop` from the assigned replicas, takes its members
 offline, deletes them, and only then goes on as before: assigned and wanted replicas together until everything wanted is

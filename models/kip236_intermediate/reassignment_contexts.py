@@ -1,6 +1,6 @@
 """Loading reassignments after fail-over from three places, told apart by a legacy flag (KIP-236).
 
-Rules of `001_50f34d4b343a210a.txt`, the list before the algorithm. For one partition, since partitions are independent:
+Rules of the list that KIP-236 prints before its algorithm. For one partition, since partitions are independent:
 a new controller loads contexts from /admin/reassignments, then from the children of /admin/reassignment_requests, then
 from /admin/reassign_partitions; what the last two hold only where its legacy flag equals that of "any current context".
 

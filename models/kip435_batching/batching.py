@@ -1,6 +1,6 @@
 """KIP-435's batching, repaired so that the promises hold: `reassignment_classic` a step at a time.
 
-What `000_fb6c529609128823.txt` prints (`batching_literal`) breaks most of what it promises. The repairs, each with a
+KIP-435 as printed (`batching_literal`) breaks most of what it promises. The repairs, each with a
 test that leaves it out (`tests/models/kip435_batching/test_repairs.py`):
 
 * new replicas are awaited before anything is dropped (the existing algorithm's step 4) ............ B4

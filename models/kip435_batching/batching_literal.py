@@ -1,6 +1,6 @@
 """KIP-435's new algorithm as printed.
 
-The ten numbered steps of `000_fb6c529609128823.txt`, "New algorithm", one action each, with the calculations of
+The ten numbered steps of KIP-435, "New algorithm", one action each, with the calculations of
 `rules` to the letter, on the cluster of `zookeeper_cluster`. It violates most promises: what was in sync is dropped
 before anything new is (B4), more is copied at once than R (B6), L is not looked at (B5), and a new controller does not
 find in the store what the old one was dropping, nor that it was at the last step (B7).

@@ -1,6 +1,6 @@
 """The reassignment algorithm before KIP-435: it adds every new replica, and drops the old ones when all are in sync.
 
-The twelve numbered steps of `000_fb6c529609128823.txt`, "Existing algorithm", one action each, on the cluster of
+The twelve numbered steps of KIP-435, "Existing algorithm", one action each, on the cluster of
 `zookeeper_cluster`. RAR is what was asked for, OAR what the controller finds in the store when it begins; a new
 controller begins again with what it finds then. Steps 5 and 12 change only what is not modelled (replica states,
 brokers' metadata) and are taken with 4 and 11.

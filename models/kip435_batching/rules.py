@@ -1,6 +1,6 @@
 """KIP-435's calculations as functions: a partition's next replica list, and which partitions make a batch.
 
-`000_fb6c529609128823.txt`, "Calculating a Reassignment Step" and "Collecting a reassignment batch". In its words: FTR
+KIP-435, "Calculating a Reassignment Step" and "Collecting a reassignment batch". In its words: FTR
 is `target`, CR `current`, TR the result, ER `excess`, DR what `current` has and the result lacks, NR the reverse.
 
 The text calls its configurations by two sets of names, and the descriptions in its table are exchanged (claim B1). We

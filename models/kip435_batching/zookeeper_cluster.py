@@ -1,6 +1,6 @@
 """A cluster whose controller keeps partitions in ZooKeeper: what every reassignment algorithm of KIP-435 runs on.
 
-KIP-435 (`000_fb6c529609128823.txt`) describes two algorithms, the one that existed (`reassignment_classic`) and a
+KIP-435 describes two algorithms, the one that existed (`reassignment_classic`) and a
 batching one (`batching_literal`, `batching_loops`, `batching_example`, `batching_waits_to_lead`, `batching`; both take
 turns in `batching_mixed`). Both are lists of numbered steps, and between any two the controller may die. So the state
 keeps apart what survives that (`Stored`), what does not (`Memory`), and what brokers have heard and hold (`Logs`). Here

@@ -1,6 +1,6 @@
 """Why KIP-542 keeps the general replication throttle: a broker that bootstraps many followers and leads others (T12).
 
-`002_d3902f3e3e76dd5e.txt`, "Behavior of Existing Configs". One broker: what its followers have to copy is one number,
+KIP-542, "Behavior of Existing Configs". One broker: what its followers have to copy is one number,
 and it leads a partition with one follower elsewhere. Both share its bandwidth. In every window `produce` units are
 produced to each; a window ends when the bandwidth is used up, or nobody can use it any more. A follower that is further
 behind than `patience` leaves the ISR.

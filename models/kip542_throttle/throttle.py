@@ -1,6 +1,6 @@
 """Throttling the traffic of reassignments apart from other replication (KIP-542).
 
-Rules of `002_d3902f3e3e76dd5e.txt`, time being windows and traffic whole units. Partition A moves to broker 3: brokers
+Rules of KIP-542, time being windows and traffic whole units. Partition A moves to broker 3: brokers
 1 and 2 hold it, one of them leads. Broker 3 also follows partition B, led by 1, and is behind with it though nobody
 reassigns B. If `second`, partition C moves to broker 3 as well, led by 2. In every window each partition grows by
 `produce`; a fetch gets a response of up to `response` units, or nothing because a limit is used up.

@@ -1,6 +1,6 @@
 """Throttling as it was before KIP-542: the replicas that a rate applies to are listed when a reassignment begins.
 
-The motivation of `002_d3902f3e3e76dd5e.txt` names two defects: the lists do not follow leadership, and they throttle
+The motivation of KIP-542 names two defects: the lists do not follow leadership, and they throttle
 every replica of a listed partition that is not in sync. The reassignment rates stand for those of the listed replicas.
 """
 

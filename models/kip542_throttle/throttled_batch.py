@@ -1,10 +1,10 @@
 """A batched reassignment (KIP-435) under a reassignment throttle (KIP-542): does every batch end? (claim X2)
 
 One partition moves from brokers 1 to `replicas` to the next `replicas` ones, `batch` of them at a time; more if fewer
-than MinISR are in sync, the exception that `000_fb6c529609128823.txt` makes for the first step. A batch ends when all
+than MinISR are in sync, the exception that KIP-435 makes for the first step. A batch ends when all
 of it is in sync (as in that document's existing algorithm; its new one does not wait), and as many old replicas go.
 What is being copied counts against the reassignment rate of the leader, and of each follower
-(`002_d3902f3e3e76dd5e.txt`), window by window, as in `throttle`.
+(KIP-542), window by window, as in `throttle`.
 
 The rate is a broker's and not a replica's: `even` is what becomes of it where all followers ask equally often (shares
 are whole units, rounded down), `any` leaves open who gets how much. Left out: replicas that are not in sync at the

@@ -1,6 +1,6 @@
 """KRaft partition reassignment by the rules of the document: grow, catch up, complete, cancel.
 
-Rules of `003_c5e6a6197ed818b1.txt`, chapter 4 of a description of KRaft replication; fencing and eligible leader
+Rules of "KRaft replication, chapter 4: Reassignment"; fencing and eligible leader
 replicas (ELR) as in KIP-966, on which that chapter builds. One partition. What Kafka's code does differently is in
 `kraft_kafka`.
 

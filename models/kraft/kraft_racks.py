@@ -1,6 +1,6 @@
 """A plan that spreads replicas over racks, carried out by KRaft's reassignment (X1).
 
-`004_ba2895aabc08eb3d.txt` places replicas so that no rack has two of them or, with fewer racks than replicas, each has
+KIP-36 places replicas so that no rack has two of them or, with fewer racks than replicas, each has
 one. It does not say which replica sets a reassignment passes through between two such plans. Here brokers take turns
 over the racks (the first broker of rack 0 is 1, of rack 1 it is 2, ...), the partition starts as such a plan, and the
 administrator asks for nothing but such plans of the same replication factor. Everything else is `kraft`.

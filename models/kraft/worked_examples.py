@@ -1,4 +1,4 @@
-"""The two worked examples of `003_c5e6a6197ed818b1.txt` (K10), replayed on the models step by step.
+"""The two worked examples of "KRaft replication", chapter 4 (K10), replayed on the models step by step.
 
 The document prints, for each change, the partition's metadata. Some of those lines it calls intermediate: what a change
 goes through before it is written. `states_that_are_written` replays the others; `lines_as_printed` takes every line.
