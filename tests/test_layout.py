@@ -17,6 +17,8 @@ from reassure.checkers.base.model_loader import load, names
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("spec", "models", "checkers", "src/reassure")
 MOST_LINES = 500
+SHARED_CLASS_NAMES = {"Limits", "RegionGraph"}
+"""Names of two public classes of `checkers`: to be told apart; nothing may be added."""
 
 FLOORS: dict[str, tuple[str, ...]] = {
     # room of checkers: the rooms that it may import; each imports only what stands above it here
@@ -224,6 +226,17 @@ def test_nothing_is_imported_by_the_name_of_its_folder() -> None:
     for path in modules(*FOLDERS, "tests"):
         for name in imports(path):
             assert name.split(".")[0] not in ("spec", "models", "checkers"), f"{path.name} imports {name}"
+
+
+def test_no_public_class_name_stands_in_two_modules() -> None:
+    """Whoever reads a name must not have to look up which of two classes it is."""
+    modules_of: dict[str, list[str]] = {}
+    for path in modules("checkers"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules_of.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    shared = {name: files for name, files in modules_of.items() if len(files) > 1}
+    assert set(shared) == SHARED_CLASS_NAMES, shared
 
 
 def test_modules_are_short() -> None:

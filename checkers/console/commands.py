@@ -82,16 +82,16 @@ class Subcommand:
     options: tuple[Option, ...]
 
 
-class Command(Protocol):
+class CommandModule(Protocol):
     """A module of a command."""
 
     def run(self, args: argparse.Namespace, console: Console) -> Exit:
         """Carries the command out."""
 
 
-def command(name: str) -> Command:
+def command(name: str) -> CommandModule:
     """The module of a command."""
-    return cast(Command, importlib.import_module(f"reassure.checkers.{MODULES[name]}"))
+    return cast(CommandModule, importlib.import_module(f"reassure.checkers.{MODULES[name]}"))
 
 
 def subcommands(name: str) -> dict[str, Subcommand]:

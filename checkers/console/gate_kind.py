@@ -25,7 +25,7 @@ def verdict_figures(rows: Iterable[Record], names: tuple[str, ...]) -> dict[str,
 
 
 @dataclass(frozen=True)
-class Kind:
+class GateKind:
     """A command as a kind of check.
 
     pins: the whole numbers of its record that may be pinned. figures: finds them. left_out: options that a check

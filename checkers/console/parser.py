@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from reassure import __version__
 from reassure.checkers.base.declared import Option, repro
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.console.commands import COMMANDS, Command, command, options_of, subcommands
+from reassure.checkers.console.commands import COMMANDS, CommandModule, command, options_of, subcommands
 
 DESCRIPTION = "Model checking of Kafka partition reassignment protocols."
 
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
         raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
 
 
-def parse(words: list[str], into: argparse.Namespace) -> Command:
+def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
     """Reads the command line; the module of its command. Raises `Failure`, or `SystemExit` after `--help`."""
     name = words[0] if words else ""
     if name not in COMMANDS:

@@ -18,7 +18,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence.headlines import HEADLINES, Headline
 from reassure.checkers.evidence.ledger import PATHS
 from reassure.checkers.evidence.markdown import BY, table
-from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, trace_of
+from reassure.checkers.evidence.verdicts import Entry, ReadingAnswer, ReadingVerdict, trace_of
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import changes
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -67,7 +67,7 @@ class Case:
 
     headline: Headline
     release: str
-    answer: Answer
+    answer: ReadingAnswer
 
     @property
     def violated(self) -> bool:
@@ -99,7 +99,7 @@ def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> li
     return made
 
 
-def _case(headline: Headline, name: str, answer: Answer) -> Case | None:
+def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
     """The case of an answer, if it is to this reading, of some release."""
     release = str(answer.reading.set.get("release", ""))
     fits = answer.reading.column == "kafka" and answer.reading.name == f"{name}, Kafka {release}"

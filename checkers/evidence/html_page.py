@@ -17,7 +17,7 @@ from reassure.checkers.evidence.pages import (
     standing,
     title,
 )
-from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, table, trace_of
+from reassure.checkers.evidence.verdicts import ESTABLISHED, Entry, ReadingAnswer, table, trace_of
 from reassure.checkers.pictures.html_page import Markup, introduction, page, story, tag
 from reassure.checkers.pictures.html_page import table as html_table
 from reassure.checkers.pictures.lifelines import picture
@@ -70,7 +70,7 @@ def _claim(entry: Entry) -> Iterator[str]:
             yield from _story(answer, name)
 
 
-def _story(answer: Answer, name: str) -> list[str]:
+def _story(answer: ReadingAnswer, name: str) -> list[str]:
     trace, bound = trace_of(answer, name)
     drawn = picture(trace, bound)
     steps = len(drawn["steps"]) - 1

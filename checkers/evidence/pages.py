@@ -13,7 +13,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence import markdown
 from reassure.checkers.evidence.ledger import RecordedResult
 from reassure.checkers.evidence.mutant_page import unexercised_remarks
-from reassure.checkers.evidence.verdicts import ESTABLISHED, Answer, Entry, ReadingVerdict, Standing, table
+from reassure.checkers.evidence.verdicts import ESTABLISHED, Entry, ReadingAnswer, ReadingVerdict, Standing, table
 from reassure.spec.claims import Claim
 from reassure.spec.kafka.shared_properties import PROMISES
 
@@ -38,7 +38,7 @@ def title(document: str, found: list[Entry]) -> str:
     return next((e.claim.title for e in found if e.claim.document == document and e.claim.title), document)
 
 
-def reading_name(answer: Answer) -> str:
+def reading_name(answer: ReadingAnswer) -> str:
     """A reading's name, with what it is of."""
     return COLUMNS[answer.reading.column] + answer.reading.name
 
@@ -54,21 +54,21 @@ def lines_of(claim: Claim) -> str:
     return f"line{'s' * any(c in claim.lines for c in ',-')} {claim.lines}"
 
 
-def remarks(answer: Answer) -> list[str]:
+def remarks(answer: ReadingAnswer) -> list[str]:
     """What somebody who relies on the verdict has to know."""
     found = [f"stale: {answer.stale}"] if answer.stale and answer.record is not None else []
     found += [f"expected: {answer.reading.expect}"] if answer.differs else []
     return found + (["no expectation is stated"] if answer.unstated else [])
 
 
-def cautions(answer: Answer) -> list[str]:
+def cautions(answer: ReadingAnswer) -> list[str]:
     """Which properties of a verdict that holds no mutant of the model violates, with the reason that is stated."""
     if answer.verdict is not ReadingVerdict.HOLDS or answer.record is None:
         return []
     return unexercised_remarks(*of_the_project(), answer.run.subject, answer.record.sha256, answer.results)
 
 
-def source(answer: Answer, whole: bool = True) -> str:
+def source(answer: ReadingAnswer, whole: bool = True) -> str:
     """The function, or the model with its configuration: the whole of it, or what is not as it comes."""
     pairs = [f"{k}={v}" for k, v in answer.record.config.items()] if whole and answer.record else answer.run.settings
     return f"{answer.run.subject} ({', '.join(pairs)})" if pairs else answer.run.subject
@@ -100,7 +100,7 @@ def relative(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def cell(answer: Answer, found: RecordedResult | None) -> str:
+def cell(answer: ReadingAnswer, found: RecordedResult | None) -> str:
     """A cell of the table of shared promises: never empty."""
     if found is None:
         return answer.stale or "not declared"  # such as limits: a protocol without any would hold vacuously
@@ -191,7 +191,7 @@ def reading_rows(entry: Entry, to: Path | None = None) -> list[tuple[str, str, s
     ]
 
 
-def _verdict_of(answer: Answer, to: Path | None) -> str:
+def _verdict_of(answer: ReadingAnswer, to: Path | None) -> str:
     word = f"**{answer.verdict.words}**" if answer.verdict is ReadingVerdict.VIOLATED else answer.verdict.words
     text = f"{word}: {answer.stale}"
     if answer.record is not None:
@@ -244,7 +244,7 @@ def data(found: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _reading(answer: Answer) -> dict[str, Any]:
+def _reading(answer: ReadingAnswer) -> dict[str, Any]:
     record = answer.record
     return {
         "name": answer.reading.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reassure.checkers.evidence.findings import CLAIM_PAGES
 from reassure.checkers.evidence.markdown import table
-from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict
+from reassure.checkers.evidence.verdicts import Entry, ReadingAnswer, ReadingVerdict
 
 HEAD = """# Claims by Kafka release
 
@@ -34,9 +34,9 @@ def page(found: list[Entry]) -> str:
     return f"{HEAD}\n{table(('claim', 'reading', *releases), lines)}\n"
 
 
-def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, Answer]]]:
+def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, ReadingAnswer]]]:
     """Each reading of Kafka's code with its answers by release."""
-    by_name: dict[str, dict[str, Answer]] = {}
+    by_name: dict[str, dict[str, ReadingAnswer]] = {}
     for answer in entry.answers:
         release = str(answer.reading.set.get("release", ""))
         if answer.reading.column == "kafka" and release:
@@ -45,7 +45,7 @@ def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, Answer]]]:
     return [(entry, name, answers) for name, answers in by_name.items()]
 
 
-def _cell(answer: Answer) -> str:
+def _cell(answer: ReadingAnswer) -> str:
     if answer.record is None or answer.verdict is not ReadingVerdict.VIOLATED:
         return answer.verdict.words
     lengths = [result.states - 1 for result in answer.violated.values() if result.states]

@@ -7,7 +7,7 @@ from rich.text import Text
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence import pages
-from reassure.checkers.evidence.verdicts import Answer, Entry, ReadingVerdict, Standing
+from reassure.checkers.evidence.verdicts import Entry, ReadingAnswer, ReadingVerdict, Standing
 
 VIOLATES = "Kafka violates"
 LEGEND = "2/3: two of three readings hold"
@@ -60,7 +60,7 @@ def _standing(entry: Entry) -> str:
     return f"{entry.standing.short} {good}/{judged}"
 
 
-def _remark(answer: Answer) -> str:
+def _remark(answer: ReadingAnswer) -> str:
     """Why somebody has to look at a reading: "" where there is nothing to look at."""
     if answer.verdict is ReadingVerdict.MISSING:
         return f"not run: {answer.stale}"

@@ -93,7 +93,7 @@ class Staleness(Enum):
 
 
 @dataclass
-class Answer:
+class ReadingAnswer:
     """What the ledger says about one reading."""
 
     reading: Reading
@@ -176,7 +176,7 @@ class Entry:
     """A claim with an answer for each reading."""
 
     claim: Claim
-    answers: list[Answer]
+    answers: list[ReadingAnswer]
 
     @property
     def standing(self) -> Standing:
@@ -210,19 +210,19 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
 
 def _answer(
     reading: Reading, ledger: Ledger, files: Mapping[TraceKey, Path], subjects: Subjects, changed: bool
-) -> Answer:
+) -> ReadingAnswer:
     """What the ledger says about a reading. changed: the claim is another than when its verdicts were obtained."""
     run = RunSpec.of(reading)
     now = subjects.of(run)
     record = ledger.records.get(run.key)
     if now.absent:
         why, absent = Staleness.ABSENT, now.absent
-        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why, absent=absent)
+        return ReadingAnswer(reading, run, None, ReadingVerdict.MISSING, staleness=why, absent=absent)
     if record is None or any(name not in record.results for name in reading.properties):
         why = Staleness.NEVER_RUN if record is None else Staleness.PARTLY_RUN
-        return Answer(reading, run, None, ReadingVerdict.MISSING, staleness=why)
+        return ReadingAnswer(reading, run, None, ReadingVerdict.MISSING, staleness=why)
     found = {name: record.results[name] for name in reading.properties or tuple(record.results)}
-    answer = Answer(reading, run, record, _verdict(found.values()), found)
+    answer = ReadingAnswer(reading, run, record, _verdict(found.values()), found)
     answer.traces = {name: files[key] for name in answer.violated if (key := answer.key(name)) in files}
     if record.sha256 != now.sha256:
         answer.staleness = Staleness.TEXT_CHANGED
@@ -255,7 +255,7 @@ def exit_code(found: list[Entry]) -> Exit:
     return worst(codes)
 
 
-def trace_of(answer: Answer, name: str) -> tuple[Trace, BoundModel]:
+def trace_of(answer: ReadingAnswer, name: str) -> tuple[Trace, BoundModel]:
     """The trace of a property, and of no other, under the configuration of the run; and the model that it is of."""
     assert answer.record is not None
     bound = _bound(answer.run)
@@ -271,7 +271,7 @@ def _bound(run: RunSpec) -> BoundModel:
     return plain(run.subject, list(run.settings))[0]
 
 
-def table(found: list[Entry]) -> list[tuple[Answer, list[RecordedResult | None]]]:
+def table(found: list[Entry]) -> list[tuple[ReadingAnswer, list[RecordedResult | None]]]:
     """Protocols by promises: a row for each reading of the claim `TABLE`, a column for each shared promise."""
     rows = [a for e in found if e.claim.id == TABLE for a in e.answers]
     return [(a, [a.results.get(p.name) for p in PROMISES]) for a in rows]

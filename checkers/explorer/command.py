@@ -42,14 +42,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Serves the page until it is interrupted."""
     from reassure.checkers.explorer.loaded import ModelSource
     from reassure.checkers.explorer.server import ExplorerServer
-    from reassure.checkers.explorer.session import Session
+    from reassure.checkers.explorer.session import ExplorerSession
     from reassure.checkers.explorer.tokens import token_of
 
     source = ModelSource(args.model, args.set)
     bound = source.loaded().bound
     begin = _begin(args, bound)
     options = search_options(args, witness=True)
-    session = Session(source, options)
+    session = ExplorerSession(source, options)
     server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
     address = server.address + (f"#{begin}" if begin else "")
     try:

@@ -16,7 +16,7 @@ PATIENCE = 5.0
 """Seconds that a process has to end after it was asked to."""
 
 
-class Job:
+class ExplorerJob:
     """One search, or one question by an expression; a new start ends what runs."""
 
     def __init__(self, model: str, settings: list[str], options: SearchOptions) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.explorer.session import BadRequest, Session
+from reassure.checkers.explorer.session import BadRequest, ExplorerSession
 from reassure.checkers.pictures.html_page import asset as picture_asset
 
 HOST = "127.0.0.1"
@@ -47,7 +47,7 @@ class ExplorerServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, session: Session, port: int, token: str) -> None:
+    def __init__(self, session: ExplorerSession, port: int, token: str) -> None:
         """port: 0 for any that is free."""
         self.session, self.token = session, token
         try:

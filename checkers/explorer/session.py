@@ -9,7 +9,7 @@ from typing import Any
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.export import FORMS, Exported, describe, export
-from reassure.checkers.explorer.jobs import Job
+from reassure.checkers.explorer.jobs import ExplorerJob
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.explorer.neighbourhood import neighbourhood
 from reassure.checkers.explorer.view import starts, view
@@ -26,13 +26,13 @@ class BadRequest(Exception):
     """What was asked cannot be answered; the message says what to ask instead."""
 
 
-class Session:
+class ExplorerSession:
     """A model, the search behind the page, and the last question by an expression."""
 
     def __init__(self, source: ModelSource, options: SearchOptions) -> None:
         self.source = source
-        self.search = Job(source.model, source.settings, options)
-        self.find = Job(source.model, source.settings, options)
+        self.search = ExplorerJob(source.model, source.settings, options)
+        self.find = ExplorerJob(source.model, source.settings, options)
         self._lock = threading.Lock()
         self.questions: dict[str, Callable[[Query], dict[str, Any]]] = {
             "about": self._about,
@@ -158,4 +158,4 @@ def _raising(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         raise BadRequest(f"the model raises: {error}") from None
 
 
-__all__ = ["BadRequest", "Failure", "Session"]
+__all__ = ["BadRequest", "ExplorerSession", "Failure"]

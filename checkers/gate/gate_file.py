@@ -29,7 +29,7 @@ from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Fai
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, seconds
 from reassure.checkers.check import CheckRequest
-from reassure.checkers.console.gate_kind import Kind
+from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.gate import values
 from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, schema_of, takes
 from reassure.checkers.gate.values import Schema, described, fits
@@ -53,7 +53,7 @@ class Check:
     pin: dict[str, int | str] = field(default_factory=dict)
 
     @property
-    def about(self) -> Kind:
+    def about(self) -> GateKind:
         """Its kind."""
         return kind_of(self.kind)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.gate.locations import Locations
-from reassure.checkers.gate.run_gate import Report
+from reassure.checkers.gate.run_gate import GateReport
 
 MOST = 900_000
 """Characters of a summary; GitHub refuses 1 MiB."""
@@ -19,7 +19,7 @@ def in_actions() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-def workflow_commands(report: Report) -> list[str]:
+def workflow_commands(report: GateReport) -> list[str]:
     """A command of the workflow for each problem, which is shown at its line."""
     locations = Locations(report)
     lines = []
@@ -40,7 +40,7 @@ def _value(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def summary(report: Report) -> str:
+def summary(report: GateReport) -> str:
     """The job's summary, as Markdown."""
     lines = ["## reassure gate", "", report.summary(), "", "| | check | verdict | |", "|---|---|---|---|"]
     for check, outcome in report.pairs:
@@ -64,7 +64,7 @@ def _cell(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
-def tell(report: Report, console: Console) -> None:
+def tell(report: GateReport, console: Console) -> None:
     """Annotations on standard output, and the summary where the job asks for it."""
     if in_actions():
         for line in workflow_commands(report):

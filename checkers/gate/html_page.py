@@ -6,8 +6,8 @@ from html import escape
 
 from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.gate.gate_file import Check
-from reassure.checkers.gate.run_check import Outcome
-from reassure.checkers.gate.run_gate import Report
+from reassure.checkers.gate.run_check import CheckOutcome
+from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.pictures.html_page import page, table
 
 STYLE = """
@@ -18,14 +18,14 @@ summary { padding: .35rem .5rem; font-weight: inherit } summary::before { font-w
 """
 
 
-def html_page(report: Report) -> str:
+def html_page(report: GateReport) -> str:
     """The page."""
     title = f"{report.file.path.name}: {VERDICTS[report.exit]}"
     checks = (_check(check, outcome) for check, outcome in report.pairs)
     return page(title, [f"<p>{escape(report.summary())}</p>", *checks], STYLE)
 
 
-def _check(check: Check, outcome: Outcome | None) -> str:
+def _check(check: Check, outcome: CheckOutcome | None) -> str:
     if outcome is None or not outcome.ran:
         return f'<details class="none"><summary>{escape(check.name)}</summary></details>'
     failed = bool(outcome.problems)
@@ -44,7 +44,7 @@ def _check(check: Check, outcome: Outcome | None) -> str:
     return "\n".join([*parts, "</div></details>"])
 
 
-def _properties(outcome: Outcome) -> str:
+def _properties(outcome: CheckOutcome) -> str:
     """What became of each property and cover."""
     rows = []
     for p in outcome.record["properties"]:

@@ -10,8 +10,8 @@ from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
-from reassure.checkers.gate.run_check import Outcome
-from reassure.checkers.gate.run_gate import Report
+from reassure.checkers.gate.run_check import CheckOutcome
+from reassure.checkers.gate.run_gate import GateReport
 
 FAILURES = (Exit.EXPECTATION, Exit.DRIFT, Exit.VACUOUS, Exit.SAFETY, Exit.LIVENESS, Exit.DEADLOCK, Exit.TRACE)
 """What a case fails by, in JUnit's words; anything else is an error: the question was not answered."""
@@ -23,7 +23,7 @@ COUNTED = ("tests", "failures", "errors", "skipped")
 PASSED = "passed"
 
 
-def junit(report: Report) -> str:
+def junit(report: GateReport) -> str:
     """The report as XML."""
     whole = ElementTree.Element("testsuites", name=report.file.path.name)
     for check, outcome in report.pairs:
@@ -44,7 +44,7 @@ def junit_of_failure(name: str, failure: Failure) -> str:
     return ElementTree.tostring(whole, encoding="unicode") + "\n"
 
 
-def _suite(check: Check, outcome: Outcome | None, path: Path) -> ElementTree.Element:
+def _suite(check: Check, outcome: CheckOutcome | None, path: Path) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", name=check.name)
     suite.append(_facts(check, outcome))
     numbers = dict.fromkeys((*COUNTED, PASSED), 0)
@@ -59,7 +59,7 @@ def _suite(check: Check, outcome: Outcome | None, path: Path) -> ElementTree.Ele
     return suite
 
 
-def _facts(check: Check, outcome: Outcome | None) -> ElementTree.Element:
+def _facts(check: Check, outcome: CheckOutcome | None) -> ElementTree.Element:
     """What is known of a check beside its cases."""
     facts = {"kind": check.kind, "expect": check.expect, "command": check.repro()}
     if outcome is not None:
@@ -74,7 +74,7 @@ def _facts(check: Check, outcome: Outcome | None) -> ElementTree.Element:
     return element
 
 
-def _cases(check: Check, outcome: Outcome | None) -> list[str]:
+def _cases(check: Check, outcome: CheckOutcome | None) -> list[str]:
     """The names of a check's cases: the verdict as a whole, then what it is made of."""
     if outcome is None or not outcome.ran:
         return [VERDICT_CASE]
@@ -85,7 +85,7 @@ def _cases(check: Check, outcome: Outcome | None) -> list[str]:
     return list(dict.fromkeys([VERDICT_CASE, *found, *others]))
 
 
-def _told(case: ElementTree.Element, name: str, check: Check, outcome: Outcome | None) -> str:
+def _told(case: ElementTree.Element, name: str, check: Check, outcome: CheckOutcome | None) -> str:
     """Gives a case its result; what it counts as."""
     if outcome is None or outcome.interrupted or not outcome.ran:
         ElementTree.SubElement(case, "skipped", message="not run" if outcome is None else outcome.problems[0].text)
@@ -110,7 +110,7 @@ def _case_of(problem: Problem, check: Check) -> str:
     return f"pin {problem.about}" if problem.about in check.pin else problem.about or VERDICT_CASE
 
 
-def _more(name: str, check: Check, outcome: Outcome) -> list[str]:
+def _more(name: str, check: Check, outcome: CheckOutcome) -> list[str]:
     """What helps to understand a failure."""
     story = outcome.story
     lines = ["", story.text] if story is not None and name in (story.property, VERDICT_CASE) else []

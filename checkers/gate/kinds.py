@@ -13,7 +13,7 @@ from typing import Any
 from reassure.checkers.base import argument_types
 from reassure.checkers.base.declared import Option
 from reassure.checkers.console.commands import command, options_of
-from reassure.checkers.console.gate_kind import Kind
+from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.gate import values
 from reassure.checkers.gate.values import Schema
 
@@ -46,10 +46,10 @@ SCHEMAS: dict[Any, Schema] = {
 """What to write in TOML, by the type of an argument."""
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> GateKind:
     """A kind by its name, of the module of its command."""
     module: Any = command(name.partition(" ")[0])
-    kind: Kind = module.KIND
+    kind: GateKind = module.KIND
     return kind
 
 

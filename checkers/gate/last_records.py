@@ -25,7 +25,7 @@ from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.translator import object_cache
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import judge
-from reassure.checkers.gate.run_check import Outcome
+from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.spec.language.vocabulary import LanguageError
 
 SCHEMA = 1
@@ -82,7 +82,7 @@ class LastRecords:
             self.digests[name] = digest(load(name))
         return self.digests[name]
 
-    def last(self, check: Check) -> Outcome | None:
+    def last(self, check: Check) -> CheckOutcome | None:
         """The answer of an earlier run, if nothing has changed since and it is still what is expected."""
         name = self.key(check)
         if name is None:
@@ -92,9 +92,9 @@ class LastRecords:
             record, when = stored["record"], str(stored["when"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return None if judge(check, record) else Outcome([], record, unchanged_since=when)
+        return None if judge(check, record) else CheckOutcome([], record, unchanged_since=when)
 
-    def keep(self, check: Check, outcome: Outcome) -> None:
+    def keep(self, check: Check, outcome: CheckOutcome) -> None:
         """Keeps the answer of a check that is as expected. A folder that cannot be written is no error."""
         stopped = outcome.record.get("stop_reason")
         answered = stopped in KEPT or (stopped == StopReason.NOT_STARTED and outcome.record["complete"])

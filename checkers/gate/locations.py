@@ -6,8 +6,8 @@ from pathlib import Path
 
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
-from reassure.checkers.gate.run_check import Outcome, Place
-from reassure.checkers.gate.run_gate import Report
+from reassure.checkers.gate.run_check import CheckOutcome, SourcePlace
+from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.gate.update import HEADER
 
 
@@ -20,25 +20,25 @@ def repository(path: Path) -> Path:
 class Locations:
     """Places relative to the repository that a gate's file is in."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: GateReport) -> None:
         self.root = repository(report.file.path)
         self.gate = report.file.path.resolve()
         starts = [report.file.text.count("\n", 0, m.start()) + 1 for m in HEADER.finditer(report.file.text)]
         whole = len(starts) == len(report.file.checks)
         self.lines = {id(c): starts[n] if whole else 1 for n, c in enumerate(report.file.checks)}
 
-    def inside(self, place: Place) -> Place | None:
+    def inside(self, place: SourcePlace) -> SourcePlace | None:
         """A place relative to the root; None if it is elsewhere, as a model that is installed."""
         path = Path(place.file)
         if not path.is_relative_to(self.root):
             return None
-        return Place(path.relative_to(self.root).as_posix(), place.line)
+        return SourcePlace(path.relative_to(self.root).as_posix(), place.line)
 
-    def of_check(self, check: Check) -> Place:
+    def of_check(self, check: Check) -> SourcePlace:
         """Where a check is in the gate's file."""
-        return Place(self.gate.relative_to(self.root).as_posix(), self.lines[id(check)])
+        return SourcePlace(self.gate.relative_to(self.root).as_posix(), self.lines[id(check)])
 
-    def of_problem(self, check: Check, outcome: Outcome, problem: Problem) -> Place:
+    def of_problem(self, check: Check, outcome: CheckOutcome, problem: Problem) -> SourcePlace:
         """Where the property or cover of a problem is declared; where the check is, if it is about neither."""
         declared = outcome.places.get(problem.about)
         inside = self.inside(declared) if declared is not None else None

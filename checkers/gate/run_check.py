@@ -36,7 +36,7 @@ WIDTH = 120
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """Where something is declared. line: from 1."""
 
     file: str
@@ -67,7 +67,7 @@ class Story:
 
 
 @dataclass
-class Outcome:
+class CheckOutcome:
     """What became of one check: plain data, which processes can send each other."""
 
     problems: list[Problem]
@@ -76,7 +76,7 @@ class Outcome:
     """The files that counterexamples were written to, by property."""
     story: Story | None = None
     """The shortest counterexample to what should hold."""
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, SourcePlace] = field(default_factory=dict)
     """Where properties and actions are declared, of a check that failed."""
     printed: str = ""
     """What the command printed, without counterexamples."""
@@ -97,7 +97,7 @@ class Outcome:
         return f", {stats['distinct']:,} distinct, {stats['generated']:,} generated" if stats.get("distinct") else ""
 
 
-def run_check(check: Check, threads: int, traces: Path | None, deadline: float | None = None) -> Outcome:
+def run_check(check: Check, threads: int, traces: Path | None, deadline: float | None = None) -> CheckOutcome:
     """Runs and judges one check.
 
     threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.time`.
@@ -109,8 +109,8 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     with tempfile.TemporaryDirectory(prefix="reassure-gate-") as folder:
         record, printed = _run(check, threads, left, Path(folder))
         if record.get("stop_reason") == StopReason.INTERRUPTED:
-            return Outcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
-        found = Outcome(judge(check, record), record, printed=printed)
+            return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+        found = CheckOutcome(judge(check, record), record, printed=printed)
         if found.problems:
             try:
                 _explain(check, found)
@@ -126,25 +126,25 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     return found
 
 
-def no_time(check: Check) -> Outcome:
+def no_time(check: Check) -> CheckOutcome:
     """Of a check that could not begin before the gate's time was up."""
     text = "not run: the budget of the gate is spent"
     record = error_record(Exit.INCONCLUSIVE, text, check.model or "", check.repro())
-    return Outcome([Problem(Exit.INCONCLUSIVE, text)], record, ran=False)
+    return CheckOutcome([Problem(Exit.INCONCLUSIVE, text)], record, ran=False)
 
 
-def lost(check: Check) -> Outcome:
+def lost(check: Check) -> CheckOutcome:
     """Of a check that waited for processes of which one was killed."""
     text = "a process of the gate was killed before this check had an answer"
     record = error_record(Exit.SYSTEM, text, check.model or "", check.repro())
-    return Outcome([Problem(Exit.SYSTEM, text)], record)
+    return CheckOutcome([Problem(Exit.SYSTEM, text)], record)
 
 
-def interrupted(check: Check) -> Outcome:
+def interrupted(check: Check) -> CheckOutcome:
     """Of a check that the user ended."""
     record = error_record(Exit.INCONCLUSIVE, BY_USER.text, check.model or "", check.repro())
     record["stop_reason"] = StopReason.INTERRUPTED
-    return Outcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+    return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
 
 
 def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[RunRecord, str]:
@@ -180,7 +180,7 @@ def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[
     return record, output
 
 
-def _explain(check: Check, found: Outcome) -> None:
+def _explain(check: Check, found: CheckOutcome) -> None:
     """Adds where things are declared, and the shortest counterexample to what should hold."""
     if check.model is None:
         return
@@ -192,12 +192,12 @@ def _explain(check: Check, found: Outcome) -> None:
         found.story = story(Path(files[shown]), check.model, shown)
 
 
-def places(bound: BoundModel) -> dict[str, Place]:
+def places(bound: BoundModel) -> dict[str, SourcePlace]:
     """Where each declaration of a model is."""
     found = {}
     for declared in bound.model.declarations():
         code = inspect.unwrap(declared.function).__code__
-        found[declared.name] = Place(str(Path(code.co_filename).resolve()), code.co_firstlineno)
+        found[declared.name] = SourcePlace(str(Path(code.co_filename).resolve()), code.co_firstlineno)
     return found
 
 

@@ -24,7 +24,7 @@ from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import DEFAULT_KIND
 from reassure.checkers.gate.last_records import LastRecords
-from reassure.checkers.gate.run_check import Outcome, interrupted, lost, run_check
+from reassure.checkers.gate.run_check import CheckOutcome, interrupted, lost, run_check
 
 STORY_LINES = 60
 """Lines of a counterexample that are printed; the file has all."""
@@ -44,12 +44,12 @@ class GateOptions:
 
 
 @dataclass
-class Report:
+class GateReport:
     """What a gate found: each check with its outcome, in the order of the file; the last may be missing."""
 
     file: GateFile
     checks: list[Check]
-    outcomes: list[Outcome]
+    outcomes: list[CheckOutcome]
 
     @property
     def not_run(self) -> int:
@@ -61,13 +61,13 @@ class Report:
         return worst([p.code for o in self.outcomes for p in o.problems])
 
     @property
-    def pairs(self) -> list[tuple[Check, Outcome | None]]:
+    def pairs(self) -> list[tuple[Check, CheckOutcome | None]]:
         """Every check, with its outcome if it has one."""
         missing = len(self.checks) - len(self.outcomes)
         return list(zip(self.checks, [*self.outcomes, *[None] * missing], strict=True))
 
     @property
-    def answered(self) -> list[tuple[Check, Outcome]]:
+    def answered(self) -> list[tuple[Check, CheckOutcome]]:
         """The checks that have an outcome, with it."""
         return list(zip(self.checks, self.outcomes, strict=False))
 
@@ -101,13 +101,13 @@ def _chosen(file: GateFile, only: list[str]) -> list[Check]:
     return [c for c in file.checks if not only or any(fnmatchcase(c.name, p) for p in only)]
 
 
-def run_gate(path: Path, options: GateOptions, console: Console) -> Report:
+def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
     """Runs the checks of a file, several at once, and reports them."""
     file = read(path, options.engine)
     if not file.checks:
         raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
     checks = _chosen(file, options.only)
-    report = Report(file, checks, [])
+    report = GateReport(file, checks, [])
     records = LastRecords()
     known = [records.last(check) if options.changed else None for check in checks]
     progress = Progress()
@@ -129,8 +129,8 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> Report:
 
 
 def _outcomes(
-    checks: list[Check], known: list[Outcome | None], file: GateFile, options: GateOptions
-) -> Iterator[Outcome]:
+    checks: list[Check], known: list[CheckOutcome | None], file: GateFile, options: GateOptions
+) -> Iterator[CheckOutcome]:
     """The outcome of each check, in order, those that are not known being run; ends after one that was interrupted."""
     budget = options.budget if options.budget is not None else file.budget
     deadline = time.time() + budget if budget is not None else None
@@ -155,7 +155,7 @@ def _outcomes(
             return
 
 
-def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
+def tell_check(check: Check, outcome: CheckOutcome, console: Console) -> None:
     """One line of a check that is as expected; else what it gave, what is wrong, and how to run it again."""
 
     def say(text: str, style: str) -> None:
@@ -179,7 +179,7 @@ def tell_check(check: Check, outcome: Outcome, console: Console) -> None:
         say(f"     again: {check.repro()}", "dim")
 
 
-def _told(check: Check, outcome: Outcome) -> list[str]:
+def _told(check: Check, outcome: CheckOutcome) -> list[str]:
     """The lines that explain a failure: the shortest counterexample; if there is none, what the command printed."""
     if not outcome.problems:
         return []
@@ -188,7 +188,7 @@ def _told(check: Check, outcome: Outcome) -> list[str]:
     return [] if check.kind == DEFAULT_KIND else outcome.printed.strip().splitlines()
 
 
-def _update(report: Report, console: Console) -> None:
+def _update(report: GateReport, console: Console) -> None:
     """Rewrites the pins of the file, shows what has changed, and judges the checks by what it says now."""
     file = report.file
     numbers = {id(check): number for number, check in enumerate(file.checks)}

@@ -12,8 +12,8 @@ from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
 from reassure.checkers.gate.locations import Locations
-from reassure.checkers.gate.run_check import Outcome, Place, Step
-from reassure.checkers.gate.run_gate import Report
+from reassure.checkers.gate.run_check import CheckOutcome, SourcePlace, Step
+from reassure.checkers.gate.run_gate import GateReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -23,7 +23,7 @@ MOST_RESULTS = 5000
 """Results that code hosts take of one run."""
 
 
-def sarif(report: Report) -> str:
+def sarif(report: GateReport) -> str:
     """The log as JSON."""
     locations = Locations(report)
     rules: dict[str, dict[str, Any]] = {}
@@ -74,7 +74,7 @@ def _about(check: Check, problem: Problem) -> str:
     return f"{problem.about} of {subject}" if problem.about else f"what is expected of {subject}"
 
 
-def _result(rule: str, check: Check, outcome: Outcome, problem: Problem, locations: Locations) -> dict[str, Any]:
+def _result(rule: str, check: Check, outcome: CheckOutcome, problem: Problem, locations: Locations) -> dict[str, Any]:
     message = f"{check.name}: {problem.text}\nagain: {check.repro()}"
     told = hashlib.sha256(f"{check.name}\0{problem.about}\0{VERDICTS[problem.code]}".encode()).hexdigest()
     result: dict[str, Any] = {
@@ -92,7 +92,7 @@ def _result(rule: str, check: Check, outcome: Outcome, problem: Problem, locatio
     return result
 
 
-def _step(number: int, step: Step, check: Check, outcome: Outcome, locations: Locations) -> dict[str, Any]:
+def _step(number: int, step: Step, check: Check, outcome: CheckOutcome, locations: Locations) -> dict[str, Any]:
     declared = outcome.places.get(step.action)
     place = (locations.inside(declared) if declared is not None else None) or locations.of_check(check)
     text = "; ".join([step.text, *step.changes])
@@ -102,7 +102,7 @@ def _step(number: int, step: Step, check: Check, outcome: Outcome, locations: Lo
     }
 
 
-def _physical(place: Place) -> dict[str, Any]:
+def _physical(place: SourcePlace) -> dict[str, Any]:
     return {
         "artifactLocation": {"uri": place.file.replace(" ", "%20"), "uriBaseId": ROOT},
         "region": {"startLine": place.line},

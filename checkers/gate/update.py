@@ -13,7 +13,7 @@ from typing import Any
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.gate.judge import lengths, property_digest
-from reassure.checkers.gate.run_check import Outcome
+from reassure.checkers.gate.run_check import CheckOutcome
 
 HEADER = re.compile(r"^[ \t]*\[\[[ \t]*check[ \t]*\]\]", re.MULTILINE)
 ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
@@ -23,7 +23,7 @@ TEXT = r"\"[^\"\n]*\"|'[^'\n]*'"
 Tables = dict[str, dict[str, int | str]]
 
 
-def found_pins(check: Check, outcome: Outcome) -> Tables:
+def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     """What the pins of a check should be, by table; nothing of a run that was cut short or gave another verdict."""
     record = outcome.record
     if not outcome.ran or record["verdict"] != check.expect:

@@ -16,7 +16,7 @@ from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.gate.gate_file import Check, read
-from reassure.checkers.gate.run_check import Outcome, run_check
+from reassure.checkers.gate.run_check import CheckOutcome, run_check
 from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
 
 GATE = "gate.toml"
@@ -148,7 +148,7 @@ class GateTest(pytest.Item):
         return self.path, None, self.name
 
 
-def gate_text(check: Check, outcome: Outcome) -> str:
+def gate_text(check: Check, outcome: CheckOutcome) -> str:
     """What is wrong with a check, with its counterexample and the command that repeats it."""
     lines = [p.text for p in outcome.problems]
     lines += ["", outcome.story.text, ""] if outcome.story is not None else []

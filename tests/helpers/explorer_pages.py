@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.server import ExplorerServer
-from reassure.checkers.explorer.session import Session
+from reassure.checkers.explorer.session import ExplorerSession
 
 TOKEN = "a-token-of-a-test"
 PATIENCE = 60.0
@@ -24,7 +24,7 @@ PATIENCE = 60.0
 @contextmanager
 def served(model: str, *settings: str, options: SearchOptions | None = None) -> Iterator[ExplorerServer]:
     """The server of a model, in a thread of this process."""
-    session = Session(ModelSource(model, list(settings)), options or SearchOptions(workers=1, witness=True))
+    session = ExplorerSession(ModelSource(model, list(settings)), options or SearchOptions(workers=1, witness=True))
     server = ExplorerServer(session, 0, TOKEN)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -6,16 +6,16 @@ from functools import cache
 
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
-from reassure.checkers.kafka.controller.explore import Exploration, Limits, Scope, explore
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate
 from reassure.checkers.kafka.controller.explore_report import Shown
 from tests.helpers.kafka_jars import class_path, shared_driver
 
 
 @cache
-def explored(version: str, jvms: int = 1) -> Exploration:
+def explored(version: str, jvms: int = 1) -> ControllerExploration:
     """Every state of two brokers."""
-    return explore(class_path(version), Scope(2), jvms, Limits(), Progress(quiet=True))
+    return explore(class_path(version), Scope(2), jvms, ExploreLimits(), Progress(quiet=True))
 
 
 @cache

@@ -20,7 +20,7 @@ from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import Kind
+from reassure.checkers.console.gate_kind import GateKind
 
 OPTIONS = (
     replace(MODEL, help="a name (kraft), a path or a module"),
@@ -36,7 +36,7 @@ OPTIONS = (
     WORKERS,
     *OUTPUTS,
 )
-KIND = Kind(models=("model", "variant"))
+KIND = GateKind(models=("model", "variant"))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

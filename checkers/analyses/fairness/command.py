@@ -13,7 +13,7 @@ from reassure.checkers.base.shared_options import COMMON, MEMORY, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import Kind, Record, verdict_figures
+from reassure.checkers.console.gate_kind import GateKind, Record, verdict_figures
 from reassure.spec.semantics.interpreter import ModelError
 
 OPTIONS = (*COMMON, WORKERS, MEMORY)
@@ -25,7 +25,7 @@ def _figures(record: Record) -> dict[str, int]:
     return verdict_figures([w for p in record.get("fairness", []) for w in p["weakenings"]], FIGURES)
 
 
-KIND = Kind(FIGURES, _figures)
+KIND = GateKind(FIGURES, _figures)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

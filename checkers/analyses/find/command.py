@@ -17,7 +17,7 @@ from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import Kind, Record, search_figures
+from reassure.checkers.console.gate_kind import GateKind, Record, search_figures
 from reassure.checkers.traces.render import call, tell
 
 OPTIONS = (
@@ -41,7 +41,7 @@ def _figures(record: Record) -> dict[str, int]:
     return search_figures(record) | ({"depth": depth} if depth is not None else {})
 
 
-KIND = Kind(("distinct", "generated", "depth"), _figures)
+KIND = GateKind(("distinct", "generated", "depth"), _figures)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, Node, StatePicture
+from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
 
 INITIAL, TERMINAL, VIOLATED = "penwidth=2.5", "peripheries=2", 'color="#b42318", fontcolor="#b42318"'
 
@@ -22,7 +22,7 @@ def dot(picture: StatePicture) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def node_text(node: Node, grouped: bool) -> list[str]:
+def node_text(node: PictureNode, grouped: bool) -> list[str]:
     """The lines of a node: its value, with the number of its states, and what is wrong with them."""
     lines = [*node.lines, *([f"{node.states:,} state{'s' * (node.states != 1)}"] if grouped else [])]
     wrong = {**node.violates, **({"deadlock": node.deadlock} if node.deadlock else {})}
@@ -35,7 +35,7 @@ def edge_text(edge: Edge) -> str:
     return text + "".join(f", violates {name}" for name in edge.violates)
 
 
-def _attributes(node: Node, grouped: bool) -> list[str]:
+def _attributes(node: PictureNode, grouped: bool) -> list[str]:
     found = [f"label={_quoted(chr(10).join(node_text(node, grouped)))}"]
     found.append(f"tooltip={_quoted(chr(10).join(f'{name} = {value}' for name, value in node.example))}")
     found += [INITIAL] if node.initial else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from reassure.checkers.analyses.graph.graph_svg import graph_svg
-from reassure.checkers.analyses.graph.state_picture import Node, StatePicture
+from reassure.checkers.analyses.graph.state_picture import PictureNode, StatePicture
 from reassure.checkers.pictures.html_page import asset, page, script_json, table
 
 STYLE = """
@@ -34,7 +34,7 @@ def graph_page(picture: StatePicture) -> str:
     return page(picture.heading, body, STYLE)
 
 
-def _cells(node: Node) -> list[str]:
+def _cells(node: PictureNode) -> list[str]:
     wrong = [*node.violates, *(["deadlock"] if node.deadlock else [])]
     counts = [f"{n:,}" if n else "" for n in (node.states, node.initial, node.terminal)]
     return [", ".join(node.lines), *counts, ", ".join(wrong)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from html import escape
 
 from reassure.checkers.analyses.graph.dot import edge_text, node_text
-from reassure.checkers.analyses.graph.layered_layout import Box, Layout, layered
-from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, Node, StatePicture
+from reassure.checkers.analyses.graph.layered_layout import Box, LayeredLayout, layered
+from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.pictures.html_page import asset
 
@@ -72,13 +72,13 @@ class _Drawing:
         self.arrows = list(arrows.values())
         if any(arrow.target == BEYOND for arrow in self.arrows):
             last = max(node.level for node in self.nodes) + 1
-            self.nodes.append(Node(BEYOND, ("not drawn",), last, []))
+            self.nodes.append(PictureNode(BEYOND, ("not drawn",), last, []))
             self.texts[BEYOND] = ["not drawn"]
         self.boxes = {node.id: self._box(node) for node in self.nodes}
-        self.layout: Layout = layered(self.boxes.values(), arrows)
+        self.layout: LayeredLayout = layered(self.boxes.values(), arrows)
         self.head = MARGIN + LINE * len(self.remarks) + 18
 
-    def _box(self, node: Node) -> Box:
+    def _box(self, node: PictureNode) -> Box:
         lines = self.texts[node.id]
         width = max(40.0, max(len(line) for line in lines) * CHARACTER + 18)
         return Box(node.id, node.level, width, LINE * len(lines) + 12)
@@ -113,7 +113,7 @@ class _Drawing:
     def _centre(self, name: str) -> tuple[float, float]:
         return self.left + self.layout.x[name], self.head + self.layout.y[name]
 
-    def _node(self, node: Node) -> Iterator[str]:
+    def _node(self, node: PictureNode) -> Iterator[str]:
         x, y = self._centre(node.id)
         box = self.boxes[node.id]
         kinds = ["node", *(["initial"] if node.initial else []), *(["beyond"] if node.id == BEYOND else [])]

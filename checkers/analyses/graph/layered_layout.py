@@ -22,7 +22,7 @@ class Box:
 
 
 @dataclass
-class Layout:
+class LayeredLayout:
     """The centre of each node, the row that it is in, and the size of all."""
 
     x: dict[str, float]
@@ -32,7 +32,7 @@ class Layout:
     height: float
 
 
-def layered(boxes: Iterable[Box], edges: Iterable[tuple[str, str]]) -> Layout:
+def layered(boxes: Iterable[Box], edges: Iterable[tuple[str, str]]) -> LayeredLayout:
     """Rows by level; a level of many nodes takes several rows. The same for the same input."""
     rows = _rows(boxes)
     row = {box.id: number for number, boxes_of_row in enumerate(rows) for box in boxes_of_row}
@@ -88,7 +88,7 @@ def _spread(row: list[Box], x: dict[str, float], wanted: Mapping[str, float]) ->
         x[box.id] += shift
 
 
-def _framed(rows: list[list[Box]], x: dict[str, float], row: dict[str, int]) -> Layout:
+def _framed(rows: list[list[Box]], x: dict[str, float], row: dict[str, int]) -> LayeredLayout:
     """Moves everything so that it begins at 0."""
     left = min(x[box.id] - box.width / 2 for one in rows for box in one)
     right = max(x[box.id] + box.width / 2 for one in rows for box in one)
@@ -98,4 +98,4 @@ def _framed(rows: list[list[Box]], x: dict[str, float], row: dict[str, int]) -> 
         height = max(box.height for box in one)
         y |= {box.id: top + height / 2 for box in one}
         top += height + ROW_GAP
-    return Layout({name: value - left for name, value in x.items()}, y, row, right - left, top - ROW_GAP)
+    return LayeredLayout({name: value - left for name, value in x.items()}, y, row, right - left, top - ROW_GAP)

@@ -27,7 +27,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass
-class Node:
+class PictureNode:
     """A state, or a group of states. level: of its first state. Counts are of states."""
 
     id: str
@@ -86,7 +86,7 @@ class StatePicture:
     by: str | None
     states: int
     steps: int
-    nodes: list[Node]
+    nodes: list[PictureNode]
     edges: list[Edge]
     cut: list[str]
     clipped: int
@@ -178,7 +178,7 @@ def state_picture(graph: StateGraph, by: Grouping | None, limit: int | None, pro
     )
 
 
-def _of_states(graph: StateGraph, drawn: int) -> tuple[Numbers, list[Node]]:
+def _of_states(graph: StateGraph, drawn: int) -> tuple[Numbers, list[PictureNode]]:
     """A node for each of the first states; the fields that differ between them are their labels."""
     fields = [{name: plain(value) for name, value in flat(graph.state(n)).items()} for n in range(drawn)]
     names = list(dict.fromkeys(name for one in fields for name in one))
@@ -188,16 +188,16 @@ def _of_states(graph: StateGraph, drawn: int) -> tuple[Numbers, list[Node]]:
         lines = tuple(f"{name} {one[name]}" for name in differ if name in one)
         if not 0 < len(differ) <= MOST_LINES:
             lines = (f"state {number}",)
-        nodes.append(Node(f"n{number}", lines, int(graph.levels[number]), list(one.items())))
+        nodes.append(PictureNode(f"n{number}", lines, int(graph.levels[number]), list(one.items())))
     groups = np.arange(graph.count, dtype=np.int64)
     groups[drawn:] = -1
     return groups, nodes
 
 
-def _of_values(graph: StateGraph, by: Grouping, progress: Progress) -> tuple[Numbers, list[Node]]:
+def _of_values(graph: StateGraph, by: Grouping, progress: Progress) -> tuple[Numbers, list[PictureNode]]:
     known: dict[tuple[str, ...], int] = {}
     groups = np.empty(graph.count, np.int64)
-    nodes: list[Node] = []
+    nodes: list[PictureNode] = []
     for number in range(graph.count):
         if number % 1024 == 0:
             progress.proof(f"{len(known):,} values in {number:,} of {graph.count:,} states")
@@ -206,11 +206,11 @@ def _of_values(graph: StateGraph, by: Grouping, progress: Progress) -> tuple[Num
         groups[number] = known.setdefault(lines, len(known))
         if len(known) > len(nodes):
             example = [(name, plain(value)) for name, value in flat(state).items()]
-            nodes.append(Node(f"n{len(nodes)}", lines, int(graph.levels[number]), example))
+            nodes.append(PictureNode(f"n{len(nodes)}", lines, int(graph.levels[number]), example))
     return groups, nodes
 
 
-def _count(graph: StateGraph, groups: Numbers, nodes: list[Node]) -> None:
+def _count(graph: StateGraph, groups: Numbers, nodes: list[PictureNode]) -> None:
     """Notes in each node how many of its states are initial, terminal, dead, or violate a property."""
 
     def per_node(states: NDArray[np.bool_]) -> list[int]:
@@ -242,7 +242,7 @@ def _dead(graph: StateGraph, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return dead
 
 
-def _edges(graph: StateGraph, groups: Numbers, nodes: list[Node]) -> list[Edge]:
+def _edges(graph: StateGraph, groups: Numbers, nodes: list[PictureNode]) -> list[Edge]:
     """The steps from drawn states, counted by nodes and action; those to states that are not drawn lead beyond."""
     count, actions = len(nodes) + 1, len(graph.kernel.actions)
     sources = groups[graph.sources]

@@ -16,14 +16,14 @@ from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import Kind, verdict_figures
+from reassure.checkers.console.gate_kind import GateKind, verdict_figures
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 OPTIONS = (*COMMON, WORKERS, MEMORY_OF_EACH)
 FIGURES = ("load_bearing", "not_needed", "redundant", "raises", "bounding", "undecided")
-KIND = Kind(FIGURES, lambda record: verdict_figures(record.get("guards", []), FIGURES))
+KIND = GateKind(FIGURES, lambda record: verdict_figures(record.get("guards", []), FIGURES))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

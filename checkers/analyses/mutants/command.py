@@ -15,7 +15,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, MEMORY, MODEL, PROPERTY, QUIET, SET
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.gate_kind import Kind, Record
+from reassure.checkers.console.gate_kind import GateKind, Record
 
 TIMEOUT = 20.0
 """Seconds of one mutant's search."""
@@ -49,7 +49,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {"mutants": record["mutants_chosen"], **{name: record["counts"].get(name, 0) for name in FIGURES[1:]}}
 
 
-KIND = Kind(FIGURES, _figures, left_out=frozenset({"jobs", "all", "record"}))
+KIND = GateKind(FIGURES, _figures, left_out=frozenset({"jobs", "all", "record"}))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -15,7 +15,7 @@ from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
+from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 
 OPTIONS = (
     MODEL,
@@ -32,7 +32,7 @@ OPTIONS = (
     *OUTPUTS,
     WORKERS,
 )
-KIND = Kind(SEARCH_FIGURES)
+KIND = GateKind(SEARCH_FIGURES)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -43,7 +43,7 @@ def path_along(graph: StateGraph, state: int, *more: int) -> Path:
 
 
 @dataclass(frozen=True)
-class Goal:
+class CoverageGoal:
     """A goal with a name; `shortest` is None if no path was found that takes it, for the reason that `why` gives."""
 
     name: str
@@ -65,7 +65,7 @@ class NamedGoals(Protocol):
     """A criterion with so few goals that each has a name and a shortest path."""
 
     @property
-    def goals(self) -> list[Goal]:
+    def goals(self) -> list[CoverageGoal]:
         """Every goal, also those that nothing takes."""
 
     def taken(self, path: Path) -> dict[int, int]:
@@ -100,12 +100,12 @@ class Actions(StepGoals):
         first = {int(n): int(inside[e]) for n, e in zip(numbers, edges, strict=True)}
         self.goals = [self._goal(number, name, first) for number, name in enumerate(graph.kernel.actions)]
 
-    def _goal(self, number: int, name: str, first: dict[int, int]) -> Goal:
+    def _goal(self, number: int, name: str, first: dict[int, int]) -> CoverageGoal:
         graph = self.graph
         if number in first:
             edge = first[number]
-            return Goal(name, path_along(graph, int(graph.sources[edge]), edge))
-        return Goal(name, None, never_taken(graph, number))
+            return CoverageGoal(name, path_along(graph, int(graph.sources[edge]), edge))
+        return CoverageGoal(name, None, never_taken(graph, number))
 
     def taken(self, path: Path) -> dict[int, int]:
         """See `NamedGoals`."""
@@ -135,7 +135,7 @@ class Pairs(StepGoals):
         self.count = len(names)
         inside = graph.targets >= 0
         seen = set(np.unique(graph.actions[inside]).tolist())
-        self.goals: list[Goal] = []
+        self.goals: list[CoverageGoal] = []
         for first, name in enumerate(names):
             arrivals = self._arrivals(first, inside)
             for second, other in enumerate(names):
@@ -144,7 +144,7 @@ class Pairs(StepGoals):
                 why = "" if path else f"{other} is not enabled after {name} in any reachable state" + as_far(graph)
                 if never is not None:
                     why = f"{names[never]} is never taken: {never_taken(graph, never)}"
-                self.goals.append(Goal(f"{name}, {other}", path, why))
+                self.goals.append(CoverageGoal(f"{name}, {other}", path, why))
 
     def _arrivals(self, action: int, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
         """By state: the first edge of an action that leads to it; as many as there are edges where none does."""
@@ -178,7 +178,7 @@ class Covers(StepGoals):
     def __init__(self, graph: StateGraph) -> None:
         self.graph = graph
         flags = graph.kernel.state_flags
-        self.goals: list[Goal] = []
+        self.goals: list[CoverageGoal] = []
         for cover in graph.bound.covers:
             if cover.over_steps:
                 edges = np.nonzero(self._on_steps(cover.name) & (graph.targets >= 0))[0]
@@ -188,7 +188,7 @@ class Covers(StepGoals):
                 path = path_along(graph, int(states[0])) if len(states) else None
             what = "step" if cover.over_steps else "state"
             why = "" if path else f"no reachable {what} satisfies it" + as_far(graph)
-            self.goals.append(Goal(cover.name, path, why))
+            self.goals.append(CoverageGoal(cover.name, path, why))
 
     def _on_steps(self, name: str) -> NDArray[np.bool_]:
         return self.graph.step_claims.get(name, np.zeros(self.graph.edge_count, bool))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reassure.checkers.analyses.mutants.outcomes import Outcome, StateOutcomes, Watched
-from reassure.checkers.analyses.suites.goals import Attempt, Goal, Path, StepGoals, as_far, path_along
+from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, Path, StepGoals, as_far, path_along
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Interrupted
@@ -45,7 +45,9 @@ class Outcomes:
             graph.stopped = BY_USER
         where = "state" if kind == "guard" else "step"
         why = f"no reachable {where} comes to it" + as_far(graph)
-        self.goals = [Goal(s.outcome(v), paths.get((s, v)), "" if (s, v) in paths else why) for s, v in self.wanted]
+        self.goals = [
+            CoverageGoal(s.outcome(v), paths.get((s, v)), "" if (s, v) in paths else why) for s, v in self.wanted
+        ]
 
     def _note(self, number: int, paths: dict[Outcome, Path]) -> None:
         """Looks at a state: only at the actions that may come to an outcome that is still missing."""
@@ -111,7 +113,9 @@ class Classes(StepGoals):
                     first.setdefault(self.value(edge), edge)
         names = sorted(first)
         self.numbers = {name: number for number, name in enumerate(names)}
-        self.goals = [Goal(name, path_along(graph, int(graph.sources[first[name]]), first[name])) for name in names]
+        self.goals = [
+            CoverageGoal(name, path_along(graph, int(graph.sources[first[name]]), first[name])) for name in names
+        ]
 
     def taken(self, path: Path) -> dict[int, int]:
         """See `NamedGoals`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reassure.checkers.analyses.suites.goals import Attempt, Goal, MassGoals, NamedGoals, Path
+from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, MassGoals, NamedGoals, Path
 from reassure.checkers.engines.native.state_graph import StateGraph
 
 
@@ -24,7 +24,7 @@ class Selection:
     """By path, of guards: what is refused in which state."""
     reachable: int = 0
     taken: int = 0
-    missing: list[Goal] = field(default_factory=list)
+    missing: list[CoverageGoal] = field(default_factory=list)
     """Goals that no path of the suite takes, each with the reason."""
     missing_count: int = 0
     """Of goals that can be taken but are beyond the length that is allowed, of criteria whose goals have no names."""
@@ -74,7 +74,7 @@ def select_named(noun: str, criterion: NamedGoals, kept: list[Path], most: int |
         goal = criterion.goals[number]
         assert goal.shortest is not None
         why = f"beyond --max-length {most}: its shortest trace has {len(goal.shortest)} steps"
-        chosen.missing.append(Goal(goal.name, goal.shortest, why))
+        chosen.missing.append(CoverageGoal(goal.name, goal.shortest, why))
     chosen.taken = chosen.reachable - len(open_goals)
     return chosen
 

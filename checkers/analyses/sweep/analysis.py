@@ -108,7 +108,7 @@ def allowed(model: Model, points: list[Point]) -> tuple[list[Point], dict[Point,
 
 
 @dataclass(frozen=True)
-class Task:
+class SweepTask:
     """What a task needs to check one configuration."""
 
     model: str
@@ -120,7 +120,7 @@ class Task:
     engine: str = DEFAULT_ENGINE
 
 
-def check_one(task: Task, point: Point) -> PointRecord:
+def check_one(task: SweepTask, point: Point) -> PointRecord:
     """The run record of one configuration, with its traces as ITF texts; in whatever process."""
     archive = next((p for p in Path(__file__).parents if p.is_file()), None)
     if archive is not None:
@@ -170,7 +170,7 @@ with open(sys.argv[1], "wb") as told:
 """
 
 
-def _beside(archive: Path, task: Task, point: Point) -> PointRecord:
+def _beside(archive: Path, task: SweepTask, point: Point) -> PointRecord:
     """As `check_one`, in a process that has this program as files: models are read as text, not from a zip."""
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir()) / f"reassure-program-{os.getuid()}-{digest}"
@@ -197,7 +197,7 @@ def _beside(archive: Path, task: Task, point: Point) -> PointRecord:
         return found
 
 
-def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int], None]) -> list[PointRecord]:
+def locally(points: list[Point], task: SweepTask, jobs: int, done: Callable[[int, int], None]) -> list[PointRecord]:
     """A record for each configuration, in order, in so many processes of this machine; interrupted, of the first ones.
 
     done: called with how many have ended, and of how many. Raises `Failure` where a process was killed.
@@ -218,7 +218,7 @@ def locally(points: list[Point], task: Task, jobs: int, done: Callable[[int, int
 
 
 def by_spark(
-    model: str, points: list[Point], task: Task, cluster: SparkOptions, done: Callable[[int, int], None]
+    model: str, points: list[Point], task: SweepTask, cluster: SparkOptions, done: Callable[[int, int], None]
 ) -> list[PointRecord]:
     """As `locally`, a task of Spark each. Raises `NoSpark` and `JobFailed`."""
     from reassure.checkers.engines.spark.session import SparkJob, start
@@ -242,7 +242,7 @@ def by_spark(
         session.stop()
 
 
-def shipped(task: Task) -> Task:
+def shipped(task: SweepTask) -> SweepTask:
     """A task for other machines: a model by path goes along as text."""
     text = Path(task.model).read_text(encoding="utf-8") if own_file(task.model) else None
     return replace(task, text=text)

@@ -28,10 +28,10 @@ from reassure.checkers.base.shared_options import (
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import Kind, Record
+from reassure.checkers.console.gate_kind import GateKind, Record
 
 if TYPE_CHECKING:
-    from reassure.checkers.analyses.sweep.analysis import Point, PointRecord, Task
+    from reassure.checkers.analyses.sweep.analysis import Point, PointRecord, SweepTask
 
 CORES = os.cpu_count() or 1
 
@@ -57,7 +57,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {name: len(record[name]) for name in ("configurations", "excluded") if name in record}
 
 
-KIND = Kind(
+KIND = GateKind(
     ("configurations", "excluded"),
     _figures,
     left_out=frozenset({*OF_SPARK, "jobs", "fail_fast"}),
@@ -67,7 +67,7 @@ KIND = Kind(
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks every configuration, reports in their order, and writes what is asked for."""
-    from reassure.checkers.analyses.sweep.analysis import Grid, Task, allowed, worst_of
+    from reassure.checkers.analyses.sweep.analysis import Grid, SweepTask, allowed, worst_of
     from reassure.checkers.analyses.sweep.report import report_sweep
 
     spark = spark_settings(args)
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     threads = 1 if args.engine == "spark" else max(1, CORES // jobs)
     options = search_options(args, workers=threads)
     engine = DEFAULT_ENGINE if args.engine == "spark" else args.engine
-    task = Task(args.model, None, options, args.accept_clipping, args.trace_dir is not None, engine)
+    task = SweepTask(args.model, None, options, args.accept_clipping, args.trace_dir is not None, engine)
     records = _records(args, points, task, jobs, spark)
     for record in records:
         texts, traces = record.pop("texts"), {}
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _records(
-    args: argparse.Namespace, points: list[Point], task: Task, jobs: int, spark: SparkOptions
+    args: argparse.Namespace, points: list[Point], task: SweepTask, jobs: int, spark: SparkOptions
 ) -> list[PointRecord]:
     """The run records of all configurations, here or by Spark."""
     from reassure.checkers.analyses.sweep.analysis import by_spark, locally, shipped

@@ -22,12 +22,12 @@ from reassure.checkers.base.shared_options import BUDGET, JSON, MODEL, QUIET, SE
 from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import STANDARD_OUTPUT
-from reassure.checkers.console.gate_kind import Kind
+from reassure.checkers.console.gate_kind import GateKind
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import to_itf
 
 if TYPE_CHECKING:
-    from reassure.checkers.analyses.validate.explain_log import Answer
+    from reassure.checkers.analyses.validate.explain_log import LogExplanation
 
 WIDTH = 200_000
 SHOWN = 3
@@ -56,7 +56,7 @@ OPTIONS = (
     replace(JSON, help="write the answer; - is standard output"),
     replace(QUIET, help="print no progress and no states"),
 )
-KIND = Kind(left_out=frozenset({"trace"}))
+KIND = GateKind(left_out=frozenset({"trace"}))
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
@@ -125,14 +125,14 @@ def _opened(path: Path) -> Iterator[TextIO]:
         yield file
 
 
-def exit_of(answer: Answer) -> Exit:
+def exit_of(answer: LogExplanation) -> Exit:
     """18 if no run matches the log; 5 if one with steps beyond the bounds might."""
     if answer.failed is None:
         return Exit.OK
     return Exit.INCONCLUSIVE if answer.clipped else Exit.TRACE
 
 
-def report(answer: Answer, bound: BoundModel, engine: str, console: Console, quiet: bool) -> None:
+def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Console, quiet: bool) -> None:
     """Prints the answer."""
     from reassure.checkers.traces.format_value import plain as as_text
     from reassure.checkers.traces.render import flat
@@ -168,7 +168,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def record(answer: Answer, bound: BoundModel, meta: dict[str, object], code: Exit) -> dict[str, object]:
+def record(answer: LogExplanation, bound: BoundModel, meta: dict[str, object], code: Exit) -> dict[str, object]:
     """The answer as JSON."""
     from reassure.checkers.traces.plain_json import to_plain
 

@@ -23,18 +23,18 @@ EXAMINED = 1000
 """Possible states for which the reasons are asked of plain Python."""
 
 
-class Node:
+class LogNode:
     """A possible state with the run that leads to it; runs that lead nowhere are freed with their last state."""
 
     __slots__ = ("before", "key", "line")
 
-    def __init__(self, key: Key, before: Node | None, line: Line | None) -> None:
+    def __init__(self, key: Key, before: LogNode | None, line: Line | None) -> None:
         self.key, self.before, self.line = key, before, line
         """line: that the step to it is of; None: a hidden step, or an initial state."""
 
 
 @dataclass
-class Answer:
+class LogExplanation:
     """What was found."""
 
     lines: int = 0
@@ -56,7 +56,7 @@ class Answer:
     """Whether a step that might have explained a line leaves a bound."""
     behaviour: Trace | None = None
     """One that explains the lines, replayed in plain Python."""
-    node: Node | None = None
+    node: LogNode | None = None
 
 
 def explain_log(
@@ -66,14 +66,14 @@ def explain_log(
     hidden: frozenset[str],
     most: int,
     look: Callable[[int, int], None],
-) -> Answer:
+) -> LogExplanation:
     """Matches a log to the model. hidden: actions that may be taken between lines without being observed.
 
     most: states that may be possible at once; `Interrupted` where there are more. look: called with the number of lines
     and of possible states; raises to end the search.
     """
-    answer = Answer()
-    layer = {key: Node(key, None, None) for key in stepper.initial()}
+    answer = LogExplanation()
+    layer = {key: LogNode(key, None, None) for key in stepper.initial()}
     for line in lines:
         look(answer.lines, len(layer))
         before = _with_hidden(stepper, layer, hidden, most, line) if hidden else layer
@@ -96,7 +96,7 @@ def explain_log(
     return answer
 
 
-def _allow(layer: dict[Key, Node], most: int, line: Line) -> None:
+def _allow(layer: dict[Key, LogNode], most: int, line: Line) -> None:
     if len(layer) > most:
         raise Interrupted(
             StopReason.MEMORY,
@@ -106,34 +106,36 @@ def _allow(layer: dict[Key, Node], most: int, line: Line) -> None:
 
 
 def _with_hidden(
-    stepper: Stepper, layer: dict[Key, Node], hidden: frozenset[str], most: int, line: Line
-) -> dict[Key, Node]:
+    stepper: Stepper, layer: dict[Key, LogNode], hidden: frozenset[str], most: int, line: Line
+) -> dict[Key, LogNode]:
     """The possible states, with those that hidden steps lead to."""
     found, frontier = dict(layer), list(layer)
     while frontier:
         fresh = []
         for source, key in stepper.moved(frontier, hidden):
             if key not in found:
-                found[key] = Node(key, found[frontier[source]], None)
+                found[key] = LogNode(key, found[frontier[source]], None)
                 fresh.append(key)
         _allow(found, most, line)
         frontier = fresh
     return found
 
 
-def _after(stepper: Stepper, before: dict[Key, Node], line: Line) -> dict[Key, Node]:
+def _after(stepper: Stepper, before: dict[Key, LogNode], line: Line) -> dict[Key, LogNode]:
     """The possible states after a line; where several runs lead to one, the first is kept."""
     keys = list(before)
     if line.actions is None:
         return {key: before[key] for key, fits in zip(keys, stepper.matching(keys, line), strict=True) if fits}
-    found: dict[Key, Node] = {}
+    found: dict[Key, LogNode] = {}
     for source, key in stepper.after(keys, line):
         if key not in found:
-            found[key] = Node(key, before[keys[source]], line)
+            found[key] = LogNode(key, before[keys[source]], line)
     return found
 
 
-def _behaviour(bound: BoundModel, stepper: Stepper, last: Node, hidden: frozenset[str], answer: Answer) -> Trace:
+def _behaviour(
+    bound: BoundModel, stepper: Stepper, last: LogNode, hidden: frozenset[str], answer: LogExplanation
+) -> Trace:
     """The run to a possible state, its steps found in plain Python and replayed."""
     nodes = [last]
     while (before := nodes[-1].before) is not None:

@@ -11,12 +11,12 @@ from reassure.checkers.base.shared_options import CHECK, OF_SPARK
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
+from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import run_and_report
 from reassure.spec.language.vocabulary import LanguageError
 
 OPTIONS = CHECK
-KIND = Kind(
+KIND = GateKind(
     SEARCH_FIGURES,
     left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),

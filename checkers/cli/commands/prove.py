@@ -11,7 +11,7 @@ from reassure.checkers.base.shared_options import PROVE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.gate_kind import Kind, Record
+from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.console.reporting import run_and_report
 
 OPTIONS = PROVE
@@ -22,7 +22,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {"lemmas": len(record["lemmas"])} if "lemmas" in record else {}
 
 
-KIND = Kind(("lemmas",), _figures)
+KIND = GateKind(("lemmas",), _figures)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

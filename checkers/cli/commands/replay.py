@@ -15,7 +15,7 @@ from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import PreparedModels, read_traces
-from reassure.checkers.console.gate_kind import Kind
+from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.traces.replay import replay_trace
 
 SUFFIX = ".itf.json"
@@ -43,7 +43,7 @@ OPTIONS = (
         bool,
     ),
 )
-KIND = Kind(left_out=frozenset({"junit"}), by_digest=False)
+KIND = GateKind(left_out=frozenset({"junit"}), by_digest=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

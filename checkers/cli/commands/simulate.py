@@ -10,11 +10,11 @@ from reassure.checkers.base.shared_options import SIMULATE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, Kind
+from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import run_and_report
 
 OPTIONS = SIMULATE
-KIND = Kind(SEARCH_FIGURES)
+KIND = GateKind(SEARCH_FIGURES)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

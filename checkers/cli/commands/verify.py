@@ -13,13 +13,13 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import file_of_a_model
-from reassure.checkers.console.gate_kind import Kind
+from reassure.checkers.console.gate_kind import GateKind
 
 OPTIONS = (
     Option("certificate FILE", "a certificate, written by prove --certificate FILE", Path),
     replace(OF_TRACE, help="the model's file, if it has moved"),
 )
-KIND = Kind(by_digest=False)
+KIND = GateKind(by_digest=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

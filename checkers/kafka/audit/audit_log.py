@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.kafka.audit.judge import Audit, Judge
+from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
-from reassure.checkers.kafka.audit.share import Share
+from reassure.checkers.kafka.audit.share import PartitionShare
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Refused:
     text: str
 
 
-def audit_share(task: AuditTask, share: Share) -> AuditReport | Refused:
+def audit_share(task: AuditTask, share: PartitionShare) -> AuditReport | Refused:
     """Judges the partitions of a share."""
     read = LogRead()
     read.history.share = share
     try:
-        judge = Judge(task.release, task.min_isr)
+        judge = ChangeJudge(task.release, task.min_isr)
         audit = judge.judge(changes_in(list(task.files), read))
         _sort(audit)
     except Failure as failure:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
-from reassure.checkers.kafka.audit.share import Share
+from reassure.checkers.kafka.audit.share import PartitionShare
 
 
 def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, beat: Callable[[], None]) -> AuditReport:
@@ -25,7 +25,7 @@ def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, be
         count = tasks or int(context.defaultParallelism)
 
         def judge(number: int) -> AuditReport | Refused:
-            return audit_share(sent.value, Share(number, count))
+            return audit_share(sent.value, PartitionShare(number, count))
 
         job = SparkJob(context, "reassure-audit", context.parallelize(range(count), count).map(judge).collect)
         return together(job.result(beat))

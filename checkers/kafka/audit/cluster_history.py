@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
-from reassure.checkers.kafka.audit.share import WHOLE, Share
+from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
 from reassure.spec.kafka.partition import Broker, Brokers, Partition
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
@@ -85,7 +85,7 @@ class ClusterHistory:
     ignored: int = 0
     """Records that tell nothing of partitions or brokers."""
     last: MetadataRecord | None = None
-    share: Share = WHOLE
+    share: PartitionShare = WHOLE
     """Of other partitions only the first of each topic is kept, for its number of replicas; no change is yielded."""
 
     def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
     from reassure.checkers.kafka.audit.audit_log import audit_share, together
-    from reassure.checkers.kafka.audit.share import Share
+    from reassure.checkers.kafka.audit.share import PartitionShare
 
     spark_settings(args)
     size = sum(len(file.read()) if args.jobs is None else 0 for file in task.files)
@@ -89,7 +89,7 @@ def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
     progress = Progress(quiet=args.quiet)
     progress.ready("reading")
     try:
-        return together(in_processes(audit_share, [(task, Share(i, jobs)) for i in range(jobs)], jobs))
+        return together(in_processes(audit_share, [(task, PartitionShare(i, jobs)) for i in range(jobs)], jobs))
     except BrokenProcessPool:
         raise Failure(Exit.SYSTEM, "a process was killed while it judged its share of the partitions") from None
     finally:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reassure.checkers.kafka.audit.message_format import Field, MalformedRecord
+from reassure.checkers.kafka.audit.message_format import MalformedRecord, WireField
 from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
 
 BATCH = re.compile(r"^baseOffset: (\d+) ")
@@ -44,7 +44,7 @@ def _kind(name: str) -> str:
     return kind if kind in KINDS else ""
 
 
-def _filled(fields: tuple[Field, ...], data: dict[str, Any]) -> dict[str, Any]:
+def _filled(fields: tuple[WireField, ...], data: dict[str, Any]) -> dict[str, Any]:
     """The fields of a record; a tagged field with its default is not printed."""
     found = {f.name: data.get(f.name, f.default) for f in fields}
     missing = [f.name for f in fields if f.tag is None and f.first == 0 and f.name not in data]

@@ -72,7 +72,7 @@ class Audit:
     """By release: changes that it does not make."""
 
 
-class Judge:
+class ChangeJudge:
     """Judges the changes of a log, in its order."""
 
     def __init__(self, release: str | None, min_isr: int) -> None:

@@ -69,7 +69,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Field:
+class WireField:
     """A field of a message. type: of `FIXED`, or "bool", "string", "uuid", "ids" or "uuids" (arrays), "structures".
 
     first: the version from which it is there. tag: its number if it is tagged. default: what stands for a tagged field
@@ -81,7 +81,7 @@ class Field:
     first: int = 0
     tag: int | None = None
     default: Any = None
-    fields: tuple[Field, ...] = ()
+    fields: tuple[WireField, ...] = ()
     """Of each structure."""
 
 
@@ -94,7 +94,7 @@ class Schema:
 
     name: str
     newest: int
-    fields: tuple[Field, ...] = field(default_factory=tuple)
+    fields: tuple[WireField, ...] = field(default_factory=tuple)
 
     def read(self, reader: Reader, version: int) -> dict[str, Any]:
         """The fields of a message by name. Raises `MalformedRecord`."""
@@ -103,7 +103,7 @@ class Schema:
         return _structure(self.fields, reader, version)
 
 
-def _structure(fields: tuple[Field, ...], reader: Reader, version: int) -> dict[str, Any]:
+def _structure(fields: tuple[WireField, ...], reader: Reader, version: int) -> dict[str, Any]:
     present = [f for f in fields if f.first <= version]
     found = {f.name: _value(f, reader, version) for f in present if f.tag is None}
     found |= {f.name: f.default for f in fields if f.tag is not None}
@@ -117,7 +117,7 @@ def _structure(fields: tuple[Field, ...], reader: Reader, version: int) -> dict[
     return found
 
 
-def _value(f: Field, reader: Reader, version: int) -> Any:
+def _value(f: WireField, reader: Reader, version: int) -> Any:
     if f.type in FIXED:
         return reader.number(FIXED[f.type])
     if f.type == "bool":

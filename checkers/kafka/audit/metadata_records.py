@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.kafka.audit.message_format import Field, MalformedRecord, Reader, Schema
+from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader, Schema, WireField
 
 FRAME = 1
 """The version of the frame that each record of the log stands in."""
@@ -15,51 +15,53 @@ UNCHANGED_LEADER = -2
 """In a change of a partition: the leader is as it was."""
 UNCHANGED_RECOVERY = -1
 
-_TOPIC_PARTITION = (Field("partitionId", "int32"), Field("topicId", "uuid"))
-_ENDPOINT = (Field("name", "string"), Field("host", "string"), Field("port", "uint16"),
-             Field("securityProtocol", "int16"))  # fmt: skip
-_FEATURE = (Field("name", "string"), Field("minSupportedVersion", "int16"), Field("maxSupportedVersion", "int16"))
+_TOPIC_PARTITION = (WireField("partitionId", "int32"), WireField("topicId", "uuid"))
+_ENDPOINT = (WireField("name", "string"), WireField("host", "string"), WireField("port", "uint16"),
+             WireField("securityProtocol", "int16"))  # fmt: skip
+_FEATURE = (WireField("name", "string"), WireField("minSupportedVersion", "int16"),
+            WireField("maxSupportedVersion", "int16"))  # fmt: skip
 
 SCHEMAS = {
     0: Schema("RegisterBroker", 4, (
-        Field("brokerId", "int32"), Field("isMigratingZkBroker", "bool", 2), Field("incarnationId", "uuid"),
-        Field("brokerEpoch", "int64"), Field("endPoints", "structures", fields=_ENDPOINT),
-        Field("features", "structures", fields=_FEATURE), Field("rack", "string"), Field("fenced", "bool"),
-        Field("inControlledShutdown", "bool", 1), Field("logDirs", "uuids", 3, 0, ()),
-        Field("cordonedLogDirs", "uuids", 4, 1),
+        WireField("brokerId", "int32"), WireField("isMigratingZkBroker", "bool", 2), WireField("incarnationId", "uuid"),
+        WireField("brokerEpoch", "int64"), WireField("endPoints", "structures", fields=_ENDPOINT),
+        WireField("features", "structures", fields=_FEATURE), WireField("rack", "string"), WireField("fenced", "bool"),
+        WireField("inControlledShutdown", "bool", 1), WireField("logDirs", "uuids", 3, 0, ()),
+        WireField("cordonedLogDirs", "uuids", 4, 1),
     )),
-    1: Schema("UnregisterBroker", 0, (Field("brokerId", "int32"), Field("brokerEpoch", "int64"))),
-    2: Schema("Topic", 0, (Field("name", "string"), Field("topicId", "uuid"))),
+    1: Schema("UnregisterBroker", 0, (WireField("brokerId", "int32"), WireField("brokerEpoch", "int64"))),
+    2: Schema("Topic", 0, (WireField("name", "string"), WireField("topicId", "uuid"))),
     3: Schema("Partition", 2, (
-        *_TOPIC_PARTITION, Field("replicas", "ids"), Field("isr", "ids"), Field("removingReplicas", "ids"),
-        Field("addingReplicas", "ids"), Field("leader", "int32"),
-        Field("leaderRecoveryState", "int8", 0, 0, 0), Field("leaderEpoch", "int32"), Field("partitionEpoch", "int32"),
-        Field("directories", "uuids", 1), Field("eligibleLeaderReplicas", "ids", 2, 1),
-        Field("lastKnownElr", "ids", 2, 2),
+        *_TOPIC_PARTITION, WireField("replicas", "ids"), WireField("isr", "ids"), WireField("removingReplicas", "ids"),
+        WireField("addingReplicas", "ids"), WireField("leader", "int32"),
+        WireField("leaderRecoveryState", "int8", 0, 0, 0), WireField("leaderEpoch", "int32"),
+        WireField("partitionEpoch", "int32"), WireField("directories", "uuids", 1),
+        WireField("eligibleLeaderReplicas", "ids", 2, 1), WireField("lastKnownElr", "ids", 2, 2),
     )),
     4: Schema("Config", 0, (
-        Field("resourceType", "int8"), Field("resourceName", "string"), Field("name", "string"),
-        Field("value", "string"),
+        WireField("resourceType", "int8"), WireField("resourceName", "string"), WireField("name", "string"),
+        WireField("value", "string"),
     )),
     5: Schema("PartitionChange", 2, (
-        *_TOPIC_PARTITION, Field("isr", "ids", 0, 0), Field("leader", "int32", 0, 1, UNCHANGED_LEADER),
-        Field("replicas", "ids", 0, 2), Field("removingReplicas", "ids", 0, 3), Field("addingReplicas", "ids", 0, 4),
-        Field("leaderRecoveryState", "int8", 0, 5, UNCHANGED_RECOVERY), Field("directories", "uuids", 1, 8),
-        Field("eligibleLeaderReplicas", "ids", 2, 6), Field("lastKnownElr", "ids", 2, 7),
+        *_TOPIC_PARTITION, WireField("isr", "ids", 0, 0), WireField("leader", "int32", 0, 1, UNCHANGED_LEADER),
+        WireField("replicas", "ids", 0, 2), WireField("removingReplicas", "ids", 0, 3),
+        WireField("addingReplicas", "ids", 0, 4), WireField("leaderRecoveryState", "int8", 0, 5, UNCHANGED_RECOVERY),
+        WireField("directories", "uuids", 1, 8), WireField("eligibleLeaderReplicas", "ids", 2, 6),
+        WireField("lastKnownElr", "ids", 2, 7),
     )),
-    7: Schema("FenceBroker", 0, (Field("id", "int32"), Field("epoch", "int64"))),
-    8: Schema("UnfenceBroker", 0, (Field("id", "int32"), Field("epoch", "int64"))),
-    9: Schema("RemoveTopic", 0, (Field("topicId", "uuid"),)),
-    12: Schema("FeatureLevel", 0, (Field("name", "string"), Field("featureLevel", "int16"))),
+    7: Schema("FenceBroker", 0, (WireField("id", "int32"), WireField("epoch", "int64"))),
+    8: Schema("UnfenceBroker", 0, (WireField("id", "int32"), WireField("epoch", "int64"))),
+    9: Schema("RemoveTopic", 0, (WireField("topicId", "uuid"),)),
+    12: Schema("FeatureLevel", 0, (WireField("name", "string"), WireField("featureLevel", "int16"))),
     17: Schema("BrokerRegistrationChange", 3, (
-        Field("brokerId", "int32"), Field("brokerEpoch", "int64"), Field("fenced", "int8", 0, 0, 0),
-        Field("inControlledShutdown", "int8", 1, 1, 0), Field("logDirs", "uuids", 2, 2),
-        Field("cordonedLogDirs", "uuids", 3, 3),
+        WireField("brokerId", "int32"), WireField("brokerEpoch", "int64"), WireField("fenced", "int8", 0, 0, 0),
+        WireField("inControlledShutdown", "int8", 1, 1, 0), WireField("logDirs", "uuids", 2, 2),
+        WireField("cordonedLogDirs", "uuids", 3, 3),
     )),
-    23: Schema("BeginTransaction", 0, (Field("name", "string", 0, 0),)),
+    23: Schema("BeginTransaction", 0, (WireField("name", "string", 0, 0),)),
     24: Schema("EndTransaction", 0),
-    25: Schema("AbortTransaction", 0, (Field("reason", "string", 0, 0),)),
-    28: Schema("ClearElr", 0, (Field("topicName", "string"),)),
+    25: Schema("AbortTransaction", 0, (WireField("reason", "string", 0, 0),)),
+    28: Schema("ClearElr", 0, (WireField("topicName", "string"),)),
 }  # fmt: skip
 """By API key."""
 KINDS = {schema.name: key for key, schema in SCHEMAS.items()}

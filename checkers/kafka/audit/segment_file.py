@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader
 from reassure.checkers.kafka.audit.metadata_records import FRAME, KINDS, OTHERS, MetadataRecord, read_record
-from reassure.checkers.kafka.audit.share import WHOLE, Share
+from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
 """Offset, length, leader epoch, magic, sum, attributes, last offset, first and last time, producer with its epoch and
@@ -56,7 +56,7 @@ class TornEnd:
     """The byte where the incomplete batch begins; None: there is none."""
 
 
-def read_segment(data: bytes, torn: TornEnd, share: Share = WHOLE) -> Iterator[MetadataRecord]:
+def read_segment(data: bytes, torn: TornEnd, share: PartitionShare = WHOLE) -> Iterator[MetadataRecord]:
     """The records of a segment or snapshot, control records left out. Raises `MalformedRecord`.
 
     share: records of other partitions are not decoded, and the sums of batches are checked in turn.
@@ -94,7 +94,7 @@ def _unpacked(data: bytes, codec: int, at: int) -> bytes:
     raise MalformedRecord(f"at byte {at}: compressed by {CODECS.get(codec, codec)}, which is not read here")
 
 
-def _record(reader: Reader, first_offset: int, first_time: int, share: Share) -> MetadataRecord:
+def _record(reader: Reader, first_offset: int, first_time: int, share: PartitionShare) -> MetadataRecord:
     length = reader.signed()
     body = Reader(reader.data, reader.at, reader.at + length)
     reader.take(length)
@@ -115,7 +115,7 @@ def _record(reader: Reader, first_offset: int, first_time: int, share: Share) ->
     return MetadataRecord(offset, time, first_offset, kind, version, fields)
 
 
-def _is_wanted(value: bytes, share: Share) -> bool:
+def _is_wanted(value: bytes, share: PartitionShare) -> bool:
     """Whether a record has to be decoded: if it is of a partition, one of the share, or partition 0 of a topic."""
     if len(value) < HEAD_OF_PARTITION.size or value[0] != FRAME or value[1] not in PARTITION_KEYS:
         return True

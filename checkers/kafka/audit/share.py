@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Share:
+class PartitionShare:
     """The partitions of one of several judges. number: from 0."""
 
     number: int = 0
@@ -18,4 +18,4 @@ class Share:
         return self.of == 1 or zlib.crc32(f"{topic}-{partition}".encode()) % self.of == self.number
 
 
-WHOLE = Share()
+WHOLE = PartitionShare()

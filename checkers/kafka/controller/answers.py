@@ -74,7 +74,7 @@ class Recorder:
         path.write_bytes(MAGIC + struct.pack(">i", len(text)) + text + packed)
 
 
-class Recorded:
+class RecordedAnswers:
     """The answers of a file, asked as a driver is. unanswered: steps that the file does not know."""
 
     def __init__(self, release: Release, path: Path) -> None:

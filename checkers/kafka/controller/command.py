@@ -35,7 +35,7 @@ from reassure.checkers.console.files import (
     name_traces,
     read_traces,
 )
-from reassure.checkers.console.gate_kind import Kind, Record
+from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.controller.answers import Recorder, folder, place
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
@@ -47,8 +47,8 @@ from reassure.checkers.kafka.controller.controller_itf import itf, run_of_contro
 from reassure.checkers.kafka.controller.controller_itf import to_itf as run_to_itf
 from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
-from reassure.checkers.kafka.controller.explained import Rules, explain, with_records
-from reassure.checkers.kafka.controller.explore import Exploration, Limits, Scope, explore
+from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_properties import evaluate
 from reassure.checkers.kafka.controller.explore_report import (
     Shown,
@@ -204,7 +204,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
 
 
-KIND = Kind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), by_digest=False)
+KIND = GateKind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), by_digest=False)
 """Of `kafka conform`."""
 
 
@@ -315,7 +315,9 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
             found = _explored(args, path, scope, progress)
             findings = evaluate(found)
             loss = look_for_loss(found, findings)
-            explanation = explain(found, Rules(KEPT_MODEL, wanted, args.min_isr), progress) if args.explain else None
+            explanation = (
+                explain(found, ReleaseRules(KEPT_MODEL, wanted, args.min_isr), progress) if args.explain else None
+            )
             with Driver(path) as driver:
                 shown = counterexamples(found, findings, loss, driver)
                 if explanation is not None:
@@ -343,14 +345,14 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
     return code
 
 
-def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress: Progress) -> Exploration:
+def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress: Progress) -> ControllerExploration:
     """The search, here or by Spark."""
-    limits = Limits(args.depth, args.budget)
+    limits = ExploreLimits(args.depth, args.budget)
     if args.engine == "local":
         return explore(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
-    from reassure.checkers.kafka.controller.explore_by_spark import Task, explore_by_spark
+    from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, explore_by_spark
 
-    return explore_by_spark(Task(path.release.version, scope), spark_settings(args), limits, progress)
+    return explore_by_spark(ExpandTask(path.release.version, scope), spark_settings(args), limits, progress)
 
 
 def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.model_steps import ModelStep, StepSource
 from reassure.checkers.kafka.controller.model_view import ModelView, call_text
 from reassure.checkers.kafka.controller.releases import Release
-from reassure.checkers.kafka.controller.replay import Difference, TraceCommand
+from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
 from reassure.checkers.kafka.controller.words import answer_of, packed, unpacked
 
 BATCH = 4096
@@ -42,13 +42,13 @@ class ActionCount:
 
 
 @dataclass
-class Disagreement:
+class DisagreeingSteps:
     """Steps that Kafka takes otherwise in the same way. first: the one that is reached soonest."""
 
     cause: str
     count: int
     first: ModelStep
-    difference: Difference
+    difference: StepDifference
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Conformance:
 
     version: str
     actions: dict[str, ActionCount] = field(default_factory=dict)
-    disagreements: list[Disagreement] = field(default_factory=list)
+    disagreements: list[DisagreeingSteps] = field(default_factory=list)
 
     @property
     def steps(self) -> int:
@@ -71,7 +71,7 @@ class Conformance:
 def conform(source: StepSource, view: ModelView, driver: Controller, progress: Progress) -> Conformance:
     """Executes each kind of step; the disagreements grouped by what differs, the most frequent first."""
     found = Conformance(driver.release.version)
-    groups: dict[tuple[str, ...], Disagreement] = {}
+    groups: dict[tuple[str, ...], DisagreeingSteps] = {}
     driver.begin(view.brokers, view.min_isr, view.replicas_of_partition_zero)
     steps = source.steps(progress)
     while batch := list(islice(steps, BATCH)):
@@ -85,7 +85,7 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
             if key in groups:
                 groups[key].count += 1
             else:
-                groups[key] = Disagreement(_cause(step, difference), 1, step, difference)
+                groups[key] = DisagreeingSteps(_cause(step, difference), 1, step, difference)
     found.actions = {name: found.actions[name] for name in source.transitions if name in found.actions}
     found.disagreements = sorted(groups.values(), key=lambda group: (-group.count, group.cause))
     for group in found.disagreements:
@@ -95,7 +95,7 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
 
 def _compared(
     batch: list[ModelStep], source: StepSource, view: ModelView, driver: Controller
-) -> Iterator[tuple[ModelStep, Difference | None]]:
+) -> Iterator[tuple[ModelStep, StepDifference | None]]:
     """Each step with how Kafka takes it otherwise, if it does."""
     rows = [[*step.before.words, *step.command.words(set_state=True)] for step in batch]
     answers = driver.steps(np.array(rows, np.int64)).tolist()
@@ -113,10 +113,10 @@ def _compared(
         text = call_text(step.action, step.params)
         before, after = step.before.state, step.after.state
         command = TraceCommand(step.level, text, step.command, before, after, error, resigns=resigns)
-        yield step, Difference(command, unpacked(*words, view.brokers), answer, "")
+        yield step, StepDifference(command, unpacked(*words, view.brokers), answer, "")
 
 
-def _cause(step: ModelStep, difference: Difference) -> str:
+def _cause(step: ModelStep, difference: StepDifference) -> str:
     """A disagreement in a line: the action, Kafka's answer if it is none of the usual, and the fields that differ."""
     fields = ", ".join(name for name, _, _ in difference.rows() if name != "answer")
     unusual = difference.answer.thrown or difference.answer.error != (difference.step.error or "NONE")
@@ -124,8 +124,8 @@ def _cause(step: ModelStep, difference: Difference) -> str:
     return f"{step.action}: {'; '.join(part for part in (answer, fields) if part)}"
 
 
-def _described(group: Disagreement, driver: Controller) -> Difference:
+def _described(group: DisagreeingSteps, driver: Controller) -> StepDifference:
     """The group's first step again, with Kafka's own words."""
     d = group.difference
     _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
-    return Difference(d.step, d.state, d.answer, records)
+    return StepDifference(d.step, d.state, d.answer, records)

@@ -20,7 +20,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
-from reassure.checkers.kafka.controller.conform import ActionCount, Conformance, Disagreement, conform
+from reassure.checkers.kafka.controller.conform import ActionCount, Conformance, DisagreeingSteps, conform
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_steps import ModelStep, NativeSteps, StepKinds
 from reassure.checkers.kafka.controller.model_view import ModelView
@@ -38,7 +38,7 @@ First = tuple[int, bytes, int, bytes]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonTask:
     """What a task has to know: a model under a configuration, and a release."""
 
     model: str
@@ -47,7 +47,7 @@ class Comparison:
 
 
 @dataclass
-class Share:
+class ConformanceShare:
     """What one partition gives. counts: steps by action, and those that leave a bound."""
 
     found: Conformance | None
@@ -92,7 +92,7 @@ def kinds_of(model: str, settings: tuple[str, ...]) -> StepKinds:
     return StepKinds(bound, lowered, ModelView(bound))
 
 
-def listed(task: Comparison, parcel: Parcel) -> Iterator[tuple[bytes | str, First | int]]:
+def listed(task: ComparisonTask, parcel: Parcel) -> Iterator[tuple[bytes | str, First | int]]:
     """The kinds of step from some states, by key, and how many steps there are, by action."""
     kinds = kinds_of(task.model, task.settings)
     before, clipped = dict(kinds.transitions), kinds.clipped
@@ -113,7 +113,7 @@ def least(a: Any, b: Any) -> Any:
     return a + b if isinstance(a, int) else min(a, b)
 
 
-def share_of(task: Comparison, records: Iterable[tuple[bytes | str, Any]]) -> Iterator[Share]:
+def share_of(task: ComparisonTask, records: Iterable[tuple[bytes | str, Any]]) -> Iterator[ConformanceShare]:
     """Executes the kinds of a partition."""
     counts: dict[str, int] = {}
     firsts: list[First] = []
@@ -127,13 +127,13 @@ def share_of(task: Comparison, records: Iterable[tuple[bytes | str, Any]]) -> It
         kinds = kinds_of(task.model, task.settings)
         with Driver(fetch(release(task.version))) as driver:
             found = conform(ShuffledSteps(kinds, firsts), kinds.view, driver, Progress(quiet=True))
-    yield Share(found, counts)
+    yield ConformanceShare(found, counts)
 
 
-def together(version: str, shares: list[Share], source: NativeSteps) -> Conformance:
+def together(version: str, shares: list[ConformanceShare], source: NativeSteps) -> Conformance:
     """The shares as one comparison; what was counted goes to the source of the states."""
     whole = Conformance(version)
-    groups: dict[str, Disagreement] = {}
+    groups: dict[str, DisagreeingSteps] = {}
     for share in shares:
         for name, count in share.counts.items():
             if name == CLIPPED:
@@ -150,7 +150,7 @@ def together(version: str, shares: list[Share], source: NativeSteps) -> Conforma
             known = groups.setdefault(group.cause, group)
             if known is not group:
                 earlier = min(known, group, key=lambda g: (g.first.level, _ordered(g.first.states.reshape(-1))))
-                groups[group.cause] = Disagreement(
+                groups[group.cause] = DisagreeingSteps(
                     group.cause, known.count + group.count, earlier.first, earlier.difference
                 )
     whole.actions = {name: whole.actions[name] for name in source.transitions if name in whole.actions}
@@ -158,7 +158,9 @@ def together(version: str, shares: list[Share], source: NativeSteps) -> Conforma
     return whole
 
 
-def conform_by_spark(task: Comparison, source: NativeSteps, cluster: SparkOptions, progress: Progress) -> Conformance:
+def conform_by_spark(
+    task: ComparisonTask, source: NativeSteps, cluster: SparkOptions, progress: Progress
+) -> Conformance:
     """The comparison as a Spark job. source: searches the states, and makes traces to what disagrees.
 
     Raises `NoSpark`, `JobFailed`.

@@ -17,7 +17,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.gate.gate_file import read
-from reassure.checkers.kafka.controller.answers import Recorded, place
+from reassure.checkers.kafka.controller.answers import RecordedAnswers, place
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.conform import Conformance, conform
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
@@ -99,7 +99,7 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
         view = ModelView(bound)
         source = NativeSteps(bound, lowered, view, args.depth)
         if args.kept:
-            kept = Recorded(wanted, place(wanted))
+            kept = RecordedAnswers(wanted, place(wanted))
             found = conform(source, view, kept, progress)
             kept.must_answer()
         elif args.engine == "spark":
@@ -115,10 +115,10 @@ def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> 
 def _by_spark(
     args: argparse.Namespace, setting: list[str], wanted: Release, source: NativeSteps, progress: Progress
 ) -> Conformance:
-    from reassure.checkers.kafka.controller.conform_by_spark import Comparison, conform_by_spark
+    from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
 
     fetch(wanted)
-    task = Comparison(args.model, tuple(release_setting(args.model, setting, wanted)), wanted.version)
+    task = ComparisonTask(args.model, tuple(release_setting(args.model, setting, wanted)), wanted.version)
     return conform_by_spark(task, source, spark_settings(args), progress)
 
 

@@ -58,7 +58,7 @@ class Recorded:
 
 
 @dataclass
-class Run:
+class ControllerRun:
     """A run of the controller: states, the steps between them, and each answer. complete: as in `Recorded`."""
 
     version: str
@@ -74,11 +74,13 @@ class Run:
         return self.states[0].brokers
 
 
-def executed(start: ControllerState, steps: list[LogStep], driver: Driver, min_isr: int) -> tuple[Run, list[str]]:
+def executed(
+    start: ControllerState, steps: list[LogStep], driver: Driver, min_isr: int
+) -> tuple[ControllerRun, list[str]]:
     """The run of these steps, nothing set in between, and Kafka's own words for each."""
     driver.begin(start.brokers, min_isr)
     logs = start.partition.isr if any(step.command is None for step in steps) else frozenset()
-    run = Run(driver.release.version, min_isr, [start], [("initial", None, 0)], [""], [logs])
+    run = ControllerRun(driver.release.version, min_isr, [start], [("initial", None, 0)], [""], [logs])
     words: tuple[int, int, int] = packed(start)
     said = [""]
     first = True
@@ -120,7 +122,7 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
     return {name: encode(value, kinds[name]) for name, value in given.items()}
 
 
-def to_itf(run: Run, meta: dict[str, Any]) -> str:
+def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
     """The run as ITF text."""
     kind, states = _type(run.brokers), []
     for i, state in enumerate(run.states):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reassure.checkers.kafka.controller.words import Answer, ControllerState
+from reassure.checkers.kafka.controller.words import ControllerAnswer, ControllerState
 from reassure.spec.kafka.partition import NOBODY, members
 
 
@@ -24,7 +24,7 @@ class AnswerProperty:
 
     name: str
     doc: str
-    holds: Callable[[Answer], bool]
+    holds: Callable[[ControllerAnswer], bool]
 
 
 def _isr_is_active(s: ControllerState) -> bool:

@@ -14,7 +14,7 @@ from reassure.checkers.kafka.controller.controller_properties import (
     STATE_PROPERTIES,
 )
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.explore_report import Shown
@@ -22,7 +22,7 @@ from reassure.checkers.kafka.controller.words import packed
 from reassure.spec.kafka.partition_properties import SHARED
 
 
-def look_for_loss(found: Exploration, findings: Findings) -> Loss | None:
+def look_for_loss(found: ControllerExploration, findings: Findings) -> Loss | None:
     """Adds the property over logs to the findings, and its counterexample if it has one."""
     if False in found.scope.unclean and len(found.targets) == len(found.states):
         findings.properties.append(KEEPS_COMMITTED)
@@ -33,7 +33,9 @@ def look_for_loss(found: Exploration, findings: Findings) -> Loss | None:
     return None
 
 
-def counterexamples(found: Exploration, findings: Findings, loss: Loss | None, driver: Driver) -> dict[str, Shown]:
+def counterexamples(
+    found: ControllerExploration, findings: Findings, loss: Loss | None, driver: Driver
+) -> dict[str, Shown]:
     """A shortest run for each property that is violated, in the order of the properties."""
     start = found.scope.initial_states()
     shown = {}

@@ -13,10 +13,10 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.model_view import release_value
 from reassure.checkers.kafka.controller.releases import Release
-from reassure.checkers.kafka.controller.replay import Difference, TraceCommand
+from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
 from reassure.checkers.kafka.controller.words import (
     Command,
     ControllerState,
@@ -41,7 +41,7 @@ class Unexplained:
     count: int
     path: list[Command]
     """A shortest way to the first."""
-    first: Difference
+    first: StepDifference
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Explanation:
         return sum(found.count for found in self.unexplained.values())
 
 
-class Rules:
+class ReleaseRules:
     """A model's rules for a release; `Failure` if the model has none."""
 
     def __init__(self, model: str, release: Release, min_isr: int) -> None:
@@ -85,7 +85,7 @@ class Rules:
         return state, outcome.error, outcome.resigns
 
 
-def explain(found: Exploration, rules: Rules, progress: Progress) -> Explanation:
+def explain(found: ControllerExploration, rules: ReleaseRules, progress: Progress) -> Explanation:
     """Compares every step that was executed: the state after it, the rises of the epochs, the answer."""
     explanation = Explanation()
     for number in range(len(found.targets)):
@@ -104,22 +104,22 @@ def explain(found: Exploration, rules: Rules, progress: Progress) -> Explanation
                     continue
             step = TraceCommand(number, str(command), command, before, after, error, resigns=resigns)
             theirs = _unpacked(real, answer >> LEADER_RISE & 255, found.scope.brokers)
-            _note(explanation, found, Difference(step, theirs, told, ""))
+            _note(explanation, found, StepDifference(step, theirs, told, ""))
         if number % REPORT == 0:
             progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} differ")
     return explanation
 
 
-def with_records(explanation: Explanation, found: Exploration, driver: Driver) -> None:
+def with_records(explanation: Explanation, found: ControllerExploration, driver: Driver) -> None:
     """Executes the first step of each kind again, for Kafka's own words."""
     driver.begin(found.scope.brokers, found.scope.min_isr)
     for unexplained in explanation.unexplained.values():
         d = unexplained.first
         _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
-        unexplained.first = Difference(d.step, d.state, d.answer, records)
+        unexplained.first = StepDifference(d.step, d.state, d.answer, records)
 
 
-def _note(explanation: Explanation, found: Exploration, difference: Difference) -> None:
+def _note(explanation: Explanation, found: ControllerExploration, difference: StepDifference) -> None:
     kind = difference.step.command.kind.name.lower()
     if kind in explanation.unexplained:
         explanation.unexplained[kind].count += 1

@@ -62,7 +62,7 @@ class Scope:
 
 
 @dataclass
-class Exploration:
+class ControllerExploration:
     """The state graph. Arrays over states are in the order of the search; those over steps by state and command."""
 
     version: str
@@ -106,7 +106,7 @@ class Exploration:
 
 
 @dataclass
-class Limits:
+class ExploreLimits:
     """When to stop early. depth: levels. budget: seconds."""
 
     depth: int | None = None
@@ -121,7 +121,7 @@ class Limits:
 class Expander(Protocol):
     """Who executes the commands."""
 
-    def expand(self, states: Words, began: float, limits: Limits, report: Callable[[int], None]) -> NDArray[Any]:
+    def expand(self, states: Words, began: float, limits: ExploreLimits, report: Callable[[int], None]) -> NDArray[Any]:
         """Every command in every state, as `Driver.expand`; `Interrupted` when the time is up.
 
         began: when the search did (`time.monotonic`). report: called now and then, with how many states are done.
@@ -129,7 +129,9 @@ class Expander(Protocol):
         ...
 
 
-def explore(class_path: ClassPath, scope: Scope, jvms: int, limits: Limits, progress: Progress) -> Exploration:
+def explore(
+    class_path: ClassPath, scope: Scope, jvms: int, limits: ExploreLimits, progress: Progress
+) -> ControllerExploration:
     """Searches every state of the controller; raises `JvmLost` if a JVM is lost."""
     began = time.monotonic()
     with ExitStack() as stack:
@@ -139,10 +141,10 @@ def explore(class_path: ClassPath, scope: Scope, jvms: int, limits: Limits, prog
 
 
 def search(
-    version: str, scope: Scope, expander: Expander, began: float, limits: Limits, progress: Progress
-) -> Exploration:
+    version: str, scope: Scope, expander: Expander, began: float, limits: ExploreLimits, progress: Progress
+) -> ControllerExploration:
     """Breadth-first, level by level. began: when it did, the start of what executes the commands included."""
-    found = Exploration(version, scope, scope.commands())
+    found = ControllerExploration(version, scope, scope.commands())
     first = np.array([packed(state)[0] for state in scope.initial_states()], np.int64)
     table = _Table(first)
     frontier, parents, successors, answers = first, [np.full(len(first), -1, np.int64)], [], []
@@ -170,7 +172,7 @@ def search(
     return found
 
 
-def _reporter(progress: Progress, found: Exploration, table: _Table, frontier: int) -> Callable[[int], None]:
+def _reporter(progress: Progress, found: ControllerExploration, table: _Table, frontier: int) -> Callable[[int], None]:
     """Tells how far a level is, given how many of its states are expanded."""
     depth, distinct = len(found.levels), table.size
 
@@ -197,7 +199,7 @@ class _Pool:
             prepare(driver, scope)
             self.free.put(driver)
 
-    def expand(self, states: Words, began: float, limits: Limits, report: Callable[[int], None]) -> NDArray[Any]:
+    def expand(self, states: Words, began: float, limits: ExploreLimits, report: Callable[[int], None]) -> NDArray[Any]:
         """See `Expander`."""
         batches = [states[i : i + BATCH] for i in range(0, len(states), BATCH)]
         parts: list[NDArray[Any]] = []
@@ -208,7 +210,7 @@ class _Pool:
             report(done)
         return np.concatenate(parts) if parts else np.zeros((0, 0), SUCCESSOR)
 
-    def _expand(self, batch: Words, began: float, limits: Limits) -> NDArray[Any]:
+    def _expand(self, batch: Words, began: float, limits: ExploreLimits) -> NDArray[Any]:
         limits.must_have_time(began)
         driver = self.free.get()
         try:

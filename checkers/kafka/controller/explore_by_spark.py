@@ -19,7 +19,14 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.driver import SUCCESSOR, Driver, JvmLost, Words
-from reassure.checkers.kafka.controller.explore import BATCH, Exploration, Limits, Scope, prepare, search
+from reassure.checkers.kafka.controller.explore import (
+    BATCH,
+    ControllerExploration,
+    ExploreLimits,
+    Scope,
+    prepare,
+    search,
+)
 from reassure.checkers.kafka.controller.releases import release
 
 ROUNDS = 4
@@ -28,18 +35,18 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class Task:
+class ExpandTask:
     """What a worker has to know."""
 
     version: str
     scope: Scope
 
 
-_drivers: dict[Task, Driver] = {}
+_drivers: dict[ExpandTask, Driver] = {}
 """The JVM of this worker. It ends when the worker does, whose end closes the pipe that the JVM reads from."""
 
 
-def expanded(task: Task, parcel: bytes) -> bytes:
+def expanded(task: ExpandTask, parcel: bytes) -> bytes:
     """The successors of some states, packed; `JvmLost` if the JVM is lost."""
     driver = _drivers.get(task)
     if driver is None:
@@ -59,11 +66,11 @@ def expanded(task: Task, parcel: bytes) -> bytes:
 class _Workers:
     """Spark as an `Expander`."""
 
-    def __init__(self, context: Any, task: Task, partitions: int) -> None:
+    def __init__(self, context: Any, task: ExpandTask, partitions: int) -> None:
         self.context, self.task, self.partitions = context, task, partitions
         self.width = len(task.scope.commands())
 
-    def expand(self, states: Words, began: float, limits: Limits, report: Callable[[int], None]) -> NDArray[Any]:
+    def expand(self, states: Words, began: float, limits: ExploreLimits, report: Callable[[int], None]) -> NDArray[Any]:
         """See `Expander`."""
 
         def beat() -> None:
@@ -78,7 +85,9 @@ class _Workers:
         return np.frombuffer(b"".join(parts), SUCCESSOR).reshape(len(states), self.width)
 
 
-def explore_by_spark(task: Task, cluster: SparkOptions, limits: Limits, progress: Progress) -> Exploration:
+def explore_by_spark(
+    task: ExpandTask, cluster: SparkOptions, limits: ExploreLimits, progress: Progress
+) -> ControllerExploration:
     """Searches every state of the controller, as `explore` does. Raises `NoSpark`, `JobFailed`."""
     began = time.monotonic()
     session = start("reassure kafka explore", cluster)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reassure.checkers.kafka.controller.driver import Words
-from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.words import (
     ELR,
     FENCED,
@@ -52,7 +52,7 @@ class Loss:
 class LogSearch:
     """Breadth-first search over states of the controller together with who holds everything committed."""
 
-    def __init__(self, found: Exploration) -> None:
+    def __init__(self, found: ControllerExploration) -> None:
         self.found = found
         self.room = 1 << found.scope.brokers
         s = found.states

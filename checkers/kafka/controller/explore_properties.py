@@ -15,7 +15,7 @@ import numpy as np
 
 from reassure.checkers.kafka.controller.controller_properties import ANSWER_PROPERTIES, CAN_END, STATE_PROPERTIES
 from reassure.checkers.kafka.controller.driver import Words
-from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, unpacked
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched, members, reassigning, target_of
 from reassure.spec.kafka.partition_properties import GOALS, PROMISES, leads_where_it_was_asked_to
@@ -62,7 +62,7 @@ class Findings:
             hits[hit.name] = hit
 
 
-def evaluate(found: Exploration) -> Findings:
+def evaluate(found: ControllerExploration) -> Findings:
     """Every property but those over logs."""
     findings = Findings()
     shared = [p for p in (*PROMISES, *GOALS) if p.kind != "leads_to"]
@@ -78,7 +78,7 @@ def evaluate(found: Exploration) -> Findings:
     return findings
 
 
-def _over_states(found: Exploration, properties: list[Property], findings: Findings) -> None:
+def _over_states(found: ControllerExploration, properties: list[Property], findings: Findings) -> None:
     _, first = np.unique(found.states & PARTITION, return_index=True)
     for number in np.sort(first).tolist():
         watched = _before(int(found.states[number]) & PARTITION, found.scope.brokers, found.scope.min_isr)
@@ -92,7 +92,7 @@ def _over_states(found: Exploration, properties: list[Property], findings: Findi
                 findings.note(Hit(own.name, number))
 
 
-def _over_steps(found: Exploration, properties: list[Property], findings: Findings) -> None:
+def _over_steps(found: ControllerExploration, properties: list[Property], findings: Findings) -> None:
     by_tag = {tag: [p for p in properties if not p.tags or tag in p.tags] for tag in (*TAGS, "")}
     for before, command, after, rises, refused in _distinct_steps(found):
         brokers, min_isr = found.scope.brokers, found.scope.min_isr
@@ -135,7 +135,7 @@ def asked(command: Command, before: Watched) -> tuple[str, Brokers]:
     return ("start" if target != members(p) else ""), target
 
 
-def _distinct_steps(found: Exploration) -> Iterator[tuple[int, int, int, int, bool]]:
+def _distinct_steps(found: ControllerExploration) -> Iterator[tuple[int, int, int, int, bool]]:
     """State before, command, state after, rises of the epochs, whether it was refused.
 
     Each combination of what is read once, the first.
@@ -156,7 +156,7 @@ def _distinct_steps(found: Exploration) -> Iterator[tuple[int, int, int, int, bo
         yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k])
 
 
-def _kinds(found: Exploration) -> Words:
+def _kinds(found: ControllerExploration) -> Words:
     """Numbers that are the same for commands which the shared properties do not tell apart."""
     names: dict[Any, int] = {}
     made = []
@@ -167,7 +167,7 @@ def _kinds(found: Exploration) -> Words:
     return np.array(made)
 
 
-def _over_answers(found: Exploration, findings: Findings) -> None:
+def _over_answers(found: ControllerExploration, findings: Findings) -> None:
     flat = np.where(found.applies, found.answers & 0x1FFFF, -1).reshape(-1)
     words, first, counts = np.unique(flat, return_index=True, return_counts=True)
     order = np.argsort(first, kind="stable")
@@ -180,7 +180,7 @@ def _over_answers(found: Exploration, findings: Findings) -> None:
                 findings.note(Hit(own.name, before, command, int(counts[k])))
 
 
-def _that_can_end(found: Exploration, findings: Findings) -> None:
+def _that_can_end(found: ControllerExploration, findings: Findings) -> None:
     """Reassignments that no event but an administrator's request ends, although the partition is led.
 
     Decided only if everything was explored: else an end may lie beyond.

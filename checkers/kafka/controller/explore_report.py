@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.kafka.controller.controller_itf import Run
+from reassure.checkers.kafka.controller.controller_itf import ControllerRun
 from reassure.checkers.kafka.controller.explained import Explanation
-from reassure.checkers.kafka.controller.explore import Exploration
+from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.report import side_by_side
 from reassure.checkers.kafka.controller.words import braces, described
@@ -19,11 +19,13 @@ class Shown:
     """A counterexample as it is shown: why it matters, the run, and Kafka's own words for each step."""
 
     doc: str
-    run: Run
+    run: ControllerRun
     said: list[str]
 
 
-def report_exploration(found: Exploration, findings: Findings, runs: dict[str, Shown], console: Console) -> None:
+def report_exploration(
+    found: ControllerExploration, findings: Findings, runs: dict[str, Shown], console: Console
+) -> None:
     """Figures, then each property with how it is violated, then the covers."""
     scope = found.scope
     about = f"{scope.brokers} brokers, MinISR {scope.min_isr}"
@@ -68,7 +70,7 @@ def explanation_record(explanation: Explanation) -> dict[str, Any]:
     return {"compared_steps": explanation.steps, "unexplained_steps": explanation.count, "unexplained": kinds}
 
 
-def _report_run(run: Run, said: list[str], console: Console) -> None:
+def _report_run(run: ControllerRun, said: list[str], console: Console) -> None:
     """A run step by step: the call, what Kafka answers, what changes."""
     before: dict[str, str] = {}
     for i, state in enumerate(run.states):
@@ -94,7 +96,7 @@ def _report_run(run: Run, said: list[str], console: Console) -> None:
         before = now
 
 
-def exploration_record(found: Exploration, findings: Findings) -> dict[str, Any]:
+def exploration_record(found: ControllerExploration, findings: Findings) -> dict[str, Any]:
     """The same as data."""
     return {
         "release": found.version,
@@ -115,7 +117,7 @@ def exploration_record(found: Exploration, findings: Findings) -> dict[str, Any]
     }
 
 
-def _status(name: str, found: Exploration, findings: Findings) -> str:
+def _status(name: str, found: ControllerExploration, findings: Findings) -> str:
     if name in findings.violated:
         return "violated"
     return "holds" if found.complete else "unknown"

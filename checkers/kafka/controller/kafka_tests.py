@@ -20,7 +20,7 @@ SECONDS = 300
 
 
 @dataclass(frozen=True)
-class Ran:
+class MethodOutcome:
     """What came of a test method. message: of the failure, "" if it passed."""
 
     passed: bool
@@ -42,7 +42,7 @@ def kafkas_test(class_path: ClassPath) -> str:
     raise Failure(Exit.SYSTEM, f"the sources of the tests of Kafka {class_path.release.version} are not there")
 
 
-def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[Ran]:
+def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[MethodOutcome]:
     """Compiles Kafka's test class with the methods in it, and runs each."""
     names = [_name(method) for method in methods]
     with tempfile.TemporaryDirectory() as made:
@@ -74,9 +74,9 @@ def _name(method: str) -> str:
     return found[1]
 
 
-def _outcome(name: str, said: str) -> Ran:
+def _outcome(name: str, said: str) -> MethodOutcome:
     found = re.search(rf"-- {name}\(\) \[(OK|X)\] ?(.*)", said)
     if found is None:
         lines = [line for line in said.splitlines() if line.strip()]
         raise Failure(Exit.SYSTEM, f"JUnit did not run {name}: {(lines or ['it said nothing'])[0]}")
-    return Ran(found[1] == "OK", found[2].strip())
+    return MethodOutcome(found[1] == "OK", found[2].strip())

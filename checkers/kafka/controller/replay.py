@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_view import ELECTIONS, ModelView, call_text
 from reassure.checkers.kafka.controller.words import (
-    Answer,
     Command,
+    ControllerAnswer,
     ControllerState,
     answer_of,
     described,
@@ -53,18 +53,18 @@ class ControllerTrace:
 
 
 @dataclass(frozen=True)
-class Difference:
+class StepDifference:
     """The first step at which Kafka does something else. records: Kafka's own words, or what was thrown."""
 
     step: TraceCommand
     state: ControllerState
-    answer: Answer
+    answer: ControllerAnswer
     records: str
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What differs: field, the trace's value, Kafka's."""
         found = []
-        expected = self.step.error and str(Answer(self.step.error, self.step.resigns, 0, True))
+        expected = self.step.error and str(ControllerAnswer(self.step.error, self.step.resigns, 0, True))
         usual = self.answer.error == "NONE" if expected is None else expected == str(self.answer)
         if not usual or self.answer.thrown != self.step.resigns:
             found.append(("answer", expected or "", str(self.answer)))
@@ -106,7 +106,7 @@ def _acts(view: ModelView, trace: Trace, j: int) -> bool:
     return view.command(trace.states[j - 1], step.action, step.params, trace.states[j]) is not None
 
 
-def replayed(trace: ControllerTrace, driver: Driver) -> Difference | None:
+def replayed(trace: ControllerTrace, driver: Driver) -> StepDifference | None:
     """Executes the commands in turn from the trace's start; the first difference, None if there is none."""
     driver.begin(trace.brokers, trace.min_isr, trace.replicas_of_partition_zero)
     words: tuple[int, int, int] = packed(trace.start)
@@ -121,5 +121,5 @@ def replayed(trace: ControllerTrace, driver: Driver) -> Difference | None:
         right = {packed(step.after)} | ({packed(step.alternative)} if step.alternative is not None else set())
         told = step.error is None or (step.error == answer.error and step.resigns == answer.thrown)
         if words not in right or not told:
-            return Difference(step, unpacked(*words, trace.brokers), answer, records)
+            return StepDifference(step, unpacked(*words, trace.brokers), answer, records)
     return None

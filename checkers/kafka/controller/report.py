@@ -8,18 +8,18 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
 from reassure.checkers.kafka.controller.model_view import call_text
-from reassure.checkers.kafka.controller.replay import ControllerTrace, Difference
+from reassure.checkers.kafka.controller.replay import ControllerTrace, StepDifference
 
 COLUMN = 26
 
 
-def report_difference(found: Difference, name: str, version: str, console: Console) -> None:
+def report_difference(found: StepDifference, name: str, version: str, console: Console) -> None:
     """The first step that Kafka takes otherwise, side by side, then in Kafka's own words."""
     console.print(f"Kafka {version} refuses {name} at step {found.step.number}: {found.step.text}", style="red")
     side_by_side(found, version, "the trace", console)
 
 
-def side_by_side(found: Difference, version: str, ours: str, console: Console) -> None:
+def side_by_side(found: StepDifference, version: str, ours: str, console: Console) -> None:
     """What differs, field by field, then Kafka's own words."""
     console.print(f"  {'':20} {ours:{COLUMN}} Kafka {version}", style="dim")
     for field, one, other in found.rows():

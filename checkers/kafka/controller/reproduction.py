@@ -15,7 +15,7 @@ from pathlib import Path
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
 from reassure.checkers.kafka.controller.junit import body, class_name
-from reassure.checkers.kafka.controller.kafka_tests import Ran
+from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace
 
@@ -44,7 +44,7 @@ def reproduction(trace: ControllerTrace, release: Release, name: str, promise: s
     return Program(class_of_it, re.sub(r"\bReproduction\b", class_of_it, text))
 
 
-def run_program(program: Program, class_path: ClassPath) -> Ran:
+def run_program(program: Program, class_path: ClassPath) -> MethodOutcome:
     """Compiles the program against a release, and runs it; `Failure` if it does not end."""
     with tempfile.TemporaryDirectory() as made:
         classes = Path(made) / "classes"
@@ -57,4 +57,4 @@ def run_program(program: Program, class_path: ClassPath) -> Ran:
             raise Failure(Exit.SYSTEM, f"{program.name} did not finish within {SECONDS} s") from None
     lines = [line for line in ran.stderr.splitlines() if line.startswith("Exception in")]
     said = lines[0].partition(" java.lang.")[2] if lines else ran.stderr.strip()
-    return Ran(ran.returncode == 0, "" if ran.returncode == 0 else said)
+    return MethodOutcome(ran.returncode == 0, "" if ran.returncode == 0 else said)

@@ -113,7 +113,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ControllerAnswer:
     """How a command ended. error: of `ERRORS`, or a number. thrown: the exception makes a controller resign."""
 
     error: str
@@ -151,11 +151,11 @@ ERRORS = {
 """`org.apache.kafka.common.protocol.Errors`, those that a controller answers here."""
 
 
-def answer_of(word: int) -> Answer:
+def answer_of(word: int) -> ControllerAnswer:
     """An answer's word."""
     code = word & 0xFFFF
     code = code - 0x10000 if code & 0x8000 else code
-    return Answer(ERRORS.get(code, str(code)), bool(word >> 16 & 1), word >> 17 & 63, not word >> 23 & 1)
+    return ControllerAnswer(ERRORS.get(code, str(code)), bool(word >> 16 & 1), word >> 17 & 63, not word >> 23 & 1)
 
 
 # -- sets, lists, epochs -------------------------------------------------------------------------------------------

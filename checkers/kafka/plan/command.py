@@ -14,8 +14,8 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.gate_kind import Kind, Record
-from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, Limits, judge, propose
+from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, PlanLimits, judge, propose
 from reassure.checkers.kafka.plan.kafka_json import read_assignment, read_cluster, write_assignment
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
 
@@ -72,7 +72,7 @@ def _figures(record: Record) -> dict[str, int]:
     return moved | ({"batches": len(plan["batches"])} if "batches" in plan else {})
 
 
-KIND = Kind(
+KIND = GateKind(
     ("partitions", "unmoved", "replicas_copied", "batches"),
     _figures,
     left_out=frozenset({"generate", *PROPOSING, "show"}),
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             record = error_record(Exit.OK, "a proposal was made", "plan:generate", args.repro)
             write_record(args.json, {**record, "complete": True, "plan": {"replicas_copied": moved}})
         return Exit.OK
-    limits = Limits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
+    limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
     judged = judge(cluster, current, read_assignment(args.proposed, cluster), protocol, limits)
     copying = (args.size, args.throttle) if args.size else None
     report_plan(judged, protocol, limits, copying, 3 if args.show is None else args.show, console)

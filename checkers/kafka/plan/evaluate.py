@@ -21,7 +21,7 @@ UNLIMITED = 1 << 31
 
 
 @dataclass(frozen=True)
-class Limits:
+class PlanLimits:
     """KIP-435's limits: replicas of one partition, partitions, and leader movements at once (B1)."""
 
     replicas: int = UNLIMITED
@@ -64,28 +64,28 @@ def _union(current: tuple[int, ...], target: tuple[int, ...], grown: tuple[int, 
 
 
 @dataclass(frozen=True)
-class Rules:
+class PlanRules:
     """What a protocol goes by for a partition."""
 
-    limits: Limits = Limits()
+    limits: PlanLimits = PlanLimits()
     min_isr: int = 1
     racks: Mapping[int, str | None] = field(default_factory=dict)
 
 
-def kraft(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
+def kraft(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
     """KRaft (K1 to K3): the target and what is to be removed, then the target. The leader stays if it can."""
     removing = sorted(set(current) - set(target))
     leader = current[0] if current[0] in target else target[0]
     return _union(current, target, (*target, *removing), leader)
 
 
-def classic(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
+def classic(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
     """The 12 steps (B8, B9): the original replicas and what is to be added, then the target."""
     leader = current[0] if current[0] in target else target[0]
     return _union(current, target, (*current, *(b for b in target if b not in current)), leader)
 
 
-def batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
+def batching(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
     """KIP-435 repaired (B2 to B5), as the model `batching` has it, while nothing fails.
 
     The new leader first, unless everything fits into one step; then R go in each step, as many come as the target
@@ -94,7 +94,7 @@ def batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) ->
     return _batching(current, target, rules, in_order)
 
 
-def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> Path:
+def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
     """As `batching`, but no rack is given up before all is added: our answer to X1, in no document.
 
     The price: where the target is in other racks, the old replicas stay until all new ones are in sync.
@@ -102,12 +102,12 @@ def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: R
     return _batching(current, target, rules, sharing_racks)
 
 
-def in_order(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: Rules) -> tuple[int, ...]:
+def in_order(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: PlanRules) -> tuple[int, ...]:
     """KIP-435's choice of what to drop while others are still to be added (2c): the first ones."""
     return excess[:count]
 
 
-def sharing_racks(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: Rules) -> tuple[int, ...]:
+def sharing_racks(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: PlanRules) -> tuple[int, ...]:
     """Only those whose racks others are in too."""
     used = Counter(rules.racks.get(b) for b in there)
     dropping: list[int] = []
@@ -118,11 +118,11 @@ def sharing_racks(there: tuple[int, ...], excess: tuple[int, ...], count: int, r
     return tuple(dropping)
 
 
-Choice = Callable[[tuple[int, ...], tuple[int, ...], int, Rules], tuple[int, ...]]
+Choice = Callable[[tuple[int, ...], tuple[int, ...], int, PlanRules], tuple[int, ...]]
 
 
 def _step(
-    have: tuple[int, ...], target: tuple[int, ...], rules: Rules, choose: Choice
+    have: tuple[int, ...], target: tuple[int, ...], rules: PlanRules, choose: Choice
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What the next step adds, and what it drops once that is in sync."""
     most = rules.limits.replicas
@@ -140,7 +140,7 @@ def _step(
     return (adding, dropping) if adding or dropping else (absent[:most], ())
 
 
-def _batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules, choose: Choice) -> Path:
+def _batching(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules, choose: Choice) -> Path:
     stages = [beginning(current)]
     have, leader = current, current[0]
     while have != target:
@@ -161,7 +161,7 @@ def _batching(current: tuple[int, ...], target: tuple[int, ...], rules: Rules, c
     return tuple(stages)
 
 
-PROTOCOLS: dict[str, Callable[[tuple[int, ...], tuple[int, ...], Rules], Path]] = {
+PROTOCOLS: dict[str, Callable[[tuple[int, ...], tuple[int, ...], PlanRules], Path]] = {
     "kraft": kraft,
     "batching": batching,
     "batching-by-rack": batching_by_rack,
@@ -177,7 +177,7 @@ def copies(path: Path) -> list[int]:
     return [i for i, stage in enumerate(path) if i and not stage.follows]
 
 
-def batches(paths: dict[Partition, Path], limits: Limits) -> list[Batch]:
+def batches(paths: dict[Partition, Path], limits: PlanLimits) -> list[Batch]:
     """KIP-435's batches, repaired (B5): leader movements up to L, then others, P in all, in the order of the plan.
 
     A batch ends before the next begins. Without limits everything moves in step.
@@ -254,7 +254,7 @@ def promises(racked: bool) -> dict[str, Promise]:
 
 
 @dataclass
-class Judged:
+class JudgedPlan:
     """A plan with everything found about it."""
 
     paths: dict[Partition, Path]
@@ -277,21 +277,23 @@ class Judged:
         return sum(self.busiest) * size / throttle
 
 
-def judge(cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: Limits) -> Judged:
+def judge(
+    cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: PlanLimits
+) -> JudgedPlan:
     """Everything about a plan; `Failure` if it is of partitions that there are not, or moves nothing."""
     strange = [p for p in proposed if p not in current]
     if strange:
         raise Failure(Exit.CONFIG, f"{strange[0][0]}-{strange[0][1]} is proposed, and not among the current partitions")
     calculate = PROTOCOLS[protocol]
     paths = {
-        p: calculate(current[p], target, Rules(limits, cluster.enough(p[0]), cluster.racks))
+        p: calculate(current[p], target, PlanRules(limits, cluster.enough(p[0]), cluster.racks))
         for p, target in proposed.items()
         if current[p] != target
     }
     if not paths:
         raise Failure(Exit.NOTHING, "the proposal changes nothing")
     racked = all(cluster.racks[b] is not None for path in paths.values() for s in path for b in s.replicas)
-    found = Judged(paths, batches(paths, limits), promises(racked), racked, len(current) - len(paths))
+    found = JudgedPlan(paths, batches(paths, limits), promises(racked), racked, len(current) - len(paths))
     for partition, path in paths.items():
         _judge_path(found, cluster, partition, path, proposed[partition])
     _judge_limits(found, cluster, limits)
@@ -316,7 +318,9 @@ def _fails(what: str, names: list[str]) -> str:
     return f"{what} {' or '.join(names)} fails" if names else ""
 
 
-def _judge_path(found: Judged, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]) -> None:
+def _judge_path(
+    found: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]
+) -> None:
     min_isr = cluster.enough(partition[0])
     kept: dict[str, bool] = {}
     spread = min(len(cluster.rack_of(path[0].replicas)), len(cluster.rack_of(target)))
@@ -355,7 +359,7 @@ def _judge_path(found: Judged, cluster: ClusterFile, partition: Partition, path:
         found.promises["moves_end_as_wanted"].breaks.append(Break(partition, len(path) - 1, "", text))
 
 
-def _judge_limits(found: Judged, cluster: ClusterFile, limits: Limits) -> None:
+def _judge_limits(found: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:
     """From the batches alone, not from how they were made."""
     broken = found.promises["limits_are_kept"].breaks
     at: dict[Partition, list[int]] = {p: [] for p in found.paths}
@@ -375,7 +379,7 @@ def _judge_limits(found: Judged, cluster: ClusterFile, limits: Limits) -> None:
             broken.append(Break(partition, 0, "", f"stages {stages} are in batches"))
 
 
-def _loads(found: Judged) -> None:
+def _loads(found: JudgedPlan) -> None:
     for batch in found.batches:
         receives: Counter[int] = Counter()
         sends: Counter[int] = Counter()

@@ -11,7 +11,7 @@ from rich.text import Text
 from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.run_identity import ENGINE_VERSION, SCHEMA
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.kafka.plan.evaluate import UNLIMITED, Judged, Limits, Promise, Stage
+from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import name
 
 EXAMPLES = 3
@@ -42,14 +42,14 @@ def lasting(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def limits_said(limits: Limits) -> str:
+def limits_said(limits: PlanLimits) -> str:
     """The limits in words, as options."""
     given = [(k, v) for k, v in vars(limits).items() if v < UNLIMITED]
     return " ".join(f"--{k} {v}" for k, v in given)
 
 
 def report_plan(
-    judged: Judged, protocol: str, limits: Limits, copying: tuple[int, int] | None, show: int, console: Console
+    judged: JudgedPlan, protocol: str, limits: PlanLimits, copying: tuple[int, int] | None, show: int, console: Console
 ) -> None:
     """Prints everything found. copying: bytes of a partition and of a broker's throttle, if given."""
 
@@ -123,9 +123,9 @@ def _verdict(promise: Promise, count: int) -> str:
 
 
 def plan_record(
-    judged: Judged,
+    judged: JudgedPlan,
     protocol: str,
-    limits: Limits,
+    limits: PlanLimits,
     copying: tuple[int, int] | None,
     inputs: dict[str, Path],
     repro: str,

@@ -38,7 +38,9 @@ def test_a_claim_stands_by_the_readings_of_its_text(tmp_path: Path) -> None:
     (claim,) = of(CLAIM + READING + READING.replace("as printed", "a mutant") + 'column = "mutant"', tmp_path)
     decided_by = RunSpec.of(claim.readings[0])
     holds, violated = verdicts.ReadingVerdict.HOLDS, verdicts.ReadingVerdict.VIOLATED
-    answers = [verdicts.Answer(r, decided_by, None, v) for r, v in zip(claim.readings, (holds, violated), strict=True)]
+    answers = [
+        verdicts.ReadingAnswer(r, decided_by, None, v) for r, v in zip(claim.readings, (holds, violated), strict=True)
+    ]
     assert verdicts.Entry(claim, answers).standing is verdicts.Standing.VERIFIED
     assert verdicts.Entry(claim, answers[1:]).standing is verdicts.Standing.REFUTED
 
@@ -56,7 +58,7 @@ def test_a_claim_is_ambiguous_only_where_its_text_is(
     (claim,) = of(CLAIM + more + READING + READING.replace("as printed", "with more failures"), tmp_path)
     decided_by = RunSpec.of(claim.readings[0])
     both = (verdicts.ReadingVerdict.HOLDS, verdicts.ReadingVerdict.VIOLATED)
-    answers = [verdicts.Answer(r, decided_by, None, v) for r, v in zip(claim.readings, both, strict=True)]
+    answers = [verdicts.ReadingAnswer(r, decided_by, None, v) for r, v in zip(claim.readings, both, strict=True)]
     entry = verdicts.Entry(claim, answers)
     assert (entry.standing, ledger_page.standing(entry)) == (standing, words)
 
@@ -70,7 +72,7 @@ def test_a_claim_that_holds_of_the_text_says_so_if_kafka_violates_it(tmp_path: P
 
     def told(*each: verdicts.ReadingVerdict) -> str:
         readings = claim.readings[-len(each) :]
-        answers = [verdicts.Answer(r, decided_by, None, v) for r, v in zip(readings, each, strict=True)]
+        answers = [verdicts.ReadingAnswer(r, decided_by, None, v) for r, v in zip(readings, each, strict=True)]
         return ledger_page.standing(verdicts.Entry(claim, answers))
 
     assert told(holds, holds, violated) == "verified; Kafka violates it"

@@ -9,7 +9,7 @@ import pytest
 
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
-from reassure.checkers.explorer.session import Session
+from reassure.checkers.explorer.session import ExplorerSession
 from reassure.models.examples import die_hard
 from tests.helpers.command import said
 
@@ -19,7 +19,7 @@ CORE = "three_in_sync/reassign(target=[0%2C1])/fence(broker=2)"
 
 def exported(form: str, path: str, model: str, *settings: str) -> tuple[str, str]:
     """Name and text of the file."""
-    made = Session(ModelSource(model, list(settings)), SearchOptions()).exported({"form": form, "path": path})
+    made = ExplorerSession(ModelSource(model, list(settings)), SearchOptions()).exported({"form": form, "path": path})
     return made.name, made.text
 
 

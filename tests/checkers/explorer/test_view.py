@@ -10,24 +10,24 @@ import pytest
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
-from reassure.checkers.explorer.session import BadRequest, Session
+from reassure.checkers.explorer.session import BadRequest, ExplorerSession
 from tests.helpers import raising_model
 from tests.helpers.command import model_file
 
 SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
 
 
-def session(model: str, *settings: str) -> Session:
-    return Session(ModelSource(model, list(settings)), SearchOptions())
+def session(model: str, *settings: str) -> ExplorerSession:
+    return ExplorerSession(ModelSource(model, list(settings)), SearchOptions())
 
 
 @pytest.fixture(scope="module")
-def die_hard() -> Session:
+def die_hard() -> ExplorerSession:
     return session("die_hard")
 
 
 @pytest.fixture(scope="module")
-def kraft() -> Session:
+def kraft() -> ExplorerSession:
     return session("kraft")
 
 
@@ -41,14 +41,14 @@ def said_of(view: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def test_about_names_the_model_and_its_only_start(die_hard: Session) -> None:
+def test_about_names_the_model_and_its_only_start(die_hard: ExplorerSession) -> None:
     about = die_hard.ask("about", {})
     state = [{"field": "small", "value": "0"}, {"field": "big", "value": "0"}]
     assert about["starts"] == [{"call": "empty()", "path": "empty", "state": state}]
     assert (about["model"], about["config"], about["count"], about["clipped"]) == ("die_hard", {"goal": 4}, 1, 0)
 
 
-def test_a_path_is_shown_with_what_its_last_step_changed(die_hard: Session) -> None:
+def test_a_path_is_shown_with_what_its_last_step_changed(die_hard: ExplorerSession) -> None:
     view = die_hard.ask("view", {"path": "empty/fill_big/big_to_small"})
     assert view["problem"] is None
     assert view["parent"] == "empty/fill_big"
@@ -75,28 +75,28 @@ def test_a_path_is_shown_with_what_its_last_step_changed(die_hard: Session) -> N
     assert action(view, "fill_small")["enabled"][0]["changes"] == []
 
 
-def test_a_step_that_violates_says_so_before_it_is_taken(die_hard: Session) -> None:
+def test_a_step_that_violates_says_so_before_it_is_taken(die_hard: ExplorerSession) -> None:
     view = die_hard.ask("view", {"path": SOLUTION.rpartition("/")[0]})
     assert said_of(view, "goal_not_reached")["status"] == "holds"
     (step,) = action(view, "big_to_small")["enabled"]
     assert (step["path"], step["violates"]) == (SOLUTION, ["goal_not_reached"])
 
 
-def test_a_violated_property_says_why(die_hard: Session) -> None:
+def test_a_violated_property_says_why(die_hard: ExplorerSession) -> None:
     found = said_of(die_hard.ask("view", {"path": SOLUTION}), "goal_not_reached")
     assert found["status"] == "violated"
     assert found["because"] == ["false: s.big != c.goal", "  s.big = 4", "  c.goal = 4"]
     assert found["doc"] == "Its counterexample is the solution of the puzzle."
 
 
-def test_initial_states_with_parameters_are_named_by_them(kraft: Session) -> None:
+def test_initial_states_with_parameters_are_named_by_them(kraft: ExplorerSession) -> None:
     assert [start["path"] for start in kraft.ask("about", {})["starts"]] == [
         "settled(unclean=false)",
         "settled(unclean=true)",
     ]
 
 
-def test_sets_and_optional_values_are_parameters_by_value(kraft: Session) -> None:
+def test_sets_and_optional_values_are_parameters_by_value(kraft: ExplorerSession) -> None:
     view = kraft.ask("view", {"path": "settled(unclean=false)/start(target=[1%2C3],successor=1)"})
     assert view["problem"] is None
     assert view["steps"][-1]["call"] == "start(target={1, 3}, successor=1)"
@@ -111,7 +111,7 @@ def test_sets_and_optional_values_are_parameters_by_value(kraft: Session) -> Non
     }
 
 
-def test_a_disabled_action_names_the_guard_and_its_values(kraft: Session) -> None:
+def test_a_disabled_action_names_the_guard_and_its_values(kraft: ExplorerSession) -> None:
     view = kraft.ask("view", {"path": "settled(unclean=false)"})
     same, successor = action(view, "start")["guards"]
     assert same["text"] == "require(target != NOBODY and target != members(p))"
@@ -126,7 +126,7 @@ def test_a_disabled_action_names_the_guard_and_its_values(kraft: Session) -> Non
     assert action(view, "alter_partition")["enabled"] == []
 
 
-def test_steps_one_ahead_name_the_covers_they_reach(kraft: Session) -> None:
+def test_steps_one_ahead_name_the_covers_they_reach(kraft: ExplorerSession) -> None:
     view = kraft.ask("view", {"path": "settled(unclean=false)"})
     reached = {step["call"]: step["reaches"] for step in action(view, "start")["enabled"]}
     assert reached["start(target={3}, successor=1)"] == ["reassignment_started", "target_shares_nothing"]
@@ -155,7 +155,7 @@ def test_properties_of_whole_runs_and_of_other_steps_are_not_checked() -> None:
         ("empty/fill_big(x=1)", 1, "fill_big takes the parameters none, not x"),
     ],
 )
-def test_a_path_that_the_model_does_not_have(die_hard: Session, path: str, step: int, reason: str) -> None:
+def test_a_path_that_the_model_does_not_have(die_hard: ExplorerSession, path: str, step: int, reason: str) -> None:
     view = die_hard.ask("view", {"path": path})
     assert (view["problem"]["step"], view["problem"]["reason"]) == (step, reason)
     assert view["path"] == "/".join(path.split("/")[:step])
@@ -180,7 +180,7 @@ def test_a_value_that_is_not_of_the_type_is_told(tmp_path: Path) -> None:
     ("path", "words"),
     [("", "a path begins with an initial state"), ("empty/a b", "is no step"), ("empty/f(x)", "as name=value")],
 )
-def test_a_text_that_is_no_path(die_hard: Session, path: str, words: str) -> None:
+def test_a_text_that_is_no_path(die_hard: ExplorerSession, path: str, words: str) -> None:
     with pytest.raises(BadRequest, match=words):
         die_hard.ask("view", {"path": path})
 
@@ -251,7 +251,7 @@ def test_a_changed_model_is_loaded_again_and_a_broken_one_is_told(tmp_path: Path
     assert asking.ask("view", walk)["digest"] == first["digest"]
 
 
-def test_the_neighbourhood_has_states_once_and_steps_between_them(die_hard: Session) -> None:
+def test_the_neighbourhood_has_states_once_and_steps_between_them(die_hard: ExplorerSession) -> None:
     one = die_hard.ask("neighbourhood", {"path": "empty", "radius": "1"})
     assert [(n["path"], n["distance"], n["changes"]) for n in one["nodes"]] == [
         ("empty", 0, []),
@@ -265,7 +265,7 @@ def test_the_neighbourhood_has_states_once_and_steps_between_them(die_hard: Sess
     assert two["left_out"] == 0
 
 
-def test_the_neighbourhood_marks_violations_and_counts_what_it_leaves_out(kraft: Session) -> None:
+def test_the_neighbourhood_marks_violations_and_counts_what_it_leaves_out(kraft: ExplorerSession) -> None:
     with pytest.raises(BadRequest, match="a radius is 1 or 2, not '9'"):
         kraft.ask("neighbourhood", {"path": "settled(unclean=false)", "radius": "9"})
     two = kraft.ask("neighbourhood", {"path": "settled(unclean=false)", "radius": "2"})

@@ -201,7 +201,7 @@ def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatc
         yield
 
     monkeypatch.setattr(sweep, "in_processes", broken)
-    task = sweep.Task(model, None, SearchOptions(), False, False)
+    task = sweep.SweepTask(model, None, SearchOptions(), False, False)
     with pytest.raises(Failure, match="a process was killed while most=2 was checked"):
         sweep.locally([(("most", "2"),)], task, 2, lambda n, of: None)
 
@@ -212,7 +212,7 @@ def test_an_interrupt_keeps_what_was_found(
     """The configurations that ended are reported, the others named as not run; never as passed."""
     whole = sweep.check_one
 
-    def interrupted(task: sweep.Task, point: Point) -> dict[str, Any]:
+    def interrupted(task: sweep.SweepTask, point: Point) -> dict[str, Any]:
         if point == (("most", "2"),):
             raise KeyboardInterrupt
         return whole(task, point)
@@ -234,7 +234,7 @@ def test_a_search_that_is_interrupted_ends_the_sweep(
     """In this process a search ends at an interrupt with what it has: the next one is not begun."""
     whole = sweep.check_one
 
-    def cut(task: sweep.Task, point: Point) -> dict[str, Any]:
+    def cut(task: sweep.SweepTask, point: Point) -> dict[str, Any]:
         return whole(task, point) | {"stop_reason": "interrupted", "verdict": "inconclusive", "exit_code": 5}
 
     monkeypatch.setattr(sweep, "check_one", cut)

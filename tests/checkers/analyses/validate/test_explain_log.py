@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.analyses.validate.explain_log import Answer, explain_log
+from reassure.checkers.analyses.validate.explain_log import LogExplanation, explain_log
 from reassure.checkers.analyses.validate.observations import Line, agrees, read_lines
 from reassure.checkers.analyses.validate.steppers import NativeStepper, PlainStepper
 from reassure.checkers.base.prepare import prepare
@@ -96,7 +96,7 @@ def by_brute_force(bound: BoundModel, lines: list[Line], hidden: frozenset[str])
     return len(lines), states
 
 
-def answered(bound: BoundModel, stepper: Any, lines: list[Line], hidden: frozenset[str]) -> Answer:
+def answered(bound: BoundModel, stepper: Any, lines: list[Line], hidden: frozenset[str]) -> LogExplanation:
     return explain_log(bound, stepper, lines, hidden, 10**6, lambda done, states: None)
 
 

@@ -12,7 +12,7 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.conform import Conformance, conform
-from reassure.checkers.kafka.controller.conform_by_spark import Comparison, conform_by_spark
+from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
@@ -33,7 +33,7 @@ def both(depth: int | None) -> tuple[tuple[Conformance, NativeSteps], tuple[Conf
     here, there = (NativeSteps(bound, lowered, view, depth) for _ in range(2))
     with Driver(path) as driver:
         local = conform(here, view, driver, Progress(quiet=True))
-    task = Comparison("kraft_kafka", tuple(SETTINGS), "4.4.0")
+    task = ComparisonTask("kraft_kafka", tuple(SETTINGS), "4.4.0")
     spark = conform_by_spark(task, there, SparkOptions(MASTER, 3), Progress(quiet=True))
     return (local, here), (spark, there)
 

@@ -19,8 +19,8 @@ from reassure.checkers.base.stop import StopReason
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import explore_by_spark as by_spark
 from reassure.checkers.kafka.controller.driver import JvmLost
-from reassure.checkers.kafka.controller.explore import Limits, Scope, explore
-from reassure.checkers.kafka.controller.explore_by_spark import Task, expanded, explore_by_spark
+from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expanded, explore_by_spark
 from reassure.checkers.kafka.controller.words import packed
 from tests.helpers.kafka_explored import explored
 from tests.helpers.kafka_jars import class_path
@@ -35,7 +35,7 @@ QUIET = Progress(quiet=True)
 def test_the_graph_is_that_of_one_process(context: Any) -> None:
     """3.9.0 is not the newest: the task says which release it is."""
     here = explored("3.9.0")
-    there = explore_by_spark(Task("3.9.0", SCOPE), SparkOptions(MASTER, 3), Limits(), QUIET)
+    there = explore_by_spark(ExpandTask("3.9.0", SCOPE), SparkOptions(MASTER, 3), ExploreLimits(), QUIET)
     assert there.complete and (there.version, there.levels) == (here.version, here.levels)
     for name in ("states", "parents", "targets", "answers"):
         assert np.array_equal(getattr(there, name), getattr(here, name)), name
@@ -61,14 +61,14 @@ def test_the_command_gives_the_same_runs(context: Any, tmp_path: Path, capsys: p
 @needs_spark
 def test_a_budget_ends_the_search_with_what_there_is(context: Any) -> None:
     class_path("4.4.0")
-    found = explore_by_spark(Task("4.4.0", SCOPE), SparkOptions(MASTER, 2), Limits(budget=1e-6), QUIET)
+    found = explore_by_spark(ExpandTask("4.4.0", SCOPE), SparkOptions(MASTER, 2), ExploreLimits(budget=1e-6), QUIET)
     assert found.stopped.reason is StopReason.BUDGET
     assert (found.levels, len(found.targets), found.steps) == ([2], 0, 0)
 
 
 def test_a_worker_that_lost_its_jvm_begins_another() -> None:
     class_path("4.4.0")
-    task, parcel = Task("4.4.0", SCOPE), STATES.tobytes()
+    task, parcel = ExpandTask("4.4.0", SCOPE), STATES.tobytes()
     first = expanded(task, parcel)
     os.kill(by_spark._drivers[task].process.pid, signal.SIGKILL)
     with pytest.raises(JvmLost, match=r"^the JVM of Kafka 4\.4\.0 was ended by signal 9$"):
@@ -79,7 +79,7 @@ def test_a_worker_that_lost_its_jvm_begins_another() -> None:
 
 def test_a_worker_keeps_one_jvm() -> None:
     class_path("4.4.0")
-    task, other = Task("4.4.0", SCOPE), Task("4.4.0", Scope(2, min_isr=1))
+    task, other = ExpandTask("4.4.0", SCOPE), ExpandTask("4.4.0", Scope(2, min_isr=1))
     expanded(task, STATES.tobytes())
     kept = by_spark._drivers[task]
     expanded(task, STATES.tobytes())
@@ -119,5 +119,5 @@ def test_options_of_the_other_engine_are_refused(
 
 
 def test_a_search_here_that_is_out_of_time_is_partial() -> None:
-    found = explore(class_path("4.4.0"), SCOPE, 1, Limits(budget=1e-6), QUIET)
+    found = explore(class_path("4.4.0"), SCOPE, 1, ExploreLimits(budget=1e-6), QUIET)
     assert found.stopped.reason is StopReason.BUDGET and found.steps == 0

@@ -250,7 +250,7 @@ def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
     path = tmp_path / "jugs.py"
     path.write_text((Path(__file__).parents[4] / "models/examples/die_hard.py").read_text(encoding="utf-8"))
     for model in ("die_hard", str(path)):
-        task = sweep.shipped(sweep.Task(model, None, SearchOptions(), False, True))
+        task = sweep.shipped(sweep.SweepTask(model, None, SearchOptions(), False, True))
         found = sweep._beside(archive, task, (("goal", "3"),))
         assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
             "safety-violation", 16, ["goal_not_reached"],

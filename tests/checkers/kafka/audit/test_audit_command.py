@@ -11,7 +11,7 @@ import pytest
 
 from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, together
 from reassure.checkers.kafka.audit.log_files import LogFile
-from reassure.checkers.kafka.audit.share import Share
+from reassure.checkers.kafka.audit.share import PartitionShare
 from tests.helpers.command import said
 from tests.helpers.metadata_log_text import LOGS, cluster, dump_line, record
 
@@ -118,8 +118,8 @@ def many_partitions(folder: Path) -> str:
 def test_shares_of_a_segment_are_the_whole(version: str) -> None:
     """Records of other shares are not decoded, and each batch is checked by one share."""
     task = AuditTask((LogFile(str(LOGS / f"{version}.log")),), None, 1)
-    whole = audit_share(task, Share())
-    assert together(audit_share(task, Share(i, 3)) for i in range(3)) == whole
+    whole = audit_share(task, PartitionShare())
+    assert together(audit_share(task, PartitionShare(i, 3)) for i in range(3)) == whole
 
 
 def test_processes_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.kafka.audit.cluster_history import BrokenLog, ClusterHistory
-from reassure.checkers.kafka.audit.judge import Audit, Judge
+from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from tests.helpers.metadata_log_text import cluster, kept_log, record
 
@@ -22,7 +22,7 @@ OWN = {
 
 
 def audited(records: Sequence[MetadataRecord], release: str | None = None) -> Audit:
-    return Judge(release, 1).judge(ClusterHistory().play(records))
+    return ChangeJudge(release, 1).judge(ClusterHistory().play(records))
 
 
 @pytest.mark.parametrize("version", OWN)
@@ -37,7 +37,7 @@ def test_a_release_makes_its_own_changes(version: str) -> None:
 @pytest.mark.parametrize("version", OWN)
 def test_a_change_that_was_tampered_with_is_found(version: str) -> None:
     """A leader that cannot be, at each change of the leader in turn."""
-    records, found, judge = kept_log(version), 0, Judge(None, 1)
+    records, found, judge = kept_log(version), 0, ChangeJudge(None, 1)
     judge.judge(ClusterHistory().play(records))
     for i, changed in enumerate(records):
         if changed.kind == "PartitionChange" and changed.data["leader"] >= 0:
@@ -124,7 +124,7 @@ def test_alike_changes_are_judged_once() -> None:
                            partitionEpoch=9))  # fmt: skip
         more.append(record(NEXT + 2 * number + 1, "PartitionChange", partitionId=number, topicId="T",
                            isr=[replicas[0]], eligibleLeaderReplicas=[replicas[1]]))  # fmt: skip
-    judge = Judge(None, 1)
+    judge = ChangeJudge(None, 1)
     audit = judge.judge(ClusterHistory().play([*BEFORE, *more]))
     assert (audit.findings, audit.changes, len(judge.known)) == ([], 3, 2)
 

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from reassure.checkers.kafka.audit.dump_log import read_dump
-from reassure.checkers.kafka.audit.message_format import Field, MalformedRecord, Reader, Schema
+from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader, Schema, WireField
 from reassure.checkers.kafka.audit.metadata_records import SCHEMAS, read_record
 from reassure.checkers.kafka.audit.segment_file import LENGTH_AT, SUMMED_FROM, TornEnd, crc32c, read_segment
 from tests.helpers.kafka_jars import class_path
@@ -118,7 +118,9 @@ def test_attributes_of_a_batch() -> None:
 
 
 def test_tagged_fields_that_are_not_known_are_passed_over() -> None:
-    schema = Schema("X", 1, (Field("a", "int8"), Field("b", "string", 0, 0, "none"), Field("c", "ids", 1, 2)))
+    schema = Schema(
+        "X", 1, (WireField("a", "int8"), WireField("b", "string", 0, 0, "none"), WireField("c", "ids", 1, 2))
+    )
     bytes_of_b = b"\0\2" + b"\3" + b"hi"
     data = b"\5" + b"\3" + bytes_of_b[:1] + b"\3" + b"\3hi" + b"\1\1\x7f" + b"\2\5" + b"\2\0\0\0\7"
     assert schema.read(Reader(data), 1) == {"a": 5, "b": "hi", "c": [7]}

@@ -11,7 +11,7 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import answers as module
-from reassure.checkers.kafka.controller.answers import Recorded, Recorder
+from reassure.checkers.kafka.controller.answers import RecordedAnswers, Recorder
 from reassure.checkers.kafka.controller.conform import Conformance, Controller, conform
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
@@ -41,7 +41,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Conformance]:
 
 def test_kept_answers_say_what_the_jvm_says(kept: tuple[Path, Conformance]) -> None:
     path, wanted = kept
-    recorded = Recorded(release("4.4.0"), path)
+    recorded = RecordedAnswers(release("4.4.0"), path)
     found = compared(recorded, SMALL)
     recorded.must_answer()
     assert found.actions == wanted.actions
@@ -49,7 +49,7 @@ def test_kept_answers_say_what_the_jvm_says(kept: tuple[Path, Conformance]) -> N
 
 
 def test_a_model_with_other_steps_makes_answers_stale(kept: tuple[Path, Conformance]) -> None:
-    recorded = Recorded(release("4.4.0"), kept[0])
+    recorded = RecordedAnswers(release("4.4.0"), kept[0])
     compared(recorded, ["brokers=2", "admin_requests=1"])
     with pytest.raises(Failure, match=r"steps of the model are not among the answers of Kafka 4\.4\.0") as caught:
         recorded.must_answer()
@@ -59,7 +59,7 @@ def test_a_model_with_other_steps_makes_answers_stale(kept: tuple[Path, Conforma
 def test_another_driver_makes_answers_stale(kept: tuple[Path, Conformance], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "driver_digest", lambda: "another")
     with pytest.raises(Failure, match=r"^the answers of Kafka 4\.4\.0 are stale: `reassure kafka record"):
-        Recorded(release("4.4.0"), kept[0])
+        RecordedAnswers(release("4.4.0"), kept[0])
 
 
 @pytest.mark.parametrize("content", [b"", b"reassure answers 1\n", b"reassure answers 1\n\0\0\0\2{}abc"])
@@ -67,12 +67,12 @@ def test_a_damaged_file_is_a_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "4.4.0.answers"
     path.write_bytes(content)
     with pytest.raises(Failure, match=r"4\.4\.0\.answers cannot be read: "):
-        Recorded(release("4.4.0"), path)
+        RecordedAnswers(release("4.4.0"), path)
 
 
 def test_without_answers_a_line_says_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"^no answers of Kafka 9\.9\.9 are kept: `reassure kafka record"):
-        Recorded(release("9.9.9"), tmp_path / "none")
+        RecordedAnswers(release("9.9.9"), tmp_path / "none")
 
 
 def test_the_same_answers_are_the_same_bytes(

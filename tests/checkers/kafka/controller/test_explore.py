@@ -15,8 +15,8 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explained import Rules, explain, with_records
-from reassure.checkers.kafka.controller.explore import Limits, Scope, explore
+from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
+from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_report import report_explanation
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import Command, Kind
@@ -89,14 +89,14 @@ def test_paths_are_shortest() -> None:
 def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> None:
     """The same rules as `kraft_kafka`, in every state that the real class reaches, without a bound on anything."""
     found = explored(version)
-    explanation = explain(found, Rules("kraft_kafka", release(version), 2), Progress(quiet=True))
+    explanation = explain(found, ReleaseRules("kraft_kafka", release(version), 2), Progress(quiet=True))
     assert (explanation.steps, explanation.unexplained) == (found.steps, {})
 
 
 def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
     """The first is the rollback that never ends: 4.2 completed it at once, 4.3 and 4.4 wait for what is not wanted."""
     found = explored("4.4.0")
-    explanation = explain(found, Rules("kraft_kafka", release("4.2.0"), 2), Progress(quiet=True))
+    explanation = explain(found, ReleaseRules("kraft_kafka", release("4.2.0"), 2), Progress(quiet=True))
     assert (explanation.count, explanation.steps) == (1208, 26400)
     driver = shared_driver("4.4.0")
     with_records(explanation, found, driver)
@@ -119,9 +119,9 @@ def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.Cap
 
 def test_a_release_without_rules_is_refused() -> None:
     with pytest.raises(Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, 4\.0"):
-        Rules("kraft_kafka", release("5.0.0"), 2)
+        ReleaseRules("kraft_kafka", release("5.0.0"), 2)
     with pytest.raises(Failure, match="die_hard has no rules for every step of Kafka's controller"):
-        Rules("die_hard", release("4.4.0"), 2)
+        ReleaseRules("die_hard", release("4.4.0"), 2)
 
 
 def test_commands_of_three_brokers() -> None:
@@ -177,7 +177,7 @@ def test_a_jvm_lost_on_the_way_ends_the_search_with_a_line(monkeypatch: pytest.M
 
     monkeypatch.setattr(Driver, "expand", killed)
     with pytest.raises(Exception, match=r"^the JVM of Kafka 4\.4\.0 was ended by signal 9$"):
-        explore(path, Scope(2), 2, Limits(), Progress(quiet=True))
+        explore(path, Scope(2), 2, ExploreLimits(), Progress(quiet=True))
 
 
 def test_wrong_options_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:

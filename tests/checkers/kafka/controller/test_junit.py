@@ -15,7 +15,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.evidence.headlines import HEADLINES
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
-from reassure.checkers.kafka.controller.kafka_tests import Ran, run_methods, with_methods
+from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_methods
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
@@ -67,7 +67,7 @@ def models_methods() -> dict[str, str]:
 
 
 @cache
-def outcomes(version: str) -> dict[str, Ran]:
+def outcomes(version: str) -> dict[str, MethodOutcome]:
     """What Kafka's test class says of all methods for a release, compiled and run together.
 
     By property; the methods that have to pass begin with `steps of`, or are of a follower.

@@ -12,8 +12,8 @@ from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.controller.class_path import java_source
 from reassure.checkers.kafka.controller.words import (
     MAX_BROKERS,
-    Answer,
     Command,
+    ControllerAnswer,
     ControllerState,
     Kind,
     answer_of,
@@ -79,9 +79,9 @@ def test_commands_as_text() -> None:
 
 
 def test_answers() -> None:
-    assert answer_of(0) == Answer("NONE", False, 0, True)
-    assert answer_of(0xFFFF | 1 << 16) == Answer("UNKNOWN_SERVER_ERROR", True, 0, True)
-    assert answer_of(39 | 5 << 17) == Answer("INVALID_REPLICA_ASSIGNMENT", False, 5, True)
+    assert answer_of(0) == ControllerAnswer("NONE", False, 0, True)
+    assert answer_of(0xFFFF | 1 << 16) == ControllerAnswer("UNKNOWN_SERVER_ERROR", True, 0, True)
+    assert answer_of(39 | 5 << 17) == ControllerAnswer("INVALID_REPLICA_ASSIGNMENT", False, 5, True)
     assert not answer_of(1 << 23).applies
     assert answer_of(1234).error == "1234"
 

@@ -11,7 +11,7 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.plan.evaluate import (
-    Limits,
+    PlanLimits,
     judge,
     propose,
 )
@@ -253,6 +253,8 @@ def test_ten_thousand_partitions_take_seconds() -> None:
     current: Assignment = {(f"t{i // 50}", i % 50): (i % 100, (i + 7) % 100, (i + 31) % 100) for i in range(10_000)}
     target = {p: tuple((b + 50) % 100 for b in r) for p, r in current.items()}
     began = time.monotonic()
-    judged = judge(ClusterFile({b: f"r{b % 5}" for b in range(100)}), current, target, "batching", Limits(1, 50, 10))
+    judged = judge(
+        ClusterFile({b: f"r{b % 5}" for b in range(100)}), current, target, "batching", PlanLimits(1, 50, 10)
+    )
     assert time.monotonic() - began < 30
     assert (judged.moved, len(judged.paths)) == (30_000, 10_000)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.plan import evaluate as plan
 from reassure.checkers.kafka.plan.evaluate import (
-    Judged,
-    Limits,
-    Rules,
+    JudgedPlan,
+    PlanLimits,
+    PlanRules,
     Stage,
     batches,
     judge,
@@ -31,12 +31,12 @@ def found(
     protocol: str = "kraft",
     cluster: ClusterFile = SIX,
     replicas: int = 1,
-) -> Judged:
-    limits = Limits(replicas=replicas) if protocol.startswith("batching") else Limits()
+) -> JudgedPlan:
+    limits = PlanLimits(replicas=replicas) if protocol.startswith("batching") else PlanLimits()
     return judge(cluster, {ONE: tuple(current)}, {ONE: tuple(target)}, protocol, limits)
 
 
-def broken(judged: Judged) -> dict[str, list[tuple[int, str]]]:
+def broken(judged: JudgedPlan) -> dict[str, list[tuple[int, str]]]:
     return {p.name: [(b.stage, b.failure) for b in p.breaks] for p in judged.promises.values() if p.breaks}
 
 
@@ -76,7 +76,7 @@ def test_dropping_by_rack_keeps_the_spread_there_was(data: st.DataObject) -> Non
     if current == target:
         return
     cluster = ClusterFile(dict(racks.items()))
-    judged = judge(cluster, {ONE: current}, {ONE: target}, "batching-by-rack", Limits(data.draw(st.integers(1, 4))))
+    judged = judge(cluster, {ONE: current}, {ONE: target}, "batching-by-rack", PlanLimits(data.draw(st.integers(1, 4))))
     assert judged.promises["stays_spread"].breaks == []
 
 
@@ -118,7 +118,7 @@ def test_without_racks_nothing_is_said_about_them() -> None:
     assert judged.fewest_racks is None
 
 
-def literal(current: tuple[int, ...], target: tuple[int, ...], rules: Rules) -> plan.Path:
+def literal(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> plan.Path:
     """KIP-435's step as printed (B2, B4): the first R of the excess are dropped at once, nothing is waited for."""
     stages, have, in_sync = [plan.beginning(current)], list(current), set(current)
     while have != list(target):
@@ -157,7 +157,7 @@ def test_a_protocol_that_ends_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPat
 )
 def test_batches_beyond_the_limits_are_noticed(wrong: Any, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "batches", lambda paths, limits: wrong(batches(paths, limits)))
-    limits = Limits(1, 1, 1)
+    limits = PlanLimits(1, 1, 1)
     both: Assignment = {("t", 0): (1, 2, 3), ("t", 1): (1, 2, 3)}
     judged = judge(SIX, both, dict.fromkeys(both, (4, 5, 6)), "batching", limits)
     assert text in [b.text for b in judged.promises["limits_are_kept"].breaks]
@@ -173,9 +173,9 @@ def test_time_and_load() -> None:
     """Two partitions led by broker 1 go to 4 and 5: in step it sends four copies, one by one a copy at a time."""
     both: Assignment = {("t", 0): (1, 2), ("t", 1): (1, 3)}
     target: Assignment = {("t", 0): (4, 5), ("t", 1): (5, 4)}
-    at_once = judge(SIX, both, target, "kraft", Limits())
+    at_once = judge(SIX, both, target, "kraft", PlanLimits())
     assert (at_once.moved, at_once.busiest, at_once.seconds(100, 10)) == (4, [4], 40.0)
-    singly = judge(SIX, both, target, "batching", Limits(1, 1, 1))
+    singly = judge(SIX, both, target, "batching", PlanLimits(1, 1, 1))
     assert (singly.moved, singly.busiest, singly.seconds(100, 10)) == (
         4,
         [1, 1, 0, 1, 0, 1],

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from reassure.checkers.kafka.plan import evaluate as plan
 from reassure.checkers.kafka.plan.evaluate import (
     Batch,
-    Limits,
-    Rules,
+    PlanLimits,
+    PlanRules,
     Stage,
     batches,
     batching,
@@ -35,18 +35,18 @@ from tests.helpers.plan_inputs import lists
 
 
 def test_kraft_grows_then_is_the_target() -> None:
-    path = kraft((1, 2, 3), (5, 4, 3), Rules(min_isr=2))
+    path = kraft((1, 2, 3), (5, 4, 3), PlanRules(min_isr=2))
     assert path == (
         Stage((1, 2, 3), frozenset({1, 2, 3}), 1),
         Stage((5, 4, 3, 1, 2), frozenset({1, 2, 3}), 1, (5, 4), True),
         Stage((5, 4, 3), frozenset({3, 4, 5}), 5, follows=True),
     )
-    assert [s.leader for s in kraft((3, 1), (5, 3), Rules(min_isr=1))] == [3, 3, 3]  # it stays if it can
-    assert lists(kraft((1, 2, 3), (2, 1), Rules(min_isr=1))) == [(1, 2, 3), (2, 1)]
+    assert [s.leader for s in kraft((3, 1), (5, 3), PlanRules(min_isr=1))] == [3, 3, 3]  # it stays if it can
+    assert lists(kraft((1, 2, 3), (2, 1), PlanRules(min_isr=1))) == [(1, 2, 3), (2, 1)]
 
 
 def test_classic_keeps_the_order_while_it_grows() -> None:
-    path = classic((1, 2, 3), (5, 4, 3), Rules(min_isr=2))
+    path = classic((1, 2, 3), (5, 4, 3), PlanRules(min_isr=2))
     assert lists(path) == [(1, 2, 3), (1, 2, 3, 5, 4), (5, 4, 3)]
     assert [sorted(s.certain) for s in path] == [[1, 2, 3], [1, 2, 3], [3, 4, 5]]
 
@@ -55,7 +55,7 @@ def test_classic_keeps_the_order_while_it_grows() -> None:
 def test_kafka_merges_as_kraft_grows(v: dict[str, Any]) -> None:
     """Kafka's own list while a reassignment goes on (with none going on before)."""
     current, target = tuple(v["current"]["replicas"] if isinstance(v["current"], dict) else v["current"]), v["target"]
-    path = kraft(current, tuple(target), Rules(min_isr=1))
+    path = kraft(current, tuple(target), PlanRules(min_isr=1))
     if v["expect"]["adding"]:
         assert list(path[1].replicas) == v["expect"]["merged"]
         assert sorted(path[1].adding) == sorted(v["expect"]["adding"])
@@ -96,7 +96,7 @@ def test_the_model_of_kraft_passes_through_what_is_calculated(current: frozenset
     """From each replica set of four brokers to each other, step by step in plain Python."""
     for target in SETS:
         if target != current:
-            path = kraft(tuple(sorted(current)), tuple(sorted(target)), Rules(min_isr=1))
+            path = kraft(tuple(sorted(current)), tuple(sorted(target)), PlanRules(min_isr=1))
             stages = [(frozenset(s.replicas), s.certain) for s in path]
             if stages[-1][0] == stages[-2][0]:  # only grown: being the target changes no replica
                 stages.pop()
@@ -107,7 +107,7 @@ FIVE = ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
 
 
 def test_batching_one_by_one() -> None:
-    path = batching(*FIVE, Rules(Limits(replicas=1), 2))
+    path = batching(*FIVE, PlanRules(PlanLimits(replicas=1), 2))
     assert lists(path) == [
         (0, 1, 2, 3, 4),
         (5, 0, 1, 2, 3, 4),
@@ -129,7 +129,7 @@ def test_batching_one_by_one() -> None:
 
 def test_batching_two_by_two_gives_the_lists_of_the_documents_example() -> None:
     """With each list that it prints but the first, what is dropped is there until the new ones are in sync (B2)."""
-    path = batching(*FIVE, Rules(Limits(replicas=2), 2))
+    path = batching(*FIVE, PlanRules(PlanLimits(replicas=2), 2))
     assert lists(path) == [
         (0, 1, 2, 3, 4),
         (5, 0, 1, 2, 3, 4),
@@ -147,30 +147,30 @@ def test_batching_two_by_two_gives_the_lists_of_the_documents_example() -> None:
 def test_batching_without_limits_is_the_existing_algorithm() -> None:
     """B8: union, wait, target; the order of the union apart."""
     for target in ((3, 4, 5), (0, 4, 5), (1, 0), (2, 3)):
-        new, old = (calculate((0, 1, 2), target, Rules(min_isr=2)) for calculate in (batching, classic))
+        new, old = (calculate((0, 1, 2), target, PlanRules(min_isr=2)) for calculate in (batching, classic))
         assert [(set(s.replicas), s.certain, s.leader, s.adding) for s in new] == [
             (set(s.replicas), s.certain, s.leader, s.adding) for s in old
         ]
 
 
 def test_batching_may_exceed_its_limit_at_first_to_reach_min_isr() -> None:
-    path = batching((1,), (1, 2, 3, 4), Rules(Limits(replicas=1), 3))
+    path = batching((1,), (1, 2, 3, 4), PlanRules(PlanLimits(replicas=1), 3))
     assert lists(path) == [(1,), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4)]
 
 
 def test_batching_shrinks_and_reorders() -> None:
-    path = batching((1, 2, 3, 4), (4, 3), Rules(Limits(replicas=1), 1))
+    path = batching((1, 2, 3, 4), (4, 3), PlanRules(PlanLimits(replicas=1), 1))
     assert lists(path) == [(1, 2, 3, 4), (4, 3, 2), (4, 3)]
     assert [s.leader for s in path] == [1, 4, 4]
     assert [s.moves_leader for s in path] == [False, True, False]
-    path = batching((1, 2), (2, 1), Rules(Limits(replicas=1)))
+    path = batching((1, 2), (2, 1), PlanRules(PlanLimits(replicas=1)))
     assert lists(path) == [(1, 2), (2, 1)]
     assert not path[1].moves_leader  # it stays, as it is wanted
 
 
 def test_a_leader_that_goes_before_the_next_has_come() -> None:
     """More go than come, so the first step drops only; somebody of those that stay leads meanwhile."""
-    path = batching((1, 2, 3), (4,), Rules(Limits(replicas=1)))
+    path = batching((1, 2, 3), (4,), PlanRules(PlanLimits(replicas=1)))
     assert lists(path) == [(1, 2, 3), (2, 3), (3,), (4, 3), (4,)]
     assert [s.leader for s in path] == [1, 2, 3, 3, 4]
 
@@ -185,7 +185,7 @@ def test_batching_takes_the_steps_of_the_model(at_once: int) -> None:
         while have != target:
             have = rules.repaired(target, have, frozenset(have), frozenset(range(4)), at_once, min_isr)
             goals.append(have)
-        path = batching(current, target, Rules(Limits(replicas=at_once), min_isr))
+        path = batching(current, target, PlanRules(PlanLimits(replicas=at_once), min_isr))
         ends = [s.replicas for s, then in zip(path, (*path[1:], None), strict=True) if then is None or not then.follows]
         assert ends == goals, (current, target)
 
@@ -198,9 +198,9 @@ BROKERS = st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True).map(t
 def test_every_path(current: Any, target: Any, replicas: int, min_isr: int, protocol: str) -> None:
     if current == target:
         return
-    limits = Limits(replicas=replicas) if protocol.startswith("batching") else Limits()
+    limits = PlanLimits(replicas=replicas) if protocol.startswith("batching") else PlanLimits()
     racks = {x: "abc"[x % 3] for x in range(10)}
-    path = plan.PROTOCOLS[protocol](current, target, Rules(limits, min_isr, racks))
+    path = plan.PROTOCOLS[protocol](current, target, PlanRules(limits, min_isr, racks))
     assert path[0] == Stage(current, frozenset(current), current[0])
     assert path[-1].replicas == target
     for before, after in itertools.pairwise(path):
@@ -228,19 +228,19 @@ def named(made: list[Batch]) -> list[list[tuple[int, int]]]:
 def test_batches_take_leader_movements_first_and_no_more_than_are_allowed() -> None:
     """Partitions 0 to 2 move their leaders in their first stage, 3 and 4 never do."""
     targets: list[tuple[int, ...]] = [(4, 2), (4, 3), (5, 2), (1, 4), (1, 5)]
-    limits = Limits(1, 3, 1)
-    paths = {("t", i): batching((1, 2), t, Rules(limits)) for i, t in enumerate(targets)}
+    limits = PlanLimits(1, 3, 1)
+    paths = {("t", i): batching((1, 2), t, PlanRules(limits)) for i, t in enumerate(targets)}
     assert [len(p) for p in paths.values()] == [3, 5, 3, 3, 3]
     made = named(batches(paths, limits))
     assert made == [[(0, 1), (3, 1), (4, 1)], [(1, 1)], [(2, 1), (1, 2)], [(1, 3)]]
-    assert named(batches(paths, Limits(1, 3, 3))) == [[(0, 1), (1, 1), (2, 1)], [(1, 2), (3, 1), (4, 1)], [(1, 3)]]
-    assert named(batches(paths, Limits(1))) == [[(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)], [(1, 2)], [(1, 3)]]
+    assert named(batches(paths, PlanLimits(1, 3, 3))) == [[(0, 1), (1, 1), (2, 1)], [(1, 2), (3, 1), (4, 1)], [(1, 3)]]
+    assert named(batches(paths, PlanLimits(1))) == [[(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)], [(1, 2)], [(1, 3)]]
 
 
 @given(st.lists(st.tuples(BROKERS, BROKERS), min_size=1, max_size=12), st.data())
 @settings(max_examples=150, deadline=None)
 def test_limits_are_kept_and_nothing_is_left_out(moves: list[Any], data: st.DataObject) -> None:
-    limits = Limits(*(data.draw(st.integers(1, 5)) for _ in range(3)))
+    limits = PlanLimits(*(data.draw(st.integers(1, 5)) for _ in range(3)))
     current = {("t", i): before for i, (before, _) in enumerate(moves)}
     proposed = {("t", i): after for i, (_, after) in enumerate(moves)}
     if current == proposed:
