@@ -14,7 +14,7 @@ from reassure.checkers.kafka.audit.share import PartitionShare
 
 @dataclass(frozen=True)
 class AuditTask:
-    """What is to be audited, as another process can be told it."""
+    """The parameters of an audit, which processes can send each other."""
 
     files: tuple[LogFile, ...]
     release: str | None
@@ -68,8 +68,8 @@ def audit_share(task: AuditTask, share: PartitionShare) -> AuditReport | Refused
     history = read.history
     own = sum(share.has(*key) for key in history.partitions)
     return AuditReport(
-        audit, set(judge.known), judge.digest, history.records, history.ignored, read.first, read.last, read.torn,
-        len(history.brokers), len(history.topics), own,
+        audit, set(judge.explanations_of), judge.digest, history.records, history.ignored, read.first, read.last,
+        read.torn, len(history.brokers), len(history.topics), own,
     )  # fmt: skip
 
 

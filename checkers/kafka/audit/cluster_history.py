@@ -1,4 +1,4 @@
-"""What a metadata log says of brokers, topics and partitions, record by record; and each change of a partition."""
+"""The history of brokers, topics and partitions by a metadata log, record by record; each change of a partition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RegisteredBroker:
 
 @dataclass(frozen=True)
 class BatchEvents:
-    """What the records of one batch say of brokers. leaving: also brokers some log directories of which have failed."""
+    """Broker events in the records of one batch. leaving: also brokers of which some log directories have failed."""
 
     leaving: frozenset[int] = frozenset()
     restarted: frozenset[int] = frozenset()
@@ -63,7 +63,7 @@ class PartitionChange:
     min_isr: int | None
     """Of the topic or the cluster; None: the log does not say."""
     replicas_of_zero: tuple[int, ...]
-    """How many replicas partition 0 of the topic has: when the batch began, and now."""
+    """The numbers of replicas of the topic's partition 0: when the batch began, and now."""
     unclean: bool | None
     """As `min_isr`."""
     elr: bool | None
@@ -145,7 +145,7 @@ class ClusterHistory:
         return f"{self.topics.get(topic, topic)}-{partition}"
 
     def _config(self, topic: str, name: str) -> str | None:
-        """What the log says of a configuration: the topic's, else that of every broker."""
+        """A configuration value by the log: the topic's, else that of every broker."""
         return self.configs.get((TOPIC, topic, name), self.configs.get((BROKER, CLUSTER, name)))
 
     def _number(self, topic: str) -> int | None:
@@ -157,7 +157,7 @@ class ClusterHistory:
         return None if text is None else text.lower() == "true"
 
     def _apply(self, record: MetadataRecord) -> None:
-        """What a record that is of no partition changes."""
+        """Applies a record that is of no partition."""
         data, kind = record.data, record.kind
         if kind == "RegisterBroker":
             shutting_down = bool(data.get("inControlledShutdown"))

@@ -64,19 +64,19 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     files = tuple(LogFile(str(path)) for path in files_of(args.log))
     task = AuditTask(files, args.release, args.min_isr)
-    found = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)
+    audit = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)
     names = [file.path for file in files]
-    if not found.records:
+    if not audit.records:
         raise Failure(Exit.NOTHING, f"{', '.join(names)}: no metadata record")
-    answer = record(found, task)
+    answer = record(audit, task)
     if args.json:
         write_record(args.json, answer)
     if args.html:
-        write_atomically(args.html, html_page(found, task))
-    print_report(found, console)
-    for line in found.torn:
+        write_atomically(args.html, html_page(audit, task))
+    print_report(audit, console)
+    for line in audit.torn:
         note(f"note: {line}")
-    return found.exit()
+    return audit.exit()
 
 
 def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:

@@ -25,16 +25,16 @@ def read_dump(lines: Iterable[str]) -> Iterator[MetadataRecord]:
                 raise MalformedRecord(f"line {number}: the tool found that the sum of the batch is wrong")
         if UNREAD.match(line) is not None:
             raise MalformedRecord(f"line {number}: the tool could not read this record; one of a newer release can")
-        if (shown := RECORD.match(line)) is None:
+        if (match := RECORD.match(line)) is None:
             continue
         try:
-            payload = json.loads(shown[3])
+            payload = json.loads(match[3])
             kind = _kind(payload["type"])
             version, data = int(payload.get("version", 0)), payload.get("data", {})
             fields = _filled(SCHEMAS[KINDS[kind]].fields, data) if kind else {}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise MalformedRecord(f"line {number}: a payload that is no metadata record: {error}") from None
-        yield MetadataRecord(int(shown[1]), int(shown[2]), batch, kind, version, fields)
+        yield MetadataRecord(int(match[1]), int(match[2]), batch, kind, version, fields)
 
 
 def _kind(name: str) -> str:
@@ -46,8 +46,8 @@ def _kind(name: str) -> str:
 
 def _filled(fields: tuple[WireField, ...], data: dict[str, Any]) -> dict[str, Any]:
     """The fields of a record; a tagged field with its default is not printed."""
-    found = {f.name: data.get(f.name, f.default) for f in fields}
+    values = {f.name: data.get(f.name, f.default) for f in fields}
     missing = [f.name for f in fields if f.tag is None and f.first == 0 and f.name not in data]
     if missing:
         raise KeyError(f"{', '.join(missing)} is missing")
-    return found
+    return values

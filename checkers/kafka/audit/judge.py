@@ -56,18 +56,18 @@ class Finding:
     name: str
     """The promise; of a rule, what is wrong."""
     change: str
-    """What the record changes."""
+    """The change that the record makes, in words."""
 
 
 @dataclass
 class Audit:
-    """What was found, and what was looked at."""
+    """The findings of an audit, with counts of the changes that it judged."""
 
     findings: list[Finding] = field(default_factory=list)
     changes: int = 0
     created: int = 0
     causes: Counter[str] = field(default_factory=Counter)
-    """How many changes have this explanation, of those that have only one kind."""
+    """Changes by their explanation, of those that have only one kind."""
     not_by: Counter[str] = field(default_factory=Counter)
     """By release: changes that it does not make."""
 
@@ -88,8 +88,8 @@ class ChangeJudge:
         self.releases = [r.value for r in rules.Release]
         if release is not None and release not in self.releases:
             raise Failure(Exit.USAGE, f"--release {release}: it is one of {', '.join(self.releases)}")
-        self.known: dict[Any, Any] = {}
-        self.wanted: dict[tuple[str, int], Brokers] = {}
+        self.explanations_of: dict[Any, Any] = {}
+        self.target_of: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}
         self.audit = Audit(not_by=Counter(dict.fromkeys(self.releases, 0)))
 
@@ -101,11 +101,11 @@ class ChangeJudge:
 
     def _judge(self, change: PartitionChange) -> None:
         key = change.topic, change.partition
-        found = partial(self._found, change)
+        add = partial(self._add, change)
         if change.before is None:
             self.audit.created += 1
             target = members(change.after) - change.after.removing
-            self.wanted[key] = target
+            self.target_of[key] = target
         else:
             self.audit.changes += 1
             explanations = self._explanations(change)
@@ -113,29 +113,29 @@ class ChangeJudge:
             for release in self.releases:
                 self.audit.not_by[release] += release not in by
             if not by:
-                found("rule", NO_RELEASE)
+                add("rule", NO_RELEASE)
             elif self.release is not None and self.release not in by:
-                found("rule", f"{self.release} does not make this change; {', '.join(sorted(by))} would")
+                add("rule", f"{self.release} does not make this change; {', '.join(sorted(by))} would")
             names = {one.name for one in explanations}
             if len(names) == 1:
                 self.audit.causes[names.pop()] += 1
-            before = self._copies(change, change.before, self.wanted[key])
+            before = self._copies(change, change.before, self.target_of[key])
             requests = [one for one in explanations if one.name in REQUESTED]
             if requests and all(one.name in REQUESTED for one in explanations):
-                self.wanted[key] = requests[0].target
-            after = self._copies(change, change.after, self.wanted[key])
+                self.target_of[key] = requests[0].target
+            after = self._copies(change, change.after, self.target_of[key])
             for name, holds in STEP_PROMISES.items():
                 if not holds(before, after):
-                    found("promise", name)
+                    add("promise", name)
         self._states(change, key)
 
     def _states(self, change: PartitionChange, key: tuple[str, int]) -> None:
         """Promises about the partition as it is now: told where they begin to be broken."""
         least = self._least(change)
-        watched = Watched(change.after, least, bool(change.unclean), 0, self.wanted[key])
+        watched = Watched(change.after, least, bool(change.unclean), 0, self.target_of[key])
         broken = frozenset(p.name for p in STATE_PROMISES if not p.function(watched))
         for name in sorted(broken - self.broken.get(key, frozenset())):
-            self._found(change, "promise", name)
+            self._add(change, "promise", name)
         self.broken[key] = broken
 
     def _least(self, change: PartitionChange) -> int:
@@ -143,14 +143,14 @@ class ChangeJudge:
         configured = self.min_isr if change.min_isr is None else change.min_isr
         return min([configured, *change.replicas_of_zero[-1:]])
 
-    def _copies(self, change: PartitionChange, p: Partition, wanted: Brokers) -> Copies:
+    def _copies(self, change: PartitionChange, p: Partition, target: Brokers) -> Copies:
         return Copies(
-            replicas=p.replicas, isr=p.isr, leader=p.leader, min_isr=self._least(change), wanted=wanted,
+            replicas=p.replicas, isr=p.isr, leader=p.leader, min_isr=self._least(change), wanted=target,
             moving=reassigning(p), whole=members(p), loss_allowed=bool(change.unclean), leaving=frozenset(),
             down=frozenset(), load=0, limit=NO_LIMIT,
         )  # fmt: skip
 
-    def _found(self, change: PartitionChange, kind: str, name: str) -> None:
+    def _add(self, change: PartitionChange, kind: str, name: str) -> None:
         self.audit.findings.append(
             Finding(change.offset, change.timestamp, change.topic, change.partition, kind, name, described(change))
         )
@@ -163,14 +163,14 @@ class ChangeJudge:
         assert before is not None
         numbers = sorted(_brokers_of(before) | _brokers_of(change.after))
         small = {number: Broker(i) for i, number in enumerate(numbers, 1)}
-        given = self._surroundings(change, small)
-        case = _renamed(before, small, before), _renamed(change.after, small, before), given
-        if case not in self.known:
-            self.known[case] = self.explain(*case)
+        surroundings = self._surroundings(change, small)
+        case = _renamed(before, small, before), _renamed(change.after, small, before), surroundings
+        if case not in self.explanations_of:
+            self.explanations_of[case] = self.explain(*case)
         back = {new: Broker(old) for old, new in small.items()}
         return [
             one if one.target is None else replace(one, target=frozenset(back[b] for b in one.target))
-            for one in self.known[case]
+            for one in self.explanations_of[case]
         ]
 
     def _surroundings(self, change: PartitionChange, small: dict[int, Broker]) -> Any:
@@ -218,19 +218,19 @@ def _renamed(p: Partition, small: dict[int, Broker], start: Partition) -> Partit
 
 
 def described(change: PartitionChange) -> str:
-    """What a record changes, in a line."""
+    """The change that a record makes, in a line."""
     names = {"replicas": "replicas", "isr": "ISR", "elr": "ELR", "adding": "adding", "removing": "removing",
              "leader": "leader", "leader_epoch": "leader epoch", "recovering": "recovering",
              "last_known_leader": "last known leader"}  # fmt: skip
-    told = []
+    parts = []
     for attribute, name in names.items():
         new = getattr(change.after, attribute)
         old = getattr(change.before, attribute) if change.before is not None else None
         if change.before is None and attribute in ("replicas", "isr", "leader"):
-            told.append(f"{name} {_shown(new)}")
+            parts.append(f"{name} {_shown(new)}")
         elif change.before is not None and old != new:
-            told.append(f"{name} {_shown(old)} -> {_shown(new)}")
-    return ", ".join(told) or "nothing but the partition epoch"
+            parts.append(f"{name} {_shown(old)} -> {_shown(new)}")
+    return ", ".join(parts) or "nothing but the partition epoch"
 
 
 def _shown(value: Any) -> str:

@@ -34,7 +34,7 @@ class LogFile:
 
 @dataclass
 class LogRead:
-    """What was read of the files."""
+    """Counts and remarks about the files that were read."""
 
     history: ClusterHistory = field(default_factory=ClusterHistory)
     first: int | None = None
@@ -44,12 +44,12 @@ class LogRead:
     """Files that end within a batch, and where."""
 
 
-def files_of(given: list[Path]) -> list[Path]:
+def files_of(paths: list[Path]) -> list[Path]:
     """The files to read, in order: of a folder its segments, after the snapshot that they go on from."""
-    found: list[Path] = []
-    for path in given:
+    files: list[Path] = []
+    for path in paths:
         if not path.is_dir():
-            found.append(path)
+            files.append(path)
             continue
         segments = {int(m[1]): p for p in path.iterdir() if (m := SEGMENT.match(p.name))}
         if not segments:
@@ -60,9 +60,9 @@ def files_of(given: list[Path]) -> list[Path]:
         if begin > 0:
             if not fitting:
                 raise Failure(Exit.USAGE, f"{path} begins at offset {begin}, and has no snapshot to begin with")
-            found.append(snapshots[min(fitting)])
-        found += [segments[offset] for offset in sorted(segments)]
-    return found
+            files.append(snapshots[min(fitting)])
+        files += [segments[offset] for offset in sorted(segments)]
+    return files
 
 
 def changes_in(files: list[LogFile], read: LogRead) -> Iterator[PartitionChange]:

@@ -39,8 +39,8 @@ class Reader:
 
     def number(self, form: str) -> int:
         """An integer of fixed size, big-endian; form: as `struct` names it."""
-        (found,) = struct.unpack(">" + form, self.take(struct.calcsize(form)))
-        return int(found)
+        (value,) = struct.unpack(">" + form, self.take(struct.calcsize(form)))
+        return int(value)
 
     def unsigned(self) -> int:
         """A variable-length unsigned integer: seven bits a byte, the lowest first."""
@@ -105,16 +105,16 @@ class Schema:
 
 def _structure(fields: tuple[WireField, ...], reader: Reader, version: int) -> dict[str, Any]:
     present = [f for f in fields if f.first <= version]
-    found = {f.name: _value(f, reader, version) for f in present if f.tag is None}
-    found |= {f.name: f.default for f in fields if f.tag is not None}
+    values = {f.name: _value(f, reader, version) for f in present if f.tag is None}
+    values |= {f.name: f.default for f in fields if f.tag is not None}
     by_tag = {f.tag: f for f in present if f.tag is not None}
     for _ in range(reader.unsigned()):
         tag, size = reader.unsigned(), reader.unsigned()
         inner = Reader(reader.data, reader.at, reader.at + size)
         reader.take(size)
         if tag in by_tag:
-            found[by_tag[tag].name] = _value(by_tag[tag], inner, version)
-    return found
+            values[by_tag[tag].name] = _value(by_tag[tag], inner, version)
+    return values
 
 
 def _value(f: WireField, reader: Reader, version: int) -> Any:

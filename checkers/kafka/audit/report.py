@@ -35,7 +35,7 @@ def _row(f: Finding) -> tuple[str, ...]:
 
 
 def summary(report: AuditReport) -> list[str]:
-    """What was read and judged, in sentences."""
+    """Sentences about the records that were read and the changes that were judged."""
     audit = report.audit
     return [
         f"{report.records:,} records, offsets {report.first:,} to {report.last:,}; at the end "
@@ -60,12 +60,12 @@ def print_report(report: AuditReport, console: Console) -> None:
         console.print("no findings")
         return
     console.print(f"{len(audit.findings):,} finding{'s' * (len(audit.findings) != 1)}")
-    shown = [_row(f) for f in audit.findings[:SHOWN]]
+    rows = [_row(f) for f in audit.findings[:SHOWN]]
     if console.is_terminal and console.width < WIDE:
-        for offset, time, partition, kind, what, change in shown:
+        for offset, time, partition, kind, what, change in rows:
             console.print(f"{offset:>6}  {time}  {partition}  {kind}: {what}\n        {change}")
     else:
-        console.print(_findings_table(shown))
+        console.print(_findings_table(rows))
     if len(audit.findings) > SHOWN:
         console.print(f"and {len(audit.findings) - SHOWN:,} more (--json FILE has all)")
 

@@ -16,7 +16,7 @@ HEAD = struct.Struct(">qiibIhiqqqhii")
 """Offset, length, leader epoch, magic, sum, attributes, last offset, first and last time, producer with its epoch and
 number, count of records."""
 LENGTH_AT, SUMMED_FROM = 12, 21
-"""Where in a batch the bytes begin that its length counts, and those of which the sum is."""
+"""Offsets in a batch: of the bytes that its length counts, and of those that its checksum covers."""
 MAGIC = 2
 CODEC, CONTROL = 7, 1 << 5
 """Of a batch's attributes: how it is compressed; it is no data."""
@@ -29,12 +29,12 @@ _POLYNOMIAL = 0x82F63B78
 
 
 def _table() -> tuple[int, ...]:
-    found = []
+    values = []
     for byte in range(256):
         for _ in range(8):
             byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
-        found.append(byte)
-    return tuple(found)
+        values.append(byte)
+    return tuple(values)
 
 
 _TABLE = _table()

@@ -1,4 +1,4 @@
-"""What releases answered to a model's steps, kept as a file for each: the comparison without a JVM.
+"""The answers of releases to a model's steps, a file for each release: the comparison without a JVM.
 
 A file holds the steps that were asked, as the rows of the driver's protocol, and the answers; column by column,
 compressed. It says of which driver it is, and of which questions: answers of another driver are stale.
@@ -28,7 +28,7 @@ _FILTERS: list[dict[str, Any]] = [{"id": lzma.FILTER_DELTA, "dist": 8}, _PRESET]
 
 
 def folder() -> Path:
-    """Where the answers that come with the project are."""
+    """The folder of the answers that come with the project."""
     return Path(__file__).parent / "answers"
 
 
@@ -53,9 +53,9 @@ class Recorder:
         self.now = self.rows.setdefault((brokers, min_isr, replicas_of_partition_zero), {})
 
     def steps(self, steps: Words) -> Words:
-        found = self.driver.steps(steps)
-        self.now.update(zip(_each(steps), _each(found), strict=True))
-        return found
+        answers = self.driver.steps(steps)
+        self.now.update(zip(_each(steps), _each(answers), strict=True))
+        return answers
 
     def describe(self, step: list[int]) -> tuple[tuple[int, int, int, int], str]:
         return self.driver.describe(step)
@@ -93,8 +93,8 @@ class RecordedAnswers:
             for *scope, count in head["scopes"]:
                 rows = words[at : at + count * (QUESTION + ANSWER)].reshape(QUESTION + ANSWER, count).T
                 at += count * (QUESTION + ANSWER)
-                asked, answered = _each(rows[:, :QUESTION]), _each(rows[:, QUESTION:])
-                self.scopes[tuple(scope)] = dict(zip(asked, answered, strict=True))
+                questions, answers = _each(rows[:, :QUESTION]), _each(rows[:, QUESTION:])
+                self.scopes[tuple(scope)] = dict(zip(questions, answers, strict=True))
         except FileNotFoundError:
             raise Failure(Exit.SYSTEM, f"no answers of Kafka {release.version} are kept: {_again(release)}") from None
         except (OSError, ValueError, KeyError, TypeError, struct.error, lzma.LZMAError) as error:
@@ -107,12 +107,12 @@ class RecordedAnswers:
 
     def steps(self, steps: Words) -> Words:
         """The answers; to a step that is not known, the answer that nothing was executed."""
-        found = []
+        answers = []
         for row, words in zip(_each(steps), steps.tolist(), strict=True):
             answer = self.now.get(row)
             self.unanswered += answer is None
-            found.append(np.frombuffer(answer, np.int64) if answer is not None else np.array([*words[:3], 1 << 23]))
-        return np.array(found, np.int64).reshape(-1, ANSWER)
+            answers.append(np.frombuffer(answer, np.int64) if answer is not None else np.array([*words[:3], 1 << 23]))
+        return np.array(answers, np.int64).reshape(-1, ANSWER)
 
     def describe(self, step: list[int]) -> tuple[tuple[int, int, int, int], str]:
         """The answer alone: Kafka's own words are not kept."""
@@ -127,7 +127,7 @@ class RecordedAnswers:
 
 
 def driver_digest() -> str:
-    """What tells answers of one driver from those of another."""
+    """The digest of the driver, which its answers are stamped with."""
     return hashlib.sha256(java_source().encode()).hexdigest()
 
 

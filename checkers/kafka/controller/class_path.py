@@ -57,10 +57,10 @@ class ClassPath:
 
 
 def folder() -> Path:
-    """Where releases are kept: below REASSURE_CACHE, or the user's cache folder."""
-    given = os.environ.get("REASSURE_CACHE")
+    """The folder that releases are kept in: below REASSURE_CACHE, or the user's cache folder."""
+    cache_root = os.environ.get("REASSURE_CACHE")
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(given) if given else base / "reassure") / "kafka"
+    return (Path(cache_root) if cache_root else base / "reassure") / "kafka"
 
 
 def tool(name: str) -> str:
@@ -68,11 +68,11 @@ def tool(name: str) -> str:
     home = os.environ.get("JAVA_HOME")
     if home and name != "mvn" and (Path(home) / "bin" / name).is_file():
         return str(Path(home) / "bin" / name)
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         needed = "Maven" if name == "mvn" else "a JDK, 17 or newer,"
         raise Failure(Exit.SYSTEM, f"no `{name}` on the path: {needed} is needed to run Kafka's classes; {WITHOUT}")
-    return found
+    return path
 
 
 def java_source(name: str = DRIVER) -> str:
@@ -81,28 +81,28 @@ def java_source(name: str = DRIVER) -> str:
 
 
 def fetched(release: Release, tests: bool = False) -> ClassPath | None:
-    """What the cache has of a release; None if anything is missing, damaged or of another driver."""
+    """The class path of a release in the cache; None if anything is missing, damaged or of another driver."""
     place = _place(release, tests)
-    kept = _manifest(place)
-    jars, classes = _intact(kept.get("jars")), _intact(kept.get("classes"))
-    if not jars or not classes or kept.get("driver") != _digest(java_source().encode()):
+    manifest = _manifest(place)
+    jars, classes = _intact(manifest.get("jars")), _intact(manifest.get("classes"))
+    if not jars or not classes or manifest.get("driver") != _digest(java_source().encode()):
         return None
     return ClassPath(release, place / "classes", tuple(jars))
 
 
 def _manifest(place: Path) -> dict[str, Any]:
     try:
-        kept = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return kept if isinstance(kept, dict) and kept.get("format") == FORMAT else {}
+    return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else {}
 
 
 def _intact(digests: Any) -> list[Path]:
     """The files of a manifest if each is what it was, else none."""
     try:
-        kept = {Path(path): sha for path, sha in digests.items()}
-        return list(kept) if all(_digest(path.read_bytes()) == sha for path, sha in kept.items()) else []
+        digest_of = {Path(path): sha for path, sha in digests.items()}
+        return list(digest_of) if all(_digest(path.read_bytes()) == sha for path, sha in digest_of.items()) else []
     except (OSError, AttributeError, TypeError):
         return []
 
@@ -112,11 +112,11 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
 
     tests: with the jars of Kafka's own tests and what they need. seconds: how long Maven may take.
     """
-    if (kept := fetched(release, tests)) is not None:
-        return kept
+    if (class_path := fetched(release, tests)) is not None:
+        return class_path
     javac, maven = tool("javac"), tool("mvn")
     if tests and not release.tested:
-        there = ", ".join(known.version for known in RELEASES if known.tested)
+        there = ", ".join(r.version for r in RELEASES if r.tested)
         raise Failure(
             Exit.SYSTEM,
             f"Kafka {release.version} is not known to be published with the jars of its tests; {there} are, "
@@ -125,10 +125,10 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     place = _place(release, tests)
     jars = _known_jars(release, tests) or _resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as made:
-        if (kept := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
-            return kept
-        classes = Path(made) / "classes"
+    with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
+        if (class_path := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
+            return class_path
+        classes = Path(temporary) / "classes"
         compiled(javac, jars, {DRIVER: java_source()}, classes)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -153,10 +153,10 @@ def _alone(place: Path) -> Iterator[None]:
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
     """Compiles Java texts, by file name, into a folder; `Failure` with the compiler's first line."""
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as temporary:
         for name, text in sources.items():
-            (Path(made) / name).write_text(text, encoding="utf-8")
-        paths = [str(Path(made) / name) for name in sources]
+            (Path(temporary) / name).write_text(text, encoding="utf-8")
+        paths = [str(Path(temporary) / name) for name in sources]
         options = ["-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", os.pathsep.join(map(str, jars))]
         ran = _run(
             [javac, *(f"-J{option}" for option in QUICK), *options, "-d", str(classes), *paths], JAVAC_SECONDS, "javac"
@@ -167,18 +167,18 @@ def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Pat
 
 
 def _coordinates(release: Release, tests: bool) -> list[str]:
-    found = [f"{CONTROLLER}:{release.version}", SILENCE]
+    coordinates = [f"{CONTROLLER}:{release.version}", SILENCE]
     if tests:
-        found += [f"org.apache.kafka:{module}:{release.version}:test" for module in TEST_MODULES]
-        found.append(f"{CONTROLLER}:{release.version}:test-sources")
-        found += TESTED_WITH
-    return found
+        coordinates += [f"org.apache.kafka:{module}:{release.version}:test" for module in TEST_MODULES]
+        coordinates.append(f"{CONTROLLER}:{release.version}:test-sources")
+        coordinates += TESTED_WITH
+    return coordinates
 
 
 def _resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
     """The jars of some coordinates and all that they need to run."""
-    with tempfile.TemporaryDirectory() as made:
-        pom, listed = Path(made) / "pom.xml", Path(made) / "class-path"
+    with tempfile.TemporaryDirectory() as temporary:
+        pom, listed = Path(temporary) / "pom.xml", Path(temporary) / "class-path"
         pom.write_text(_pom(coordinates), encoding="utf-8")
         goals = ["dependency:build-classpath", "-DincludeScope=runtime", f"-Dmdep.outputFile={listed}"]
         ran = _run([maven, "-q", "-B", "-f", str(pom), *goals], seconds, "Maven")

@@ -196,7 +196,7 @@ SUBCOMMANDS = {
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """What `kafka conform` compared with Kafka's controller, over all releases."""
+    """Counts of the steps that `kafka conform` compared with Kafka's controller, over all releases."""
     releases = record.get("releases", [])
     if not releases:
         return {}
@@ -213,40 +213,42 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return ACTIONS[args.action](args, console)
 
 
-def _releases(given: list[str], default: Release = LATEST) -> list[Release]:
+def _releases(versions: list[str], default: Release = LATEST) -> list[Release]:
     """The releases of the command line, each once."""
-    found = list(RELEASES) if "all" in given else [release(version) for version in given]
-    return list(dict.fromkeys(found)) or [default]
+    releases = list(RELEASES) if "all" in versions else [release(version) for version in versions]
+    return list(dict.fromkeys(releases)) or [default]
 
 
 def run_fetch(args: argparse.Namespace, console: Console) -> Exit:
     """Fetches each release; what cannot be had does not keep the others back."""
     codes = [Exit.OK]
-    for wanted in _releases(args.releases):
+    for kafka in _releases(args.releases):
         try:
-            there = fetched(wanted, args.tests) is not None
-            found = fetch(wanted, args.tests, args.budget)
+            there = fetched(kafka, args.tests) is not None
+            class_path = fetch(kafka, args.tests, args.budget)
         except Failure as failure:
             note(f"reassure: {failure}")
             codes.append(failure.code)
             continue
-        console.print(f"Kafka {wanted.version}: {len(found.jars)} jars, {'kept' if there else 'fetched and compiled'}")
+        console.print(
+            f"Kafka {kafka.version}: {len(class_path.jars)} jars, {'kept' if there else 'fetched and compiled'}"
+        )
     return worst(codes)
 
 
 def run_replay(args: argparse.Namespace, console: Console) -> Exit:
     """Executes each trace on the releases asked for, or on each of its own; one JVM for each release."""
     prepared: PreparedModels = {}
-    asked = _releases(args.release) if args.release else []
+    requested = _releases(args.release) if args.release else []
     by_release: dict[Release, list[tuple[Path, ControllerTrace]]] = {}
     for path in args.traces:
         runs = _controller_traces(path, args.model, prepared)
-        for trace, wanted in [(runs[-1][0], given) for given in asked] or runs:
-            by_release.setdefault(wanted, []).append((path, trace))
+        for trace, kafka in [(runs[-1][0], each) for each in requested] or runs:
+            by_release.setdefault(kafka, []).append((path, trace))
     codes = [Exit.OK]
-    for wanted, traces in by_release.items():
+    for kafka, traces in by_release.items():
         try:
-            with Driver(fetch(wanted)) as driver:
+            with Driver(fetch(kafka)) as driver:
                 codes += [_replay(path, trace, driver, console) for path, trace in traces]
         except Failure as failure:
             note(f"reassure: {failure}")
@@ -255,11 +257,11 @@ def run_replay(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _replay(path: Path, trace: ControllerTrace, driver: Driver, console: Console) -> Exit:
-    found = replayed(trace, driver)
-    if found is None:
+    difference = replayed(trace, driver)
+    if difference is None:
         report_accepted(trace, str(path), driver.release.version, console)
         return Exit.OK
-    report_difference(found, str(path), driver.release.version, console)
+    report_difference(difference, str(path), driver.release.version, console)
     return Exit.TRACE
 
 
@@ -283,18 +285,18 @@ KEPT_CONFIGURATIONS: tuple[tuple[str, ...], ...] = ((), ("admin_requests=3", "un
 
 def run_record(args: argparse.Namespace, console: Console) -> Exit:
     """Asks each release every step of the model, and keeps the answers."""
-    for wanted in _releases(args.release):
-        with Driver(fetch(wanted)) as driver:
+    for kafka in _releases(args.release):
+        with Driver(fetch(kafka)) as driver:
             recorder = Recorder(driver)
             for more in KEPT_CONFIGURATIONS:
-                prepared = prepare(args.model, release_setting(args.model, [*args.set, *more], wanted))
+                prepared = prepare(args.model, release_setting(args.model, [*args.set, *more], kafka))
                 bound, lowered = prepared.bound, prepared.lowered
                 view = ModelView(bound)
                 conform(NativeSteps(bound, lowered, view), view, recorder, Progress(quiet=True))
-        path = args.out / place(wanted).name
+        path = args.out / place(kafka).name
         recorder.write(path)
         count = sum(len(rows) for rows in recorder.rows.values())
-        console.print(f"Kafka {wanted.version}: {count:,} answers in {path.stat().st_size:,} bytes")
+        console.print(f"Kafka {kafka.version}: {count:,} answers in {path.stat().st_size:,} bytes")
     return Exit.OK
 
 
@@ -308,36 +310,36 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
     scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
     codes, records = [Exit.OK], []
-    for wanted in _releases(args.release):
+    for kafka in _releases(args.release):
         progress = Progress(quiet=args.quiet)
         try:
-            path = fetch(wanted)
-            found = _explored(args, path, scope, progress)
-            findings = evaluate(found)
-            loss = look_for_loss(found, findings)
+            path = fetch(kafka)
+            graph = _explored(args, path, scope, progress)
+            findings = evaluate(graph)
+            loss = look_for_loss(graph, findings)
             explanation = (
-                explain(found, ReleaseRules(KEPT_MODEL, wanted, args.min_isr), progress) if args.explain else None
+                explain(graph, ReleaseRules(KEPT_MODEL, kafka, args.min_isr), progress) if args.explain else None
             )
             with Driver(path) as driver:
-                shown = counterexamples(found, findings, loss, driver)
+                runs = counterexamples(graph, findings, loss, driver)
                 if explanation is not None:
-                    with_records(explanation, found, driver)
+                    with_records(explanation, graph, driver)
         except JvmLost as lost:
             note(f"reassure: {lost}")
             codes.append(lost.code)
             continue
         finally:
             progress.done()
-        report_exploration(found, findings, {} if args.quiet else shown, console)
+        report_exploration(graph, findings, {} if args.quiet else runs, console)
         codes.append(Exit.SAFETY if findings.violated else Exit.OK)
-        codes.append(Exit.OK if found.complete or args.depth is not None else Exit.INCONCLUSIVE)
-        records.append(exploration_record(found, findings))
+        codes.append(Exit.OK if graph.complete or args.depth is not None else Exit.INCONCLUSIVE)
+        records.append(exploration_record(graph, findings))
         if explanation is not None:
-            report_explanation(explanation, KEPT_MODEL, wanted.version, console)
+            report_explanation(explanation, KEPT_MODEL, kafka.version, console)
             codes.append(Exit.DISAGREE if explanation.count else Exit.OK)
             records[-1] |= explanation_record(explanation)
         if args.trace_dir:
-            name_traces(_write_runs(shown, args.trace_dir), console)
+            name_traces(_write_runs(runs, args.trace_dir), console)
     code = worst(codes)
     if args.json:
         record = error_record(code, "the controller was explored", "", args.repro)
@@ -355,12 +357,12 @@ def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress:
     return explore_by_spark(ExpandTask(path.release.version, scope), spark_settings(args), limits, progress)
 
 
-def _write_runs(shown: dict[str, Shown], folder: Path) -> list[str]:
+def _write_runs(runs: dict[str, Shown], folder: Path) -> list[str]:
     """The counterexamples as ITF."""
     written = []
-    for name, found in shown.items():
-        path = folder / f"kafka-{found.run.version}--{name}.itf.json"
-        write_atomically(path, run_to_itf(found.run, {"property": name, "property_kind": "violated"}))
+    for name, shown in runs.items():
+        path = folder / f"kafka-{shown.run.version}--{name}.itf.json"
+        write_atomically(path, run_to_itf(shown.run, {"property": name, "property_kind": "violated"}))
         written.append(str(path))
     return written
 
@@ -369,13 +371,13 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     meta = itf(args.trace)["#meta"]
     trace, own = _controller_traces(args.trace, args.model)[-1]
-    wanted = release(args.release) if args.release else own
+    kafka = release(args.release) if args.release else own
     promise = args.property or meta.get("property", "")
     if args.property and promise not in properties_of(meta):
         raise Failure(Exit.USAGE, f"{args.trace} is not about {promise}")
     name = promise or args.trace.name.split(".")[0]
-    program = reproduction(trace, wanted, name, promise) if args.main else None
-    text = program.text if program is not None else junit_method(trace, wanted, name, promise)
+    program = reproduction(trace, kafka, name, promise) if args.main else None
+    text = program.text if program is not None else junit_method(trace, kafka, name, promise)
     if promise and not fails_without_it(promise):
         note(f"note: the steps are asserted; there is no assertion of {promise}, so that the test passes")
     if args.out is not None:
@@ -386,10 +388,10 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     if not args.run:
         return Exit.OK
     if program is not None:
-        ran, what = run_program(program, fetch(wanted)), f"{program.name} on Kafka {wanted.version}"
+        ran, what = run_program(program, fetch(kafka)), f"{program.name} on Kafka {kafka.version}"
     else:
-        (ran,) = run_methods(fetch(wanted, tests=True), [text])
-        what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {wanted.version}"
+        (ran,) = run_methods(fetch(kafka, tests=True), [text])
+        what = f"{method_name(name)} in ReplicationControlManagerTest of Kafka {kafka.version}"
     console.print(
         f"{what} passes" if ran.passed else f"{what} fails: {ran.message}", style="green" if ran.passed else "red"
     )
@@ -398,8 +400,8 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
-    wanted = release(args.release or max(r.version for r in RELEASES if r.tested))
-    steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(wanted, tests=True))
+    kafka = release(args.release or max(r.version for r in RELEASES if r.tested))
+    steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(kafka, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"
         console.print(f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")
@@ -409,10 +411,10 @@ def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
             )
     if any(step.differs for step in steps):
         console.print(
-            f"the whole controller of Kafka {wanted.version} gives results that differ from the trace", style="red"
+            f"the whole controller of Kafka {kafka.version} gives results that differ from the trace", style="red"
         )
         return Exit.TRACE
-    console.print(f"the whole controller of Kafka {wanted.version} gives the results of the trace", style="green")
+    console.print(f"the whole controller of Kafka {kafka.version} gives the results of the trace", style="green")
     return Exit.OK
 
 

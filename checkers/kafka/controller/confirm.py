@@ -38,12 +38,12 @@ def confirm(trace: ControllerTrace, class_path: ClassPath) -> list[ConfirmedStep
     """Executes the run; `Failure` for one that cannot be repeated there, or if the JVM gives up."""
     opening, commands = _opening(trace), [_command(step) for step in trace.commands]
     lines = _run(trace, class_path, [*opening, *commands])[1 + len(opening) :]
-    found = []
+    steps = []
     epoch = 1
     for step, line in zip(trace.commands, lines, strict=True):
-        answer, *shown, claimed = line.split("\t")
+        answer, *values, claimed = line.split("\t")
         ours = _shown(step.after)
-        differs = [(name, a, b) for name, a, b in zip(FIELDS, ours, shown, strict=True) if a != b]
+        differs = [(name, a, b) for name, a, b in zip(FIELDS, ours, values, strict=True) if a != b]
         expected = step.error or "NONE"
         resigned = int(claimed) > epoch
         # An event at which the controller resigns comes back as an exception, after the broker's session has expired.
@@ -51,13 +51,13 @@ def confirm(trace: ControllerTrace, class_path: ClassPath) -> list[ConfirmedStep
             differs = [] if resigned else [("answer", "the controller resigns", answer)]
         elif answer != expected:
             differs.insert(0, ("answer", expected, answer))
-        found.append(ConfirmedStep(step.text, answer, int(claimed), tuple(differs)))
+        steps.append(ConfirmedStep(step.text, answer, int(claimed), tuple(differs)))
         epoch = int(claimed)
-    return found
+    return steps
 
 
 def _opening(trace: ControllerTrace) -> list[str]:
-    """What leads from the topic's creation to the start of the run."""
+    """The commands that lead from the topic's creation to the start of the run."""
     p = trace.start.partition
     if p.elr | p.adding | p.removing != NOBODY or any(trace.start.incarnations) or p.leader != p.replicas[0]:
         raise Failure(Exit.USAGE, "the trace starts in a state that no new topic is in")
@@ -72,8 +72,8 @@ def _command(step: TraceCommand) -> str:
     if c.kind is Kind.PROPOSE:
         return f"propose {_ids(c.brokers)}"
     if c.kind is Kind.ALTER_PARTITION and c.request is not None:
-        known = (c.request.leader_epoch, c.request.partition_epoch, c.request.incarnations)
-        if known == (before.leader_epoch, before.partition_epoch, step.before.incarnations):
+        versions = (c.request.leader_epoch, c.request.partition_epoch, c.request.incarnations)
+        if versions == (before.leader_epoch, before.partition_epoch, step.before.incarnations):
             return f"propose {_ids(c.brokers)}"
     if c.kind is Kind.CHANGE_MIN_ISR:
         return f"configure min.insync.replicas {c.broker}"
@@ -89,8 +89,8 @@ def _run(trace: ControllerTrace, class_path: ClassPath, commands: list[str]) -> 
     """A line for the beginning and for each command."""
     start = trace.start
     about = [str(trace.brokers), "1", _ids(start.partition.replicas), str(start.unclean).lower()]
-    with tempfile.TemporaryDirectory() as made:
-        classes = Path(made) / "classes"
+    with tempfile.TemporaryDirectory() as temporary:
+        classes = Path(temporary) / "classes"
         compiled(tool("javac"), list(class_path.jars), {WHOLE: java_source(WHOLE)}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         main = "org.apache.kafka.controller.WholeController"
@@ -101,8 +101,8 @@ def _run(trace: ControllerTrace, class_path: ClassPath, commands: list[str]) -> 
             raise Failure(Exit.SYSTEM, f"the whole controller did not finish within {SECONDS} s") from None
     lines = ran.stdout.splitlines()
     if len(lines) < len(commands) + 1:
-        said = [line for line in ran.stderr.splitlines() if "xception" in line or "rror" in line]
-        raise Failure(Exit.SYSTEM, f"the whole controller gave up: {(said or ['it said nothing'])[0]}")
+        errors = [line for line in ran.stderr.splitlines() if "xception" in line or "rror" in line]
+        raise Failure(Exit.SYSTEM, f"the whole controller gave up: {(errors or ['it said nothing'])[0]}")
     return lines
 
 

@@ -21,7 +21,7 @@ BATCH = 4096
 
 
 class Controller(Protocol):
-    """What answers: a JVM, what keeps its answers too, or answers that were kept."""
+    """A source of answers: a JVM, a JVM whose answers are recorded, or recorded answers."""
 
     @property
     def release(self) -> Release: ...
@@ -53,7 +53,7 @@ class DisagreeingSteps:
 
 @dataclass
 class Conformance:
-    """What came of comparing a model with a release."""
+    """The comparison of a model with a release: counts by action, and disagreements."""
 
     version: str
     actions: dict[str, ActionCount] = field(default_factory=dict)
@@ -70,13 +70,13 @@ class Conformance:
 
 def conform(source: StepSource, view: ModelView, driver: Controller, progress: Progress) -> Conformance:
     """Executes each kind of step; the disagreements grouped by what differs, the most frequent first."""
-    found = Conformance(driver.release.version)
+    conformance = Conformance(driver.release.version)
     groups: dict[tuple[str, ...], DisagreeingSteps] = {}
     driver.begin(view.brokers, view.min_isr, view.replicas_of_partition_zero)
     steps = source.steps(progress)
     while batch := list(islice(steps, BATCH)):
         for step, difference in _compared(batch, source, view, driver):
-            count = found.actions.setdefault(step.action, ActionCount())
+            count = conformance.actions.setdefault(step.action, ActionCount())
             count.steps += 1
             if difference is None:
                 count.agree += 1
@@ -86,11 +86,13 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
                 groups[key].count += 1
             else:
                 groups[key] = DisagreeingSteps(_cause(step, difference), 1, step, difference)
-    found.actions = {name: found.actions[name] for name in source.transitions if name in found.actions}
-    found.disagreements = sorted(groups.values(), key=lambda group: (-group.count, group.cause))
-    for group in found.disagreements:
+    conformance.actions = {
+        name: conformance.actions[name] for name in source.transitions if name in conformance.actions
+    }
+    conformance.disagreements = sorted(groups.values(), key=lambda group: (-group.count, group.cause))
+    for group in conformance.disagreements:
         group.difference = _described(group, driver)
-    return found
+    return conformance
 
 
 def _compared(
@@ -102,12 +104,12 @@ def _compared(
     for step, (state, epochs, incarnations, word) in zip(batch, answers, strict=True):
         error, resigns = view.answer(step.before.model, step.action, step.params, step.after.model)
         answer = answer_of(word)
-        told = answer.thrown == resigns and error in (None, answer.error)
+        answers_agree = answer.thrown == resigns and error in (None, answer.error)
         words = (state, epochs, incarnations)
         same = words == step.after.words
         if not same and step.action == "unfence":  # Kafka elects at once what the model may elect later
             same = words in map(packed, view.elected(source.after(step)))
-        if same and told:
+        if same and answers_agree:
             yield step, None
             continue
         text = call_text(step.action, step.params)

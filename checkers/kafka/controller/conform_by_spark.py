@@ -39,7 +39,7 @@ First = tuple[int, bytes, int, bytes]
 
 @dataclass(frozen=True)
 class ComparisonTask:
-    """What a task has to know: a model under a configuration, and a release."""
+    """The input of a task: a model under a configuration, and a release."""
 
     model: str
     settings: tuple[str, ...]
@@ -48,9 +48,9 @@ class ComparisonTask:
 
 @dataclass
 class ConformanceShare:
-    """What one partition gives. counts: steps by action, and those that leave a bound."""
+    """The result of one Spark partition. counts: steps by action, and those that leave a bound."""
 
-    found: Conformance | None
+    conformance: Conformance | None
     counts: dict[str, int]
 
 
@@ -122,12 +122,12 @@ def share_of(task: ComparisonTask, records: Iterable[tuple[bytes | str, Any]]) -
             counts[key] = value
         else:
             firsts.append(value)
-    found = None
+    conformance = None
     if firsts:
         kinds = kinds_of(task.model, task.settings)
         with Driver(fetch(release(task.version))) as driver:
-            found = conform(ShuffledSteps(kinds, firsts), kinds.view, driver, Progress(quiet=True))
-    yield ConformanceShare(found, counts)
+            conformance = conform(ShuffledSteps(kinds, firsts), kinds.view, driver, Progress(quiet=True))
+    yield ConformanceShare(conformance, counts)
 
 
 def together(version: str, shares: list[ConformanceShare], source: NativeSteps) -> Conformance:
@@ -140,18 +140,18 @@ def together(version: str, shares: list[ConformanceShare], source: NativeSteps) 
                 source.kinds.clipped += count
             else:
                 source.kinds.transitions[name] += count
-        if share.found is None:
+        if share.conformance is None:
             continue
-        for action, counted in share.found.actions.items():
+        for action, counted in share.conformance.actions.items():
             total = whole.actions.setdefault(action, ActionCount())
             total.steps += counted.steps
             total.agree += counted.agree
-        for group in share.found.disagreements:
-            known = groups.setdefault(group.cause, group)
-            if known is not group:
-                earlier = min(known, group, key=lambda g: (g.first.level, _ordered(g.first.states.reshape(-1))))
+        for group in share.conformance.disagreements:
+            same_cause = groups.setdefault(group.cause, group)
+            if same_cause is not group:
+                earlier = min(same_cause, group, key=lambda g: (g.first.level, _ordered(g.first.states.reshape(-1))))
                 groups[group.cause] = DisagreeingSteps(
-                    group.cause, known.count + group.count, earlier.first, earlier.difference
+                    group.cause, same_cause.count + group.count, earlier.first, earlier.difference
                 )
     whole.actions = {name: whole.actions[name] for name in source.transitions if name in whole.actions}
     whole.disagreements = sorted(groups.values(), key=lambda group: (-group.count, group.cause))

@@ -40,7 +40,7 @@ class Compared:
 
     bound: BoundModel
     source: NativeSteps
-    found: Conformance
+    conformance: Conformance
     identity: RunIdentity
 
 
@@ -54,22 +54,22 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
     if args.gate is not None:
         report_conformance_header(args.model, console)
     for setting in settings:
-        for wanted in releases:
+        for kafka in releases:
             try:
-                compared = _compared(args, setting, wanted)
+                compared = _compared(args, setting, kafka)
             except JvmLost as lost:
                 note(f"reassure: {lost}")
                 codes.append(lost.code)
                 continue
-            found, source = compared.found, compared.source
+            conformance, source = compared.conformance, compared.source
             if args.gate is None:
-                report_conformance(found, source, compared.bound.model.name, console)
+                report_conformance(conformance, source, compared.bound.model.name, console)
             else:
-                report_conformance_row(found, source, " ".join(setting), console)
-            codes.append(Exit.OK if found.steps == found.agree else Exit.DISAGREE)
-            if not found.steps:
+                report_conformance_row(conformance, source, " ".join(setting), console)
+            codes.append(Exit.OK if conformance.steps == conformance.agree else Exit.DISAGREE)
+            if not conformance.steps:
                 raise Failure(Exit.NOTHING, f"{compared.bound.model.name} has no step of the controller")
-            records.append({**compared.identity.fields(), **conformance_record(found, source)})
+            records.append({**compared.identity.fields(), **conformance_record(conformance, source)})
             if args.trace_dir:
                 name_traces(list(_disagreements(compared, args.trace_dir)), console)
     code = worst(codes)
@@ -81,51 +81,51 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
 
 def configurations(path: Path, model: str, more: list[str]) -> list[list[str]]:
     """The settings under which a gate's file checks a model, each once; the release is left to the comparison."""
-    found = []
+    settings = []
     for check in read(path).checks:
         if check.model == model:
-            given = {key: value for key, value in check.given.get("set", {}).items() if key != "release"}
-            found.append((*pairs(given), *more))
-    if not found:
+            values = {key: value for key, value in check.given.get("set", {}).items() if key != "release"}
+            settings.append((*pairs(values), *more))
+    if not settings:
         raise Failure(Exit.USAGE, f"{path} does not check {model}")
-    return [list(setting) for setting in dict.fromkeys(found)]
+    return [list(setting) for setting in dict.fromkeys(settings)]
 
 
-def _compared(args: argparse.Namespace, setting: list[str], wanted: Release) -> Compared:
+def _compared(args: argparse.Namespace, setting: list[str], kafka: Release) -> Compared:
     progress = Progress(quiet=args.quiet)
     try:
-        prepared = prepare(args.model, release_setting(args.model, setting, wanted))
+        prepared = prepare(args.model, release_setting(args.model, setting, kafka))
         bound, lowered = prepared.bound, prepared.lowered
         view = ModelView(bound)
         source = NativeSteps(bound, lowered, view, args.depth)
         if args.kept:
-            kept = RecordedAnswers(wanted, place(wanted))
-            found = conform(source, view, kept, progress)
-            kept.must_answer()
+            answers = RecordedAnswers(kafka, place(kafka))
+            conformance = conform(source, view, answers, progress)
+            answers.must_answer()
         elif args.engine == "spark":
-            found = _by_spark(args, setting, wanted, source, progress)
+            conformance = _by_spark(args, setting, kafka, source, progress)
         else:
-            with Driver(fetch(wanted)) as driver:
-                found = conform(source, view, driver, progress)
+            with Driver(fetch(kafka)) as driver:
+                conformance = conform(source, view, driver, progress)
     finally:
         progress.done()
-    return Compared(bound, source, found, RunIdentity.of(prepared, "kafka", args.repro))
+    return Compared(bound, source, conformance, RunIdentity.of(prepared, "kafka", args.repro))
 
 
 def _by_spark(
-    args: argparse.Namespace, setting: list[str], wanted: Release, source: NativeSteps, progress: Progress
+    args: argparse.Namespace, setting: list[str], kafka: Release, source: NativeSteps, progress: Progress
 ) -> Conformance:
     from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
 
-    fetch(wanted)
-    task = ComparisonTask(args.model, tuple(release_setting(args.model, setting, wanted)), wanted.version)
+    fetch(kafka)
+    task = ComparisonTask(args.model, tuple(release_setting(args.model, setting, kafka)), kafka.version)
     return conform_by_spark(task, source, spark_settings(args), progress)
 
 
 def _disagreements(compared: Compared, folder: Path) -> Iterator[str]:
     """Writes a shortest trace for each group of disagreements."""
-    name, version = compared.bound.model.name, compared.found.version
-    for number, group in enumerate(compared.found.disagreements, 1):
+    name, version = compared.bound.model.name, compared.conformance.version
+    for number, group in enumerate(compared.conformance.disagreements, 1):
         trace = compared.source.trace(group.first)
         trace.meta = {**compared.identity.fields(), "disagrees_with": f"Kafka {version}", "cause": group.cause}
         path = folder / f"{name}--kafka-{version}-{number}.itf.json"

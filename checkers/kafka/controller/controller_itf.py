@@ -36,7 +36,7 @@ REGISTRATIONS = 255
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the types of a state depend on."""
+    """The sizes that the types of a state depend on."""
 
     brokers: int
     max_epoch: int = 2**31 - 1
@@ -82,7 +82,7 @@ def executed(
     logs = start.partition.isr if any(step.command is None for step in steps) else frozenset()
     run = ControllerRun(driver.release.version, min_isr, [start], [("initial", None, 0)], [""], [logs])
     words: tuple[int, int, int] = packed(start)
-    said = [""]
+    texts = [""]
     first = True
     for step in steps:
         if step.command is None:
@@ -96,8 +96,8 @@ def executed(
         run.steps.append((name, step.command, step.follower))
         run.answers.append(answer)
         run.complete.append(unpacked_set(step.logs))
-        said.append(records)
-    return run, said
+        texts.append(records)
+    return run, texts
 
 
 def _type(brokers: int) -> RecordType:
@@ -110,16 +110,16 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
         "target": resolve(Replicas, Bounds(brokers)),
         "isr": resolve(Brokers, Bounds(brokers)),
     }
-    given: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     if follower:
-        given["broker"] = Broker(follower)
+        params["broker"] = Broker(follower)
     if command is not None and command.broker:
-        given["broker"] = Broker(command.broker)
+        params["broker"] = Broker(command.broker)
     if command is not None and command.kind is Kind.REASSIGN:
-        given["target"] = tuple(Broker(b) for b in command.brokers)
+        params["target"] = tuple(Broker(b) for b in command.brokers)
     if command is not None and command.kind is Kind.PROPOSE:
-        given["isr"] = frozenset(Broker(b) for b in command.brokers)
-    return {name: encode(value, kinds[name]) for name, value in given.items()}
+        params["isr"] = frozenset(Broker(b) for b in command.brokers)
+    return {name: encode(value, kinds[name]) for name, value in params.items()}
 
 
 def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down", "m
 
 @dataclass(frozen=True)
 class ControllerPart:
-    """What the controller holds in a state of a model.
+    """The part of a model's state that the controller holds.
 
     model: the fields of the state, by name. words: those of the driver's protocol.
     """

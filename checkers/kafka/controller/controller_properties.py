@@ -1,4 +1,4 @@
-"""What Kafka's controller owes beyond the shared properties of a partition: to its brokers, and to go on working."""
+"""Properties of Kafka's controller beyond the shared ones of a partition: of its brokers, and of its own progress."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _leader_is_active(s: ControllerState) -> bool:
 
 
 def _last_known_leader_is_a_replica(s: ControllerState) -> bool:
-    known = s.partition.last_known_leader
-    return known is None or known in members(s.partition)
+    leader = s.partition.last_known_leader
+    return leader is None or leader in members(s.partition)
 
 
 def _led_if_it_can_be(s: ControllerState) -> bool:

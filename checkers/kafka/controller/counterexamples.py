@@ -22,11 +22,11 @@ from reassure.checkers.kafka.controller.words import packed
 from reassure.spec.kafka.partition_properties import SHARED
 
 
-def look_for_loss(found: ControllerExploration, findings: Findings) -> Loss | None:
+def look_for_loss(graph: ControllerExploration, findings: Findings) -> Loss | None:
     """Adds the property over logs to the findings, and its counterexample if it has one."""
-    if False in found.scope.unclean and len(found.targets) == len(found.states):
+    if False in graph.scope.unclean and len(graph.targets) == len(graph.states):
         findings.properties.append(KEEPS_COMMITTED)
-        loss = LogSearch(found).loss()
+        loss = LogSearch(graph).loss()
         if loss is not None:
             findings.violated[KEEPS_COMMITTED] = Hit(KEEPS_COMMITTED, loss.initial)
         return loss
@@ -34,11 +34,11 @@ def look_for_loss(found: ControllerExploration, findings: Findings) -> Loss | No
 
 
 def counterexamples(
-    found: ControllerExploration, findings: Findings, loss: Loss | None, driver: Driver
+    graph: ControllerExploration, findings: Findings, loss: Loss | None, driver: Driver
 ) -> dict[str, Shown]:
     """A shortest run for each property that is violated, in the order of the properties."""
-    start = found.scope.initial_states()
-    shown = {}
+    start = graph.scope.initial_states()
+    runs = {}
     for name in findings.properties:
         hit = findings.violated.get(name)
         if hit is None:
@@ -46,14 +46,14 @@ def counterexamples(
         if name == KEEPS_COMMITTED and loss is not None:
             initial, steps = loss.initial, loss.steps
         else:
-            initial, commands = found.path(hit.state)
-            commands += [found.commands[hit.command]] if hit.command is not None else []
+            initial, commands = graph.path(hit.state)
+            commands += [graph.commands[hit.command]] if hit.command is not None else []
             steps = [LogStep(command, 0, 0) for command in commands]
-        run, said = executed(start[initial], steps, driver, found.scope.min_isr)
-        if hit.command is None and name != KEEPS_COMMITTED and packed(run.states[-1])[0] != found.states[hit.state]:
-            raise AssertionError(f"{name}: Kafka {found.version} does not run its own path again")
-        shown[name] = Shown(_doc(name), run, said)
-    return shown
+        run, texts = executed(start[initial], steps, driver, graph.scope.min_isr)
+        if hit.command is None and name != KEEPS_COMMITTED and packed(run.states[-1])[0] != graph.states[hit.state]:
+            raise AssertionError(f"{name}: Kafka {graph.version} does not run its own path again")
+        runs[name] = Shown(_doc(name), run, texts)
+    return runs
 
 
 def _doc(name: str) -> str:

@@ -58,10 +58,10 @@ class Driver:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.stdin, self.stdout = self.process.stdin, self.process.stdout.fileno()
         (length,) = struct.unpack(">H", self._read(2))
-        said = self._read(length).decode()
-        if said != self.release.version:
+        version = self._read(length).decode()
+        if version != self.release.version:
             self.close()
-            raise JvmLost(f"the jars of Kafka {self.release.version} say that they are {said}")
+            raise JvmLost(f"the jars of Kafka {self.release.version} say that they are {version}")
 
     def __enter__(self) -> Driver:
         return self
@@ -135,12 +135,12 @@ class Driver:
         return b"".join(parts)
 
     def _lost(self) -> JvmLost:
-        """Why the JVM is gone: the signal, or the first line that it left."""
+        """The error of a JVM that ended: its signal, or the first line that it left."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=5)
         code = self.process.returncode
         self.errors.seek(0)
-        said = [line for line in self.errors.read(20_000).decode(errors="replace").splitlines() if line.strip()]
+        lines = [line for line in self.errors.read(20_000).decode(errors="replace").splitlines() if line.strip()]
         how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
-        why = f": {said[0]}" if said else ""
+        why = f": {lines[0]}" if lines else ""
         return JvmLost(f"the JVM of Kafka {self.release.version} {how}{why}")

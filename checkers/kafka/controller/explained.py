@@ -29,7 +29,7 @@ from reassure.checkers.kafka.controller.words import (
 EPOCH = 1000
 """Of every state before a step: an exploration knows only by how much epochs rise."""
 LEADER_RISE, PARTITION_RISE, MOST = 24, 28, 7
-"""Where an answer has the rises of the epochs, and the largest rise that it tells."""
+"""Bit offsets of the rises of the epochs in an answer, and the largest rise that it can hold."""
 REPORT = 256
 """States after which progress is reported."""
 
@@ -46,7 +46,7 @@ class Unexplained:
 
 @dataclass
 class Explanation:
-    """What came of comparing the steps of an exploration with the rules. unexplained: by kind of command."""
+    """The comparison of an exploration's steps with the rules. unexplained: by kind of command."""
 
     steps: int = 0
     unexplained: dict[str, Unexplained] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Explanation:
     @property
     def count(self) -> int:
         """Steps that are not explained."""
-        return sum(found.count for found in self.unexplained.values())
+        return sum(kind.count for kind in self.unexplained.values())
 
 
 class ReleaseRules:
@@ -85,46 +85,46 @@ class ReleaseRules:
         return state, outcome.error, outcome.resigns
 
 
-def explain(found: ControllerExploration, rules: ReleaseRules, progress: Progress) -> Explanation:
+def explain(graph: ControllerExploration, rules: ReleaseRules, progress: Progress) -> Explanation:
     """Compares every step that was executed: the state after it, the rises of the epochs, the answer."""
     explanation = Explanation()
-    for number in range(len(found.targets)):
-        before = _unpacked(int(found.states[number]), 0, found.scope.brokers)
-        applies, targets, answers = found.applies[number], found.targets[number], found.answers[number]
-        for k, command in enumerate(found.commands):
+    for number in range(len(graph.targets)):
+        before = _unpacked(int(graph.states[number]), 0, graph.scope.brokers)
+        applies, targets, answers = graph.applies[number], graph.targets[number], graph.answers[number]
+        for k, command in enumerate(graph.commands):
             if not applies[k]:
                 continue
             explanation.steps += 1
-            answer, real = int(answers[k]), int(found.states[targets[k]])
+            answer, real = int(answers[k]), int(graph.states[targets[k]])
             after, error, resigns = rules.step(before, command)
-            told = answer_of(answer)
+            kafka_answer = answer_of(answer)
             rises = _rises(after)
-            if packed(after)[0] == real and rises == answer >> LEADER_RISE & 255 and told.error == error:
-                if told.thrown == resigns:
+            if packed(after)[0] == real and rises == answer >> LEADER_RISE & 255 and kafka_answer.error == error:
+                if kafka_answer.thrown == resigns:
                     continue
             step = TraceCommand(number, str(command), command, before, after, error, resigns=resigns)
-            theirs = _unpacked(real, answer >> LEADER_RISE & 255, found.scope.brokers)
-            _note(explanation, found, StepDifference(step, theirs, told, ""))
+            theirs = _unpacked(real, answer >> LEADER_RISE & 255, graph.scope.brokers)
+            _note(explanation, graph, StepDifference(step, theirs, kafka_answer, ""))
         if number % REPORT == 0:
             progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} differ")
     return explanation
 
 
-def with_records(explanation: Explanation, found: ControllerExploration, driver: Driver) -> None:
+def with_records(explanation: Explanation, graph: ControllerExploration, driver: Driver) -> None:
     """Executes the first step of each kind again, for Kafka's own words."""
-    driver.begin(found.scope.brokers, found.scope.min_isr)
+    driver.begin(graph.scope.brokers, graph.scope.min_isr)
     for unexplained in explanation.unexplained.values():
         d = unexplained.first
         _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
         unexplained.first = StepDifference(d.step, d.state, d.answer, records)
 
 
-def _note(explanation: Explanation, found: ControllerExploration, difference: StepDifference) -> None:
+def _note(explanation: Explanation, graph: ControllerExploration, difference: StepDifference) -> None:
     kind = difference.step.command.kind.name.lower()
     if kind in explanation.unexplained:
         explanation.unexplained[kind].count += 1
     else:
-        explanation.unexplained[kind] = Unexplained(1, found.path(difference.step.number)[1], difference)
+        explanation.unexplained[kind] = Unexplained(1, graph.path(difference.step.number)[1], difference)
 
 
 def _unpacked(word: int, rises: int, brokers: int) -> ControllerState:
@@ -133,8 +133,8 @@ def _unpacked(word: int, rises: int, brokers: int) -> ControllerState:
     state = unpacked(word, packed_epochs(leader, partition), 0, brokers)
     if not state.keeps_nobody:
         return state
-    made: dict[str, Any] = {**vars(state.partition), "last_known_is_nobody": True}
-    return ControllerState(**{**vars(state), "partition": type(state.partition)(**made)})
+    fields: dict[str, Any] = {**vars(state.partition), "last_known_is_nobody": True}
+    return ControllerState(**{**vars(state), "partition": type(state.partition)(**fields)})
 
 
 def _rises(after: ControllerState) -> int:

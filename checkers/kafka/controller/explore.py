@@ -33,7 +33,7 @@ NOT_APPLICABLE, THROWN = 1 << 23, 1 << 16
 
 @dataclass(frozen=True)
 class Scope:
-    """What is explored. unclean: the settings of unclean election to begin with."""
+    """The bounds of an exploration. unclean: the settings of unclean election to begin with."""
 
     brokers: int
     min_isr: int = 2
@@ -51,14 +51,14 @@ class Scope:
     def commands(self) -> list[Command]:
         """Every ordered target, cancellation, every ISR proposal, every event of a broker, every election."""
         brokers = range(1, self.brokers + 1)
-        found = [Command(Kind.REASSIGN, 0, chosen) for n in brokers for chosen in permutations(brokers, n)]
-        found.append(Command(Kind.CANCEL))
-        found += [Command(Kind.PROPOSE, 0, chosen) for n in brokers for chosen in combinations(brokers, n)]
+        commands = [Command(Kind.REASSIGN, 0, ids) for n in brokers for ids in permutations(brokers, n)]
+        commands.append(Command(Kind.CANCEL))
+        commands += [Command(Kind.PROPOSE, 0, ids) for n in brokers for ids in combinations(brokers, n)]
         kinds = [Kind.FENCE, Kind.UNFENCE, Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY]
         kinds += [Kind.CONTROLLED_SHUTDOWN] if self.controlled_shutdown else []
-        found += [Command(kind, broker) for kind in kinds for broker in brokers]
+        commands += [Command(kind, broker) for kind in kinds for broker in brokers]
         elections = (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN, Kind.MAYBE_ELECT_UNCLEAN)
-        return found + [Command(kind) for kind in (*elections, Kind.BALANCE, Kind.ELECT_LEADERLESS)]
+        return commands + [Command(kind) for kind in (*elections, Kind.BALANCE, Kind.ELECT_LEADERLESS)]
 
 
 @dataclass
@@ -70,7 +70,7 @@ class ControllerExploration:
     commands: list[Command]
     states: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     levels: list[int] = field(default_factory=list)
-    """How many states each level has."""
+    """The number of states of each level."""
     parents: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     """Of each state: number of the state before times the number of commands, plus the command; -1: initial."""
     targets: Words = field(default_factory=lambda: np.zeros((0, 0), np.int64))
@@ -107,7 +107,7 @@ class ControllerExploration:
 
 @dataclass
 class ExploreLimits:
-    """When to stop early. depth: levels. budget: seconds."""
+    """The limits of an exploration. depth: levels. budget: seconds."""
 
     depth: int | None = None
     budget: float | None = None
@@ -119,7 +119,7 @@ class ExploreLimits:
 
 
 class Expander(Protocol):
-    """Who executes the commands."""
+    """Executes the commands: JVMs of this machine, or a cluster."""
 
     def expand(self, states: Words, began: float, limits: ExploreLimits, report: Callable[[int], None]) -> NDArray[Any]:
         """Every command in every state, as `Driver.expand`; `Interrupted` when the time is up.
@@ -144,41 +144,41 @@ def search(
     version: str, scope: Scope, expander: Expander, began: float, limits: ExploreLimits, progress: Progress
 ) -> ControllerExploration:
     """Breadth-first, level by level. began: when it did, the start of what executes the commands included."""
-    found = ControllerExploration(version, scope, scope.commands())
+    graph = ControllerExploration(version, scope, scope.commands())
     first = np.array([packed(state)[0] for state in scope.initial_states()], np.int64)
     table = _Table(first)
     frontier, parents, successors, answers = first, [np.full(len(first), -1, np.int64)], [], []
     try:
         while len(frontier):
-            found.levels.append(len(frontier))
-            if limits.depth is not None and len(found.levels) > limits.depth:
+            graph.levels.append(len(frontier))
+            if limits.depth is not None and len(graph.levels) > limits.depth:
                 raise Interrupted(depth_reached(limits.depth).reason, depth_reached(limits.depth).text)
             numbers = np.arange(table.size - len(frontier), table.size)
-            got = expander.expand(frontier, began, limits, _reporter(progress, found, table, len(frontier)))
+            got = expander.expand(frontier, began, limits, _reporter(progress, graph, table, len(frontier)))
             successors.append(got["state"].astype(np.int64))
             answers.append(got["answer"].astype(np.int32))
             frontier, origins = table.add(successors[-1], (answers[-1] & NOT_APPLICABLE) == 0, numbers)
             parents.append(origins)
     except Interrupted as end:
-        found.stopped = end.stop
-    found.states, found.parents = table.states, np.concatenate(parents)
-    width = len(found.commands)
-    found.answers = (
+        graph.stopped = end.stop
+    graph.states, graph.parents = table.states, np.concatenate(parents)
+    width = len(graph.commands)
+    graph.answers = (
         np.concatenate([a.reshape(-1, width) for a in answers]) if answers else np.zeros((0, width), np.int32)
     )
     everything = np.concatenate(successors).reshape(-1, width) if successors else np.zeros((0, width), np.int64)
-    found.targets = np.where(found.applies, table.numbers(everything), -1)
-    found.seconds = time.monotonic() - began
-    return found
+    graph.targets = np.where(graph.applies, table.numbers(everything), -1)
+    graph.seconds = time.monotonic() - began
+    return graph
 
 
-def _reporter(progress: Progress, found: ControllerExploration, table: _Table, frontier: int) -> Callable[[int], None]:
+def _reporter(progress: Progress, graph: ControllerExploration, table: _Table, frontier: int) -> Callable[[int], None]:
     """Tells how far a level is, given how many of its states are expanded."""
-    depth, distinct = len(found.levels), table.size
+    depth, distinct = len(graph.levels), table.size
 
     def report(done: int) -> None:
         expanded = distinct - frontier + done
-        progress.report(depth, expanded * len(found.commands), distinct, frontier - done, 0)
+        progress.report(depth, expanded * len(graph.commands), distinct, frontier - done, 0)
 
     return report
 

@@ -36,7 +36,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class ExpandTask:
-    """What a worker has to know."""
+    """The input of a worker: a release and the scope."""
 
     version: str
     scope: Scope

@@ -1,4 +1,4 @@
-"""What becomes of committed records along the controller's steps: the state graph with the brokers' logs.
+"""Follows committed records along the controller's steps: the state graph with the brokers' logs.
 
 The controller is Kafka's. The logs are ours, the ghost that the models have too: the set of brokers that hold all
 that is committed. A broker deletes its log when it sees that it is no replica any more, which one that is fenced does
@@ -38,7 +38,7 @@ class LogStep:
     command: Command | None
     follower: int
     logs: int
-    """Who holds everything committed after it, as a mask."""
+    """The brokers that hold everything committed after the step, as a mask."""
 
 
 @dataclass
@@ -52,10 +52,10 @@ class Loss:
 class LogSearch:
     """Breadth-first search over states of the controller together with who holds everything committed."""
 
-    def __init__(self, found: ControllerExploration) -> None:
-        self.found = found
-        self.room = 1 << found.scope.brokers
-        s = found.states
+    def __init__(self, graph: ControllerExploration) -> None:
+        self.graph = graph
+        self.room = 1 << graph.scope.brokers
+        s = graph.states
         self.replicas = _replicas(s)
         self.isr, self.elr = s >> ISR & 63, s >> ELR & 63
         self.leader = s >> LEADER & 7
@@ -66,21 +66,21 @@ class LogSearch:
 
     def loss(self) -> Loss | None:
         """The shortest way to a leader without what was committed, where no unclean election is allowed."""
-        initial = [i for i in range(self.found.levels[0]) if not self.unclean[i]]
+        initial = [i for i in range(self.graph.levels[0]) if not self.unclean[i]]
         frontier = np.array([i * self.room + int(self.isr[i]) for i in initial], np.int64)
         parents: dict[int, tuple[int, int]] = {int(pair): (-1, 0) for pair in frontier}
-        seen = np.zeros(len(self.found.states) * self.room, bool)
-        seen[frontier] = True
+        visited = np.zeros(len(self.graph.states) * self.room, bool)
+        visited[frontier] = True
         while len(frontier):
             state, logs = frontier // self.room, frontier % self.room
             lost = np.flatnonzero((self.leader[state] > 0) & (self.leader_bit[state] & logs == 0))
             if len(lost):
                 return self._path(int(frontier[lost[0]]), parents)
             after, origin, step = self._successors(frontier, state, logs)
-            fresh = ~seen[after]
+            fresh = ~visited[after]
             after, origin, step = after[fresh], origin[fresh], step[fresh]
             frontier, first = np.unique(after, return_index=True)
-            seen[frontier] = True
+            visited[frontier] = True
             parents.update(
                 zip(frontier.tolist(), zip(origin[first].tolist(), step[first].tolist(), strict=True), strict=True)
             )
@@ -89,8 +89,8 @@ class LogSearch:
     def _successors(self, pairs: Words, state: Words, logs: Words) -> tuple[Words, Words, Words]:
         """Pairs that are reached in a step, where from, and by which step."""
         parts = [self._commit(pairs, state, logs)]
-        parts += [self._catch_up(pairs, state, logs, f) for f in range(1, self.found.scope.brokers + 1)]
-        kinds = [c.kind for c in self.found.commands]
+        parts += [self._catch_up(pairs, state, logs, f) for f in range(1, self.graph.scope.brokers + 1)]
+        kinds = [c.kind for c in self.graph.commands]
         parts += [
             self._controller(pairs, state, logs, number)
             for number, kind in enumerate(kinds)
@@ -104,7 +104,7 @@ class LogSearch:
 
     def _commit(self, pairs: Words, state: Words, logs: Words) -> tuple[Words, Words, int]:
         isr = self.isr[state]
-        able = (self.leader[state] > 0) & (_sizes(isr) >= self.found.scope.min_isr) & (isr & ~logs == 0) & (logs != isr)
+        able = (self.leader[state] > 0) & (_sizes(isr) >= self.graph.scope.min_isr) & (isr & ~logs == 0) & (logs != isr)
         return state[able] * self.room + isr[able], pairs[able], COMMIT
 
     def _catch_up(self, pairs: Words, state: Words, logs: Words, follower: int) -> tuple[Words, Words, int]:
@@ -113,8 +113,8 @@ class LogSearch:
         return (state[able] * self.room + (logs[able] | bit)), pairs[able], CATCH_UP - 2 * follower
 
     def _controller(self, pairs: Words, state: Words, logs: Words, number: int) -> tuple[Words, Words, int]:
-        command = self.found.commands[number]
-        after = self.found.targets[state, number]
+        command = self.graph.commands[number]
+        after = self.graph.targets[state, number]
         able = after >= 0
         if command.kind is Kind.PROPOSE:
             able &= (packed_set(command.brokers) & ~self.isr[state] & ~logs) == 0
@@ -131,7 +131,7 @@ class LogSearch:
         steps: list[LogStep] = []
         while (origin := parents[pair])[0] >= 0:
             number = origin[1]
-            command = self.found.commands[number] if number >= 0 else None
+            command = self.graph.commands[number] if number >= 0 else None
             follower = (CATCH_UP - number) // 2 if number < COMMIT else 0
             steps.insert(0, LogStep(command, follower, pair % self.room))
             pair = origin[0]
@@ -140,11 +140,11 @@ class LogSearch:
 
 def _replicas(states: Words) -> Words:
     """The replica lists as sets."""
-    found = np.zeros(len(states), np.int64)
+    masks = np.zeros(len(states), np.int64)
     for i in range(6):
         broker = states >> (3 * i) & 7
-        found |= np.where(broker > 0, 1 << np.maximum(broker - 1, 0), 0)
-    return found
+        masks |= np.where(broker > 0, 1 << np.maximum(broker - 1, 0), 0)
+    return masks
 
 
 def _sizes(sets: Words) -> Words:

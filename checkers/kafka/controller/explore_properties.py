@@ -40,12 +40,12 @@ class Hit:
     state: int
     command: int | None = None
     count: int = 1
-    """How many states or steps (told apart as the property does) do the same."""
+    """States or steps, as far as the property tells them apart, that do the same."""
 
 
 @dataclass
 class Findings:
-    """What exploration found. checked: names of all properties, in order, with those that are covers."""
+    """Violated properties and reached covers of an exploration. properties, covers: all that were checked, in order."""
 
     violated: dict[str, Hit] = field(default_factory=dict)
     reached: dict[str, Hit] = field(default_factory=dict)
@@ -62,48 +62,48 @@ class Findings:
             hits[hit.name] = hit
 
 
-def evaluate(found: ControllerExploration) -> Findings:
+def evaluate(graph: ControllerExploration) -> Findings:
     """Every property but those over logs."""
     findings = Findings()
     shared = [p for p in (*PROMISES, *GOALS) if p.kind != "leads_to"]
-    applicable = [p for p in shared if p.when is None or p.when(found.scope)]
+    applicable = [p for p in shared if p.when is None or p.when(graph.scope)]
     findings.not_applicable = [p.name for p in shared if p not in applicable]
     own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES] + [CAN_END]
     findings.properties = [p.name for p in applicable if p.kind != "cover"] + own
     findings.covers = [p.name for p in applicable if p.kind == "cover"]
-    _over_states(found, [p for p in applicable if not p.over_steps], findings)
-    _over_steps(found, [p for p in applicable if p.over_steps], findings)
-    _over_answers(found, findings)
-    _that_can_end(found, findings)
+    _over_states(graph, [p for p in applicable if not p.over_steps], findings)
+    _over_steps(graph, [p for p in applicable if p.over_steps], findings)
+    _over_answers(graph, findings)
+    _that_can_end(graph, findings)
     return findings
 
 
-def _over_states(found: ControllerExploration, properties: list[Property], findings: Findings) -> None:
-    _, first = np.unique(found.states & PARTITION, return_index=True)
+def _over_states(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
+    _, first = np.unique(graph.states & PARTITION, return_index=True)
     for number in np.sort(first).tolist():
-        watched = _before(int(found.states[number]) & PARTITION, found.scope.brokers, found.scope.min_isr)
+        watched = _before(int(graph.states[number]) & PARTITION, graph.scope.brokers, graph.scope.min_isr)
         for p in properties:
             if p.function(watched) == (p.kind == "cover"):
                 findings.note(Hit(p.name, number), p.kind == "cover")
-    for number, word in enumerate(found.states.tolist()):
-        state = unpacked(word, 0, 0, found.scope.brokers)
+    for number, word in enumerate(graph.states.tolist()):
+        state = unpacked(word, 0, 0, graph.scope.brokers)
         for own in STATE_PROPERTIES:
             if not own.holds(state):
                 findings.note(Hit(own.name, number))
 
 
-def _over_steps(found: ControllerExploration, properties: list[Property], findings: Findings) -> None:
+def _over_steps(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
     by_tag = {tag: [p for p in properties if not p.tags or tag in p.tags] for tag in (*TAGS, "")}
-    for before, command, after, rises, refused in _distinct_steps(found):
-        brokers, min_isr = found.scope.brokers, found.scope.min_isr
-        b = _before(int(found.states[before]) & PARTITION, brokers, min_isr)
-        tag, wanted = asked(found.commands[command], b)
+    for before, command, after, rises, refused in _distinct_steps(graph):
+        brokers, min_isr = graph.scope.brokers, graph.scope.min_isr
+        b = _before(int(graph.states[before]) & PARTITION, brokers, min_isr)
+        tag, target = kind_of_step(graph.commands[command], b)
         a = Watched(
-            _partition(int(found.states[after]) & PARTITION, rises, brokers),
+            _partition(int(graph.states[after]) & PARTITION, rises, brokers),
             min_isr,
             b.unclean,
-            requests=1 if found.commands[command].kind in REQUESTS else 0,
-            wanted=b.wanted if refused else wanted,
+            requests=1 if graph.commands[command].kind in REQUESTS else 0,
+            wanted=b.wanted if refused else target,
         )
         for p in by_tag[tag]:
             if p.function(b, a) == (p.kind == "cover"):
@@ -116,8 +116,8 @@ TAGS = ("start", "retarget", "cancel", "complete")
 REQUESTS = (Kind.REASSIGN, Kind.CANCEL)
 
 
-def asked(command: Command, before: Watched) -> tuple[str, Brokers]:
-    """Which kind of step a command is to the shared properties ("" for none), and what is wanted after it.
+def kind_of_step(command: Command, before: Watched) -> tuple[str, Brokers]:
+    """The tag of a command's step for the shared properties ("" for none), and the replicas wanted after it.
 
     A request for the brokers that are replicas, or the target, already, asks for another order at most. Before a step,
     what is wanted is where the partition is led to: that a step leads it elsewhere is seen at that step.
@@ -135,20 +135,20 @@ def asked(command: Command, before: Watched) -> tuple[str, Brokers]:
     return ("start" if target != members(p) else ""), target
 
 
-def _distinct_steps(found: ControllerExploration) -> Iterator[tuple[int, int, int, int, bool]]:
+def _distinct_steps(graph: ControllerExploration) -> Iterator[tuple[int, int, int, int, bool]]:
     """State before, command, state after, rises of the epochs, whether it was refused.
 
     Each combination of what is read once, the first.
     """
-    expanded, width = found.targets.shape
+    expanded, width = graph.targets.shape
     if not expanded:
         return
-    _, partition = np.unique(found.states & PARTITION, return_inverse=True)
-    kinds = _kinds(found)
-    flat = np.flatnonzero(found.applies.reshape(-1) & (found.targets.reshape(-1) >= 0))
+    _, partition = np.unique(graph.states & PARTITION, return_inverse=True)
+    kinds = _kinds(graph)
+    flat = np.flatnonzero(graph.applies.reshape(-1) & (graph.targets.reshape(-1) >= 0))
     before, command = flat // width, flat % width
-    after = found.targets.reshape(-1)[flat]
-    answers = found.answers.reshape(-1)[flat].astype(np.int64)
+    after = graph.targets.reshape(-1)[flat]
+    answers = graph.answers.reshape(-1)[flat].astype(np.int64)
     rises, refused = answers >> RISES_AT & 255, (answers & 0x1FFFF) != 0
     keys = ((partition[before] * (1 << 20) + partition[after]) * 256 + rises) * 512 + refused * 256 + kinds[command]
     _, first = np.unique(keys, return_index=True)
@@ -156,19 +156,19 @@ def _distinct_steps(found: ControllerExploration) -> Iterator[tuple[int, int, in
         yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k])
 
 
-def _kinds(found: ControllerExploration) -> Words:
+def _kinds(graph: ControllerExploration) -> Words:
     """Numbers that are the same for commands which the shared properties do not tell apart."""
     names: dict[Any, int] = {}
-    made = []
-    for c in found.commands:
+    numbers = []
+    for c in graph.commands:
         tagged = c.kind if c.kind in (Kind.REASSIGN, Kind.CANCEL, Kind.PROPOSE) else None
         target = frozenset(c.brokers) if c.kind is Kind.REASSIGN else NOBODY
-        made.append(names.setdefault((tagged, target), len(names)))
-    return np.array(made)
+        numbers.append(names.setdefault((tagged, target), len(names)))
+    return np.array(numbers)
 
 
-def _over_answers(found: ControllerExploration, findings: Findings) -> None:
-    flat = np.where(found.applies, found.answers & 0x1FFFF, -1).reshape(-1)
+def _over_answers(graph: ControllerExploration, findings: Findings) -> None:
+    flat = np.where(graph.applies, graph.answers & 0x1FFFF, -1).reshape(-1)
     words, first, counts = np.unique(flat, return_index=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     for k in order.tolist():
@@ -176,23 +176,23 @@ def _over_answers(found: ControllerExploration, findings: Findings) -> None:
             continue
         for own in ANSWER_PROPERTIES:
             if not own.holds(answer_of(int(words[k]))):
-                before, command = divmod(int(first[k]), len(found.commands))
+                before, command = divmod(int(first[k]), len(graph.commands))
                 findings.note(Hit(own.name, before, command, int(counts[k])))
 
 
-def _that_can_end(found: ControllerExploration, findings: Findings) -> None:
+def _that_can_end(graph: ControllerExploration, findings: Findings) -> None:
     """Reassignments that no event but an administrator's request ends, although the partition is led.
 
     Decided only if everything was explored: else an end may lie beyond.
     """
-    if not found.complete:
+    if not graph.complete:
         findings.properties.remove(CAN_END)
         return
-    moving = (found.states >> 30 & 0xFFF) != 0
-    led = (found.states >> 42 & 7) != 0
+    moving = (graph.states >> 30 & 0xFFF) != 0
+    led = (graph.states >> 42 & 7) != 0
     ends = ~moving
-    others = [i for i, c in enumerate(found.commands) if c.kind not in (Kind.REASSIGN, Kind.CANCEL)]
-    targets = found.targets[:, others]
+    others = [i for i, c in enumerate(graph.commands) if c.kind not in (Kind.REASSIGN, Kind.CANCEL)]
+    targets = graph.targets[:, others]
     while True:
         more = ends | np.any(np.where(targets >= 0, ends[targets], False), axis=1)
         if np.array_equal(more, ends):

@@ -1,4 +1,4 @@
-"""What `kafka explore` prints and records."""
+"""Output and records of `kafka explore`."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ class Shown:
 
     doc: str
     run: ControllerRun
-    said: list[str]
+    texts: list[str]
 
 
 def report_exploration(
-    found: ControllerExploration, findings: Findings, runs: dict[str, Shown], console: Console
+    graph: ControllerExploration, findings: Findings, runs: dict[str, Shown], console: Console
 ) -> None:
     """Figures, then each property with how it is violated, then the covers."""
-    scope = found.scope
+    scope = graph.scope
     about = f"{scope.brokers} brokers, MinISR {scope.min_isr}"
-    console.print(f"Kafka {found.version}, {about}: {len(found.states):,} states, {found.steps:,} steps", style="bold")
-    console.print(f"  {len(found.levels)} levels in {found.seconds:.1f} s; {found.stopped.text}", style="dim")
+    console.print(f"Kafka {graph.version}, {about}: {len(graph.states):,} states, {graph.steps:,} steps", style="bold")
+    console.print(f"  {len(graph.levels)} levels in {graph.seconds:.1f} s; {graph.stopped.text}", style="dim")
     for name in findings.properties:
         hit = findings.violated.get(name)
         if hit is not None:
             console.print(f"  {name}: violated", style="red")
         else:
-            console.print(f"  {name}: {'holds' if found.complete else 'not violated so far'}")
+            console.print(f"  {name}: {'holds' if graph.complete else 'not violated so far'}")
     unreached = [name for name in findings.covers if name not in findings.reached]
     reached = len(findings.covers) - len(unreached)
     console.print(f"  {reached} of {len(findings.covers)} covers are reached")
     for name in unreached:
         console.print(f"    not reached: {name}", style="yellow")
-    for name, shown in runs.items():
+    for name, run in runs.items():
         console.print("")
-        console.print(f"{name} is violated: {shown.doc}", style="red")
-        _report_run(shown.run, shown.said, console)
+        console.print(f"{name} is violated: {run.doc}", style="red")
+        _report_run(run.run, run.texts, console)
 
 
 def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
@@ -66,11 +66,11 @@ def report_explanation(explanation: Explanation, model: str, version: str, conso
 
 def explanation_record(explanation: Explanation) -> dict[str, Any]:
     """The same as data."""
-    kinds = {kind: found.count for kind, found in explanation.unexplained.items()}
+    kinds = {kind: kind_of.count for kind, kind_of in explanation.unexplained.items()}
     return {"compared_steps": explanation.steps, "unexplained_steps": explanation.count, "unexplained": kinds}
 
 
-def _report_run(run: ControllerRun, said: list[str], console: Console) -> None:
+def _report_run(run: ControllerRun, texts: list[str], console: Console) -> None:
     """A run step by step: the call, what Kafka answers, what changes."""
     before: dict[str, str] = {}
     for i, state in enumerate(run.states):
@@ -91,25 +91,25 @@ def _report_run(run: ControllerRun, said: list[str], console: Console) -> None:
         if changes:
             console.print(f"       {changes}", style="dim")
         if "resigns" in run.answers[i]:
-            for line in said[i].splitlines()[:3]:
+            for line in texts[i].splitlines()[:3]:
                 console.print(f"       {line}", style="dim")
         before = now
 
 
-def exploration_record(found: ControllerExploration, findings: Findings) -> dict[str, Any]:
+def exploration_record(graph: ControllerExploration, findings: Findings) -> dict[str, Any]:
     """The same as data."""
     return {
-        "release": found.version,
-        "brokers": found.scope.brokers,
-        "min_isr": found.scope.min_isr,
-        "states": len(found.states),
-        "steps": found.steps,
-        "levels": found.levels,
-        "complete": found.complete,
-        "stopped_because": found.stopped.text,
-        "seconds": round(found.seconds, 2),
+        "release": graph.version,
+        "brokers": graph.scope.brokers,
+        "min_isr": graph.scope.min_isr,
+        "states": len(graph.states),
+        "steps": graph.steps,
+        "levels": graph.levels,
+        "complete": graph.complete,
+        "stopped_because": graph.stopped.text,
+        "seconds": round(graph.seconds, 2),
         "properties": [
-            {"name": name, "status": _status(name, found, findings), "hits": _hits(findings.violated.get(name))}
+            {"name": name, "status": _status(name, graph, findings), "hits": _hits(findings.violated.get(name))}
             for name in findings.properties
         ],
         "covers": [{"name": name, "reached": name in findings.reached} for name in findings.covers],
@@ -117,10 +117,10 @@ def exploration_record(found: ControllerExploration, findings: Findings) -> dict
     }
 
 
-def _status(name: str, found: ControllerExploration, findings: Findings) -> str:
+def _status(name: str, graph: ControllerExploration, findings: Findings) -> str:
     if name in findings.violated:
         return "violated"
-    return "holds" if found.complete else "unknown"
+    return "holds" if graph.complete else "unknown"
 
 
 def _hits(hit: Hit | None) -> int:

@@ -24,10 +24,10 @@ PART, WHOLE = "`ReplicationControlManager`", "the whole `QuorumController`"
 
 def run_findings(args: argparse.Namespace, console: Console) -> Exit:
     """Executes each run on its release; exit code 18 where Kafka does something else, 15 where the ledger lacks it."""
-    found = findings.cases(verdicts.entries(claims.read(), ledger.read()))
+    cases = findings.cases(verdicts.entries(claims.read(), ledger.read()))
     codes = [Exit.OK]
     notes: dict[str, list[str]] = {}
-    for case in found:
+    for case in cases:
         name = f"claim {case.headline.claim}, Kafka {case.release}"
         if case.answer.stale:
             console.print(f"{name}: {case.answer.stale}", style="yellow")
@@ -49,27 +49,27 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]:
-    """Which classes take every step of a run as it is: the part of the controller, and the whole one where it can."""
-    wanted = _class_of(case.release)
+    """Names the classes that take every step of a run as it is: the part of the controller, and the whole one."""
+    kafka = _class_of(case.release)
     trace, bound = verdicts.trace_of(case.answer, case.headline.property)
     commands = controller_trace(trace, ModelView(bound))
-    with Driver(fetch(wanted)) as driver:
+    with Driver(fetch(kafka)) as driver:
         difference = replayed(commands, driver)
     if difference is not None:
-        report_difference(difference, name, wanted.version, console)
+        report_difference(difference, name, kafka.version, console)
         return [], Exit.TRACE
     by = [PART]
-    if wanted.tested and _whole_controller_does_it(commands, wanted, console):
+    if kafka.tested and _whole_controller_does_it(commands, kafka, console):
         by.append(WHOLE)
     return by, Exit.OK
 
 
-def _whole_controller_does_it(commands: ControllerTrace, wanted: Release, console: Console) -> bool:
+def _whole_controller_does_it(commands: ControllerTrace, kafka: Release, console: Console) -> bool:
     """Not every run can be repeated there: which one cannot is told."""
     try:
-        return not any(step.differs for step in confirm(commands, fetch(wanted, tests=True)))
+        return not any(step.differs for step in confirm(commands, fetch(kafka, tests=True)))
     except Failure as failure:
-        console.print(f"not on the whole controller of Kafka {wanted.version}: {failure}", style="dim")
+        console.print(f"not on the whole controller of Kafka {kafka.version}: {failure}", style="dim")
         return False
 
 

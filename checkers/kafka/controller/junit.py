@@ -179,13 +179,13 @@ def _broker_event(command: Command, number: int, release: Release) -> list[str]:
         ]
     else:
         raise Failure(Exit.USAGE, f"{command} has no counterpart in Kafka's test context")
-    made = f"List<ApiMessageAndVersion> {records} = new ArrayList<>();"
-    lines = [made, f"replication.{handler};", f"ctx.replay({records});"]
+    declaration = f"List<ApiMessageAndVersion> {records} = new ArrayList<>();"
+    lines = [declaration, f"replication.{handler};", f"ctx.replay({records});"]
     return lines[:1] + register[:1] + lines[1:] + register[1:]
 
 
 def _assertions(step: TraceCommand, number: int) -> list[str]:
-    """What the step gives: its leader, and what it changes."""
+    """Asserts the step's leader, and every field that it changes."""
     after, before = f"after{number}", step.before.partition
     p = step.after.partition
     lines = [f"PartitionRegistration {after} = {PARTITION};"]
@@ -251,14 +251,14 @@ def _keeps_committed(trace: ControllerTrace) -> list[str]:
 
 
 def _leads_to_the_target(trace: ControllerTrace) -> list[str]:
-    asked = trace.commands[-1].command
-    if asked.kind is not Kind.REASSIGN:
+    command = trace.commands[-1].command
+    if command.kind is not Kind.REASSIGN:
         return []
     return [
         f"PartitionRegistration end = {PARTITION};",
         "Set<Integer> kept = new java.util.HashSet<>(Replicas.toList(end.replicas));",
         "kept.removeAll(Replicas.toList(end.removingReplicas));",
-        f"assertEquals(Set.of({_ids(asked.brokers)}), kept,",
+        f"assertEquals(Set.of({_ids(command.brokers)}), kept,",
         '    "the reassignment leads elsewhere than it was asked to: " + end);',
     ]
 

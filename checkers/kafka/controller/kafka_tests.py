@@ -21,7 +21,7 @@ SECONDS = 300
 
 @dataclass(frozen=True)
 class MethodOutcome:
-    """What came of a test method. message: of the failure, "" if it passed."""
+    """The outcome of a test method. message: of the failure, "" if it passed."""
 
     passed: bool
     message: str
@@ -45,19 +45,19 @@ def kafkas_test(class_path: ClassPath) -> str:
 def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[MethodOutcome]:
     """Compiles Kafka's test class with the methods in it, and runs each."""
     names = [_name(method) for method in methods]
-    with tempfile.TemporaryDirectory() as made:
-        classes = Path(made) / "classes"
+    with tempfile.TemporaryDirectory() as temporary:
+        classes = Path(temporary) / "classes"
         source = with_methods(kafkas_test(class_path), methods)
         compiled(tool("javac"), list(class_path.jars), {Path(TEST).name: source}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         launcher = [tool("java"), *QUICK, "-cp", path, "org.junit.platform.console.ConsoleLauncher", "execute"]
         options = ["--disable-banner", "--disable-ansi-colors", "--details=tree", "--details-theme=ascii"]
-        chosen = [
+        selectors = [
             f"--select-method=org.apache.kafka.controller.ReplicationControlManagerTest#{name}()" for name in names
         ]
         try:
             ran = subprocess.run(
-                [*launcher, *options, *chosen],
+                [*launcher, *options, *selectors],
                 capture_output=True,
                 text=True,
                 timeout=SECONDS,
@@ -69,14 +69,14 @@ def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[MethodOut
 
 
 def _name(method: str) -> str:
-    found = re.search(r"void (\w+)\(", method)
-    assert found is not None
-    return found[1]
+    match = re.search(r"void (\w+)\(", method)
+    assert match is not None
+    return match[1]
 
 
-def _outcome(name: str, said: str) -> MethodOutcome:
-    found = re.search(rf"-- {name}\(\) \[(OK|X)\] ?(.*)", said)
-    if found is None:
-        lines = [line for line in said.splitlines() if line.strip()]
+def _outcome(name: str, output: str) -> MethodOutcome:
+    match = re.search(rf"-- {name}\(\) \[(OK|X)\] ?(.*)", output)
+    if match is None:
+        lines = [line for line in output.splitlines() if line.strip()]
         raise Failure(Exit.SYSTEM, f"JUnit did not run {name}: {(lines or ['it said nothing'])[0]}")
-    return MethodOutcome(found[1] == "OK", found[2].strip())
+    return MethodOutcome(match[1] == "OK", match[2].strip())

@@ -53,7 +53,7 @@ class ModelStep:
 
 
 class StepSource(Protocol):
-    """Where `conform` has its steps from."""
+    """A source of the model's steps for `conform`."""
 
     states: int
 
@@ -111,11 +111,11 @@ class StepKinds:
             if self._of_controller[number]:
                 self.transitions[self.lowered.actions[number].name] += count
         before, after = self.parts.masked(np.repeat(rows, counts, axis=0)), self.parts.masked(successors)
-        chosen = np.flatnonzero(self._of_controller[actions] | (before != after).any(axis=1))
-        tails = successors[chosen, words + shape.step_words :]
-        keys = np.hstack([actions[chosen, None], before[chosen], tails, after[chosen]])
-        sources = np.repeat(np.arange(len(rows)), counts)[chosen]
-        return rows[sources], successors[chosen], keys
+        numbers = np.flatnonzero(self._of_controller[actions] | (before != after).any(axis=1))
+        tails = successors[numbers, words + shape.step_words :]
+        keys = np.hstack([actions[numbers, None], before[numbers], tails, after[numbers]])
+        sources = np.repeat(np.arange(len(rows)), counts)[numbers]
+        return rows[sources], successors[numbers], keys
 
     def step(self, state: Rows, successor: Rows, level: int) -> ModelStep:
         """The step from a state to a successor row."""
@@ -180,10 +180,10 @@ class NativeSteps:
 
     def steps(self, progress: Progress) -> Iterator[ModelStep]:
         """Searches breadth first; see `StepSource`."""
-        known = self.kinds.known()
+        distinct = self.kinds.known()
         for level, rows in self.parcels(progress):
             states, successors, keys = self.kinds.listed(rows)
-            for k in known.add(keys).tolist():
+            for k in distinct.add(keys).tolist():
                 yield self.kinds.step(states[k], successors[k], level)
 
     def parcels(self, progress: Progress) -> Iterator[tuple[int, Rows]]:
@@ -220,7 +220,7 @@ class NativeSteps:
 
 
 def raises_in_a_step(bound: BoundModel) -> Failure:
-    """What to raise where the model itself raises."""
+    """The failure of a model that raises in a step."""
     return Failure(Exit.MODEL, f"{bound.model.name} raises in a step: `reassure check` says where")
 
 

@@ -70,12 +70,12 @@ COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
     "change_min_isr": lambda params: Command(Kind.CHANGE_MIN_ISR, int(params["value"])),
     "change_unclean": lambda params: Command(Kind.CHANGE_UNCLEAN, int(params["allowed"])),
 }
-"""What an action of a model asks Kafka's controller to do."""
+"""The command to Kafka's controller, by the model's action."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a model expects of a command. error: None where it does not say. resigns: the controller throws."""
+    """The result that a model expects. error: None if the model leaves it open. resigns: the controller throws."""
 
     state: ControllerState
     error: str | None
@@ -100,7 +100,7 @@ class ModelView:
         self._answer = getattr(sys.modules.get(bound.model.module), "controller_answer", None)
 
     def state(self, state: Any) -> ControllerState:
-        """What the controller holds in a state of the model."""
+        """The controller's part of a state of the model."""
         return ControllerState(
             partition=state.partition,
             unfenced=state.unfenced,
@@ -121,7 +121,7 @@ class ModelView:
         raise Failure(Exit.USAGE, f"{model}'s action {action} is no command of Kafka's controller")
 
     def expected(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Expected:
-        """What the model says comes of a step."""
+        """The result of a step by the model."""
         return Expected(self.state(after), *self.answer(before, action, params, after))
 
     def answer(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> tuple[str | None, bool]:
@@ -133,18 +133,18 @@ class ModelView:
         return self._answer(before, self.bound.config, action, params, after), False
 
     def elected(self, state: Any) -> list[ControllerState]:
-        """What comes of the elections that the model has enabled in a state."""
-        found = []
+        """The controller states after each election that the model enables in a state."""
+        states = []
         for step in self.bound.steps(state):
             if step.action.name in ELECTIONS and not isinstance(step.after, Clipped):
-                found.append(self.state(step.after))
-        return found
+                states.append(self.state(step.after))
+        return states
 
 
 def call_text(action: str, params: Mapping[str, Any]) -> str:
     """A step of a model in a line: the action with what it is called with."""
-    shown = [_parameter(value) for value in params.values()]
-    return f"{action}({', '.join(shown)})"
+    values = [_parameter(value) for value in params.values()]
+    return f"{action}({', '.join(values)})"
 
 
 def _parameter(value: Any) -> str:
@@ -158,20 +158,20 @@ def _parameter(value: Any) -> str:
     return str(int(value)) if isinstance(value, int) else str(value)
 
 
-def release_setting(model: str, pairs: list[str], wanted: Release) -> list[str]:
+def release_setting(model: str, pairs: list[str], kafka: Release) -> list[str]:
     """The settings with the rules of a release, if the model has `release` to set and it is not set already."""
     hint = hints_of(load(model).config).get("release")
     if hint is None or any(pair.partition("=")[0] == "release" for pair in pairs):
         return pairs
-    return [*pairs, f"release={release_value(model, wanted).value}"]
+    return [*pairs, f"release={release_value(model, kafka).value}"]
 
 
-def release_value(model: str, wanted: Release) -> Enum:
+def release_value(model: str, kafka: Release) -> Enum:
     """A model's name for a release, 4.3 standing for 4.3.0 and every 4.3.x; `Failure` if it has none."""
     hint = hints_of(load(model).config).get("release")
-    known = list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
-    fitting = [member for member in known if f"{wanted.version}.".startswith(f"{member.value}.")]
+    members = list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
+    fitting = [member for member in members if f"{kafka.version}.".startswith(f"{member.value}.")]
     if not fitting:
-        has = ", ".join(str(member.value) for member in known)
-        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {wanted.version}; it has {has or 'none'}")
+        has = ", ".join(str(member.value) for member in members)
+        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {kafka.version}; it has {has or 'none'}")
     return max(fitting, key=lambda member: len(str(member.value)))

@@ -16,7 +16,7 @@ TESTED_WITH = (
     "org.junit.platform:junit-platform-console:1.10.2",
     "org.mockito:mockito-junit-jupiter:5.11.0",
 )
-"""What Kafka's own tests of the controller need beside its test jars."""
+"""Maven coordinates that Kafka's own tests of the controller need beside its test jars."""
 TEST_MODULES = ("kafka-metadata", "kafka-raft", "kafka-server-common", "kafka-clients")
 
 
@@ -44,13 +44,13 @@ def release(version: str) -> Release:
     """A release by its version, also one that is not in the table; `Failure` for what is no version."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise Failure(Exit.USAGE, f"{version!r} is no release of Kafka; write {LATEST.version}")
-    return next((known for known in RELEASES if known.version == version), Release(version))
+    return next((r for r in RELEASES if r.version == version), Release(version))
 
 
 def own_release(name: Any) -> Release:
     """The release of a model's configuration or of a run, 4.3 standing for the newest 4.3.x; the newest for none."""
     text = str(getattr(name, "value", name))
-    fitting = [known for known in RELEASES if f"{known.version}.".startswith(f"{text}.")]
+    fitting = [r for r in RELEASES if f"{r.version}.".startswith(f"{text}.")]
     if fitting:
         return fitting[-1]
     return LATEST if name is None else release(text)

@@ -41,7 +41,7 @@ class TraceCommand:
 
 @dataclass(frozen=True)
 class ControllerTrace:
-    """What happens at the controller in a trace: where it starts, and the commands with what comes of them."""
+    """The controller's part of a trace: its start, and the commands with their expected results."""
 
     brokers: int
     min_isr: int
@@ -62,14 +62,14 @@ class StepDifference:
     records: str
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """What differs: field, the trace's value, Kafka's."""
-        found = []
+        """The rows that differ: field, the trace's value, Kafka's."""
+        rows = []
         expected = self.step.error and str(ControllerAnswer(self.step.error, self.step.resigns, 0, True))
         usual = self.answer.error == "NONE" if expected is None else expected == str(self.answer)
         if not usual or self.answer.thrown != self.step.resigns:
-            found.append(("answer", expected or "", str(self.answer)))
+            rows.append(("answer", expected or "", str(self.answer)))
         ours, theirs = described(self.step.after), described(self.state)
-        return found + [(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]]
+        return rows + [(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]]
 
 
 def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
@@ -85,11 +85,21 @@ def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
         alternative = None
         if step.action == "unfence" and following is not None and trace.steps[following].action in ELECTIONS:
             alternative = view.state(trace.states[following])
-        made = bool(commands) and commands[-1].alternative is not None and step.action in ELECTIONS
+        may_have_happened = bool(commands) and commands[-1].alternative is not None and step.action in ELECTIONS
         text = call_text(step.action, step.params)
         start = view.state(before)
         commands.append(
-            TraceCommand(i, text, command, start, expected.state, expected.error, alternative, made, expected.resigns)
+            TraceCommand(
+                i,
+                text,
+                command,
+                start,
+                expected.state,
+                expected.error,
+                alternative,
+                may_have_happened,
+                expected.resigns,
+            )
         )
     return ControllerTrace(
         view.brokers,
@@ -119,7 +129,7 @@ def replayed(trace: ControllerTrace, driver: Driver) -> StepDifference | None:
         first, words = False, (state, epochs, incarnations)
         answer = answer_of(answered)
         right = {packed(step.after)} | ({packed(step.alternative)} if step.alternative is not None else set())
-        told = step.error is None or (step.error == answer.error and step.resigns == answer.thrown)
-        if words not in right or not told:
+        answers_agree = step.error is None or (step.error == answer.error and step.resigns == answer.thrown)
+        if words not in right or not answers_agree:
             return StepDifference(step, unpacked(*words, trace.brokers), answer, records)
     return None

@@ -1,4 +1,4 @@
-"""What the `kafka` commands print."""
+"""Output of the `kafka` commands."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from reassure.checkers.kafka.controller.replay import ControllerTrace, StepDiffe
 COLUMN = 26
 
 
-def report_difference(found: StepDifference, name: str, version: str, console: Console) -> None:
+def report_difference(difference: StepDifference, name: str, version: str, console: Console) -> None:
     """The first step that Kafka takes otherwise, side by side, then in Kafka's own words."""
-    console.print(f"Kafka {version} refuses {name} at step {found.step.number}: {found.step.text}", style="red")
-    side_by_side(found, version, "the trace", console)
+    console.print(
+        f"Kafka {version} refuses {name} at step {difference.step.number}: {difference.step.text}", style="red"
+    )
+    side_by_side(difference, version, "the trace", console)
 
 
-def side_by_side(found: StepDifference, version: str, ours: str, console: Console) -> None:
-    """What differs, field by field, then Kafka's own words."""
+def side_by_side(difference: StepDifference, version: str, ours: str, console: Console) -> None:
+    """Prints the fields that differ, then Kafka's own words."""
     console.print(f"  {'':20} {ours:{COLUMN}} Kafka {version}", style="dim")
-    for field, one, other in found.rows():
+    for field, one, other in difference.rows():
         console.print(f"  {field:20} {one:{COLUMN}} {other}")
-    own = found.records.rstrip().splitlines() or ["no records"]
+    own = difference.records.rstrip().splitlines() or ["no records"]
     console.print("  in Kafka's words:", style="dim")
     for line in own:
         console.print(f"    {line}")
@@ -38,25 +40,32 @@ def report_accepted(trace: ControllerTrace, name: str, version: str, console: Co
     )
 
 
-def report_conformance(found: Conformance, source: StepSource, name: str, console: Console) -> None:
+def report_conformance(conformance: Conformance, source: StepSource, name: str, console: Console) -> None:
     """The table by action, then each disagreement with a shortest way to it."""
-    console.print(f"{name} beside Kafka {found.version}: {source.states:,} states of the model", style="bold")
+    console.print(f"{name} beside Kafka {conformance.version}: {source.states:,} states of the model", style="bold")
     console.print(f"  {'action':24} {'transitions':>12} {'kinds':>10} {'agree':>10} {'disagree':>10}", style="dim")
-    for action, count in found.actions.items():
+    for action, count in conformance.actions.items():
         numbers = (source.transitions.get(action, 0), count.steps, count.agree, count.steps - count.agree)
         console.print(f"  {action:24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
-    numbers = (sum(source.transitions.values()), found.steps, found.agree, found.steps - found.agree)
+    numbers = (
+        sum(source.transitions.values()),
+        conformance.steps,
+        conformance.agree,
+        conformance.steps - conformance.agree,
+    )
     console.print(f"  {'in all':24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
     if source.clipped:
         console.print(f"  {source.clipped:,} steps leave a bound of the model and were not taken", style="yellow")
-    for group in found.disagreements:
+    for group in conformance.disagreements:
         console.print("")
         console.print(f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", style="red")
         for number, step in enumerate(source.trace(group.first).steps):
             console.print(f"  {number:3} {call_text(step.action, step.params)}")
-        side_by_side(group.difference, found.version, "the model", console)
-    agree = found.steps == found.agree
-    console.print(f"no disagreement with Kafka {found.version}" if agree else f"disagrees with Kafka {found.version}")
+        side_by_side(group.difference, conformance.version, "the model", console)
+    agree = conformance.steps == conformance.agree
+    console.print(
+        f"no disagreement with Kafka {conformance.version}" if agree else f"disagrees with Kafka {conformance.version}"
+    )
 
 
 def report_conformance_header(model: str, console: Console) -> None:
@@ -67,25 +76,25 @@ def report_conformance_header(model: str, console: Console) -> None:
     )
 
 
-def report_conformance_row(found: Conformance, source: StepSource, setting: str, console: Console) -> None:
+def report_conformance_row(conformance: Conformance, source: StepSource, setting: str, console: Console) -> None:
     """A row of that table."""
-    disagree = found.steps - found.agree
-    numbers = f"{source.states:10,} {sum(source.transitions.values()):12,} {found.steps:10,} {disagree:10,}"
-    console.print(f"  {found.version:8} {numbers}  {setting or 'the default'}", style="red" if disagree else "")
+    disagree = conformance.steps - conformance.agree
+    numbers = f"{source.states:10,} {sum(source.transitions.values()):12,} {conformance.steps:10,} {disagree:10,}"
+    console.print(f"  {conformance.version:8} {numbers}  {setting or 'the default'}", style="red" if disagree else "")
 
 
-def conformance_record(found: Conformance, source: StepSource) -> dict[str, Any]:
+def conformance_record(conformance: Conformance, source: StepSource) -> dict[str, Any]:
     """The same as data."""
     return {
-        "release": found.version,
+        "release": conformance.version,
         "states": source.states,
         "clipped": source.clipped,
         "actions": {
             action: {"transitions": source.transitions.get(action, 0), "kinds": n.steps, "agree": n.agree}
-            for action, n in found.actions.items()
+            for action, n in conformance.actions.items()
         },
         "disagreements": [
             {"cause": g.cause, "kinds": g.count, "differs": g.difference.rows(), "kafka": g.difference.records}
-            for g in found.disagreements
+            for g in conformance.disagreements
         ],
     }

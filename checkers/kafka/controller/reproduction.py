@@ -46,8 +46,8 @@ def reproduction(trace: ControllerTrace, release: Release, name: str, promise: s
 
 def run_program(program: Program, class_path: ClassPath) -> MethodOutcome:
     """Compiles the program against a release, and runs it; `Failure` if it does not end."""
-    with tempfile.TemporaryDirectory() as made:
-        classes = Path(made) / "classes"
+    with tempfile.TemporaryDirectory() as temporary:
+        classes = Path(temporary) / "classes"
         compiled(tool("javac"), list(class_path.jars), {program.file: program.text}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         command = [tool("java"), *QUICK, "-cp", path, f"org.apache.kafka.controller.{program.name}"]
@@ -56,5 +56,5 @@ def run_program(program: Program, class_path: ClassPath) -> MethodOutcome:
         except subprocess.TimeoutExpired:
             raise Failure(Exit.SYSTEM, f"{program.name} did not finish within {SECONDS} s") from None
     lines = [line for line in ran.stderr.splitlines() if line.startswith("Exception in")]
-    said = lines[0].partition(" java.lang.")[2] if lines else ran.stderr.strip()
-    return MethodOutcome(ran.returncode == 0, "" if ran.returncode == 0 else said)
+    message = lines[0].partition(" java.lang.")[2] if lines else ran.stderr.strip()
+    return MethodOutcome(ran.returncode == 0, "" if ran.returncode == 0 else message)

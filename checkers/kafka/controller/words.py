@@ -20,12 +20,12 @@ FENCED, SHUTTING_DOWN, UNCLEAN = 49, 55, 61
 MIN_ISR = 48
 """In the word of the incarnations."""
 KEEPS_NOBODY = 7
-"""Where the last known leader stands: Kafka keeps [-1]."""
+"""The code of the last known leader if Kafka keeps [-1]."""
 
 
 @dataclass(frozen=True)
 class ControllerState:
-    """What the controller holds of one partition and its brokers."""
+    """The controller's state of one partition and its brokers."""
 
     partition: Partition
     unfenced: Brokers
@@ -47,7 +47,7 @@ class ControllerState:
 
 @dataclass(frozen=True)
 class Request:
-    """What an AlterPartition request says of the time when it was sent."""
+    """The epochs and incarnations in an AlterPartition request, as of the time when it was sent."""
 
     leader_epoch: int
     partition_epoch: int
@@ -114,7 +114,7 @@ class Command:
 
 @dataclass(frozen=True)
 class ControllerAnswer:
-    """How a command ended. error: of `ERRORS`, or a number. thrown: the exception makes a controller resign."""
+    """The result of a command. error: of `ERRORS`, or a number. thrown: the exception makes a controller resign."""
 
     error: str
     thrown: bool
@@ -176,8 +176,8 @@ def packed_list(brokers: Iterable[int]) -> int:
 
 
 def unpacked_list(word: int) -> tuple[Broker, ...]:
-    found = (word >> (3 * i) & 7 for i in range(MAX_BROKERS))
-    return tuple(Broker(b) for b in found if b)
+    numbers = (word >> (3 * i) & 7 for i in range(MAX_BROKERS))
+    return tuple(Broker(b) for b in numbers if b)
 
 
 def packed_epochs(leader: int, partition: int) -> int:
@@ -200,7 +200,7 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
     """State, epochs, incarnations."""
     p = state.partition
     fenced = ((1 << state.brokers) - 1) & ~packed_set(state.unfenced)
-    known = KEEPS_NOBODY if state.keeps_nobody else int(p.last_known_leader or 0)
+    last_known = KEEPS_NOBODY if state.keeps_nobody else int(p.last_known_leader or 0)
     word = (
         packed_list(p.replicas)
         | packed_set(p.isr) << ISR
@@ -209,7 +209,7 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
         | packed_set(p.removing) << REMOVING
         | int(p.leader or 0) << LEADER
         | int(p.recovering) << RECOVERING
-        | known << LAST_KNOWN
+        | last_known << LAST_KNOWN
         | fenced << FENCED
         | packed_set(state.shutting_down) << SHUTTING_DOWN
         | int(state.unclean) << UNCLEAN
@@ -220,7 +220,7 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
 
 def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> ControllerState:
     """The state of the three words."""
-    known = word >> LAST_KNOWN & 7
+    last_known = word >> LAST_KNOWN & 7
     partition = Partition(
         replicas=unpacked_list(word & (1 << ISR) - 1),
         isr=unpacked_set(word >> ISR),
@@ -231,7 +231,7 @@ def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> Control
         leader_epoch=epochs >> 32,
         partition_epoch=epochs & 0xFFFFFFFF,
         recovering=bool(word >> RECOVERING & 1),
-        last_known_leader=None if known == KEEPS_NOBODY else _broker(known),
+        last_known_leader=None if last_known == KEEPS_NOBODY else _broker(last_known),
     )
     everybody = frozenset(Broker(b) for b in range(1, brokers + 1))
     return ControllerState(
@@ -240,7 +240,7 @@ def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> Control
         incarnations=tuple(incarnations >> (8 * i) & 255 for i in range(brokers)),
         unclean=bool(word >> UNCLEAN & 1),
         shutting_down=unpacked_set(word >> SHUTTING_DOWN),
-        keeps_nobody=known == KEEPS_NOBODY,
+        keeps_nobody=last_known == KEEPS_NOBODY,
         min_isr=incarnations >> MIN_ISR,
     )
 
@@ -252,8 +252,8 @@ def _broker(number: int) -> Broker | None:
 def described(state: ControllerState) -> dict[str, str]:
     """A state field by field, as text."""
     p = state.partition
-    known = "-1" if state.keeps_nobody else str(int(p.last_known_leader or 0) or "none")
-    shown = {
+    last_known = "-1" if state.keeps_nobody else str(int(p.last_known_leader or 0) or "none")
+    values = {
         "replicas": f"[{', '.join(str(int(b)) for b in p.replicas)}]",
         "ISR": braces(p.isr),
         "ELR": braces(p.elr),
@@ -263,12 +263,12 @@ def described(state: ControllerState) -> dict[str, str]:
         "leader epoch": str(p.leader_epoch),
         "partition epoch": str(p.partition_epoch),
         "recovering": "yes" if p.recovering else "no",
-        "last known leader": known,
+        "last known leader": last_known,
         "unfenced brokers": braces(state.unfenced),
         "shutting down": braces(state.shutting_down),
         "registrations": ", ".join(map(str, state.incarnations)),
     }
-    return shown | {"MinISR": str(state.min_isr)} if state.min_isr else shown
+    return values | {"MinISR": str(state.min_isr)} if state.min_isr else values
 
 
 def few_enough(brokers: int, what: str) -> None:

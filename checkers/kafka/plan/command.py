@@ -66,7 +66,7 @@ OPTIONS = (
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """What a plan moves."""
+    """Counts of a plan: the gate's pins."""
     plan = record.get("plan", {})
     moved = {name: plan[name] for name in ("partitions", "unmoved", "replicas_copied") if name in plan}
     return moved | ({"batches": len(plan["batches"])} if "batches" in plan else {})
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     cluster = read_cluster(args.cluster)
     current = read_assignment(args.current, cluster)
     if args.generate:
-        made = propose(
+        proposal = propose(
             cluster,
             current,
             args.brokers or [],
@@ -104,9 +104,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             ignore_racks=args.ignore_racks,
             start_index=args.start_index or 0,
         )
-        sys.stdout.write(write_assignment(made))
-        moved = sum(len(set(made[p]) - set(current[p])) for p in made)
-        print(f"{len(made):,} partitions, {moved:,} replicas to be copied", file=sys.stderr)
+        sys.stdout.write(write_assignment(proposal))
+        moved = sum(len(set(proposal[p]) - set(current[p])) for p in proposal)
+        print(f"{len(proposal):,} partitions, {moved:,} replicas to be copied", file=sys.stderr)
         if args.json:
             record = error_record(Exit.OK, "a proposal was made", "plan:generate", args.repro)
             write_record(args.json, {**record, "complete": True, "plan": {"replicas_copied": moved}})

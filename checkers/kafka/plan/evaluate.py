@@ -35,7 +35,7 @@ class Stage:
 
     replicas: tuple[int, ...]
     certain: frozenset[int]
-    """Who is certainly in sync from its beginning to its end."""
+    """The brokers that are certainly in sync from the stage's beginning to its end."""
     leader: int
     adding: tuple[int, ...] = ()
     moves_leader: bool = False
@@ -65,7 +65,7 @@ def _union(current: tuple[int, ...], target: tuple[int, ...], grown: tuple[int, 
 
 @dataclass(frozen=True)
 class PlanRules:
-    """What a protocol goes by for a partition."""
+    """The parameters of a protocol for a partition."""
 
     limits: PlanLimits = PlanLimits()
     min_isr: int = 1
@@ -124,7 +124,7 @@ Choice = Callable[[tuple[int, ...], tuple[int, ...], int, PlanRules], tuple[int,
 def _step(
     have: tuple[int, ...], target: tuple[int, ...], rules: PlanRules, choose: Choice
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What the next step adds, and what it drops once that is in sync."""
+    """The replicas that the next step adds, and those that it drops once the new ones are in sync."""
     most = rules.limits.replicas
     absent = tuple(b for b in target if b not in have)
     excess = tuple(b for b in have if b not in target)
@@ -193,16 +193,16 @@ def batches(paths: dict[Partition, Path], limits: PlanLimits) -> list[Batch]:
 
     for i in range(len(order)):
         waiting(i)
-    made = []
+    batches = []
     while queues[0] or queues[1]:
         leading = min(limits.leaders, limits.partitions, len(queues[0]))
         picked = [heapq.heappop(queues[0]) for _ in range(leading)]
         picked += [heapq.heappop(queues[1]) for _ in range(min(limits.partitions - leading, len(queues[1])))]
-        made.append([(order[i], todo[i][done[i]]) for i in picked])
+        batches.append([(order[i], todo[i][done[i]]) for i in picked])
         for i in picked:
             done[i] += 1
             waiting(i)
-    return made
+    return batches
 
 
 # -- promises -------------------------------------------------------------------------------------------------
@@ -235,8 +235,8 @@ class Promise:
 
 
 def promises(racked: bool) -> dict[str, Promise]:
-    """What is judged; the first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs."""
-    made = [
+    """All promises; the first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs."""
+    all_promises = [
         Promise("own_steps_keep_min_isr", "min.insync.replicas are in sync, if nothing fails"),
         Promise("own_steps_keep_a_leader", "a replica in sync leads"),
         Promise("own_steps_keep_an_in_sync_copy", "a replica in sync is kept"),
@@ -248,9 +248,9 @@ def promises(racked: bool) -> dict[str, Promise]:
         Promise("producers_survive_a_rack", "any one rack may fail, and min.insync.replicas are left"),
         Promise("stays_spread", "replicas in sync are in as many racks as before, or as in the target if fewer"),
     ]
-    for p in made[7:]:
+    for p in all_promises[7:]:
         p.checked = racked
-    return {p.name: p for p in made}
+    return {p.name: p for p in all_promises}
 
 
 @dataclass
@@ -273,7 +273,7 @@ class JudgedPlan:
         return Exit.SAFETY if any(p.breaks for p in self.promises.values()) else Exit.OK
 
     def seconds(self, size: int, throttle: int) -> float:
-        """How long copying takes if each partition has this size, at this rate on each broker and side."""
+        """The seconds of copying if each partition has this size, at this rate on each broker and side."""
         return sum(self.busiest) * size / throttle
 
 
@@ -293,12 +293,12 @@ def judge(
     if not paths:
         raise Failure(Exit.NOTHING, "the proposal changes nothing")
     racked = all(cluster.racks[b] is not None for path in paths.values() for s in path for b in s.replicas)
-    found = JudgedPlan(paths, batches(paths, limits), promises(racked), racked, len(current) - len(paths))
+    judged = JudgedPlan(paths, batches(paths, limits), promises(racked), racked, len(current) - len(paths))
     for partition, path in paths.items():
-        _judge_path(found, cluster, partition, path, proposed[partition])
-    _judge_limits(found, cluster, limits)
-    _loads(found)
-    return found
+        _judge_path(judged, cluster, partition, path, proposed[partition])
+    _judge_limits(judged, cluster, limits)
+    _loads(judged)
+    return judged
 
 
 def lost(certain: frozenset[int], enough: int) -> str:
@@ -319,18 +319,18 @@ def _fails(what: str, names: list[str]) -> str:
 
 
 def _judge_path(
-    found: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]
+    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]
 ) -> None:
     min_isr = cluster.enough(partition[0])
-    kept: dict[str, bool] = {}
+    first_holds: dict[str, bool] = {}
     spread = min(len(cluster.rack_of(path[0].replicas)), len(cluster.rack_of(target)))
 
     def promise(name: str, stage: int, holds: bool, failure: str, text: str) -> None:
-        p = found.promises[name]
+        p = judged.promises[name]
         if stage == 0:
-            kept[name] = holds
+            first_holds[name] = holds
             p.before += not holds
-        elif not holds and kept[name]:
+        elif not holds and first_holds[name]:
             p.breaks.append(Break(partition, stage, failure, text))
 
     for i, stage in enumerate(path):
@@ -347,48 +347,48 @@ def _judge_path(
         ):
             failure = lost(certain, enough)
             promise(f"{prefix}survive_a_broker", i, not failure, failure, text)
-            if found.racked:
+            if judged.racked:
                 failure = lost_with_a_rack(cluster, certain, enough)
                 promise(f"{prefix}survive_a_rack", i, not failure, failure, text)
-        if found.racked:
+        if judged.racked:
             racks = len(cluster.rack_of(certain))
             promise("stays_spread", i, i == 0 or racks >= spread, "", f"{in_sync}, in {racks} of {spread} racks")
-            found.fewest_racks = racks if found.fewest_racks is None else min(found.fewest_racks, racks)
+            judged.fewest_racks = racks if judged.fewest_racks is None else min(judged.fewest_racks, racks)
     if path[-1].replicas != target:
         text = f"ends as {list(path[-1].replicas)}, not {list(target)}"
-        found.promises["moves_end_as_wanted"].breaks.append(Break(partition, len(path) - 1, "", text))
+        judged.promises["moves_end_as_wanted"].breaks.append(Break(partition, len(path) - 1, "", text))
 
 
-def _judge_limits(found: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:
+def _judge_limits(judged: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:
     """From the batches alone, not from how they were made."""
-    broken = found.promises["limits_are_kept"].breaks
-    at: dict[Partition, list[int]] = {p: [] for p in found.paths}
-    for number, batch in enumerate(found.batches, 1):
-        leaders = sum(found.paths[p][i].moves_leader for p, i in batch)
+    broken = judged.promises["limits_are_kept"].breaks
+    at: dict[Partition, list[int]] = {p: [] for p in judged.paths}
+    for number, batch in enumerate(judged.batches, 1):
+        leaders = sum(judged.paths[p][i].moves_leader for p, i in batch)
         if len(batch) > limits.partitions or leaders > limits.leaders or len(dict(batch)) < len(batch):
             text = f"batch {number}: {len(batch)} partitions, {leaders} leader movements"
             broken.append(Break(batch[0][0], batch[0][1], "", text))
         for partition, i in batch:
-            path = found.paths[partition]
+            path = judged.paths[partition]
             at[partition].append(i)
             first = max(limits.replicas, cluster.enough(partition[0]) - len(path[0].replicas)) if i == 1 else 0
             if len(path[i].adding) > max(limits.replicas, first):
                 broken.append(Break(partition, i, "", f"{len(path[i].adding)} replicas are added at once"))
     for partition, stages in at.items():
-        if stages != copies(found.paths[partition]):
+        if stages != copies(judged.paths[partition]):
             broken.append(Break(partition, 0, "", f"stages {stages} are in batches"))
 
 
-def _loads(found: JudgedPlan) -> None:
-    for batch in found.batches:
+def _loads(judged: JudgedPlan) -> None:
+    for batch in judged.batches:
         receives: Counter[int] = Counter()
         sends: Counter[int] = Counter()
         for partition, i in batch:
-            stage = found.paths[partition][i]
-            found.moved += len(stage.adding)
+            stage = judged.paths[partition][i]
+            judged.moved += len(stage.adding)
             receives.update(stage.adding)
             sends[stage.leader] += len(stage.adding)
-        found.busiest.append(max((*receives.values(), *sends.values()), default=0))
+        judged.busiest.append(max((*receives.values(), *sends.values()), default=0))
 
 
 # -- proposing ------------------------------------------------------------------------------------------------
@@ -411,7 +411,7 @@ def propose(
     if unknown:
         raise Failure(Exit.CONFIG, f"broker {unknown[0]} is not in the cluster")
     racks = {b: cluster.racks[b] for b in sorted(brokers or cluster.racks)}
-    made: Assignment = {}
+    proposal: Assignment = {}
     for topic in sorted({t for t, _ in current}):
         mine = sorted(p for p in current if p[0] == topic)
         factors = {len(current[p]) for p in mine}
@@ -419,9 +419,9 @@ def propose(
             several = " and ".join(str(f) for f in sorted(factors))
             raise Failure(Exit.CONFIG, f"partitions of {topic} have {several} replicas; give --replication-factor")
         mode = RackMode.IGNORE if ignore_racks else RackMode.REFUSE_SOME
-        placed = start_index + len(made)
+        placed = start_index + len(proposal)
         try:
-            found = assign(
+            assigned = assign(
                 racks,
                 len(mine),
                 replication_factor or factors.pop(),
@@ -432,5 +432,5 @@ def propose(
         except PlacementError as error:
             hint = "; --ignore-racks places without racks" if "no rack" in str(error) else ""
             raise Failure(Exit.CONFIG, f"{topic}: {error}{hint}") from None
-        made |= {p: found[i] for i, p in enumerate(mine)}
-    return made
+        proposal |= {p: assigned[i] for i, p in enumerate(mine)}
+    return proposal

@@ -58,11 +58,11 @@ def _json(path: Path) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    data = dict(pairs)
+    if len(data) != len(pairs):
         keys = [key for key, _ in pairs]
         raise ValueError(f"{max(keys, key=keys.count)!r} is there twice")
-    return made
+    return data
 
 
 def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], what: str) -> dict[str, Any]:
@@ -115,17 +115,17 @@ def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
         _wrong(path, f"version {data['version']!r} of the format; there is 1")
     if not isinstance(data["partitions"], list) or not data["partitions"]:
         _wrong(path, "partitions is a list of at least one")
-    found: Assignment = {}
+    assignment: Assignment = {}
     for value in data["partitions"]:
         keys = ("topic", "partition", "replicas")
         entry = _object(path, value, (*keys, "log_dirs"), keys, "a partition")
         if not isinstance(entry["topic"], str) or not entry["topic"]:
             _wrong(path, f"a topic is a name, not {entry['topic']!r}")
         partition = (entry["topic"], _number(path, entry["partition"], 0, f"a partition of {entry['topic']}"))
-        if partition in found:
+        if partition in assignment:
             _wrong(path, f"{name(partition)} is there twice")
-        found[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
-    return found
+        assignment[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
+    return assignment
 
 
 def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What `reassure plan` prints, and its record."""
+"""Output and record of `reassure plan`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def lasting(seconds: float) -> str:
 
 def limits_said(limits: PlanLimits) -> str:
     """The limits in words, as options."""
-    given = [(k, v) for k, v in vars(limits).items() if v < UNLIMITED]
-    return " ".join(f"--{k} {v}" for k, v in given)
+    values = [(k, v) for k, v in vars(limits).items() if v < UNLIMITED]
+    return " ".join(f"--{k} {v}" for k, v in values)
 
 
 def report_plan(

@@ -59,7 +59,7 @@ def test_a_rollback_by_the_original_assignment_never_ends(version: str) -> None:
 def test_a_broker_that_comes_back_makes_the_controller_resign(version: str) -> None:
     shown = findings_of(version)[1]["controller_goes_on"]
     assert shown.run.answers[-1] == "UNKNOWN_SERVER_ERROR, the controller resigns"
-    assert "is not assigned to this partition" in shown.said[-1]
+    assert "is not assigned to this partition" in shown.texts[-1]
     assert shown.run.steps[-1][0] in ("restart_uncleanly", "unfence", "elect_leaderless")
 
 
