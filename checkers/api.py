@@ -99,8 +99,8 @@ class LoadedModel:
         Raises `GuardRefused` if the action is not enabled, `ModelError` for an unknown action or parameter.
         """
         kinds = dict(self.bound.parameters(action))
-        given = {name: _id(kinds.get(name), value) for name, value in params.items()}
-        after = self.bound.take(state, action, given)
+        values = {name: _id(kinds.get(name), value) for name, value in params.items()}
+        after = self.bound.take(state, action, values)
         return None if isinstance(after, Clipped) else after
 
     def holds(self, name: str, state: Any) -> bool:
@@ -148,9 +148,9 @@ class Walk:
         return followed.trace
 
     def _plain(self, state: Any) -> dict[str, Any]:
-        made = to_plain(state, self._bound.type)
-        assert isinstance(made, dict)
-        return made
+        data = to_plain(state, self._bound.type)
+        assert isinstance(data, dict)
+        return data
 
 
 def walk(model: LoadedModel | str | Path, initial: str, /, **params: Any) -> Walk:

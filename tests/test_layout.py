@@ -17,8 +17,6 @@ from reassure.checkers.base.model_loader import load, names
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("spec", "models", "checkers", "src/reassure")
 MOST_LINES = 500
-SHARED_CLASS_NAMES = {"Limits", "RegionGraph"}
-"""Names of two public classes of `checkers`: to be told apart; nothing may be added."""
 
 FLOORS: dict[str, tuple[str, ...]] = {
     # room of checkers: the rooms that it may import; each imports only what stands above it here
@@ -236,7 +234,7 @@ def test_no_public_class_name_stands_in_two_modules() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules_of.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     shared = {name: files for name, files in modules_of.items() if len(files) > 1}
-    assert set(shared) == SHARED_CLASS_NAMES, shared
+    assert shared == {}
 
 
 def test_modules_are_short() -> None:

@@ -37,18 +37,18 @@ def main(argv: list[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
     try:
-        chosen = parse(words, args)
+        command = parse(words, args)
         outputs_must_be_writable(args)
         to_stdout = args.json == STANDARD_OUTPUT
-        args.found = chosen.run(args, console_to(sys.stderr if to_stdout else sys.stdout))
+        args.found = command.run(args, console_to(sys.stderr if to_stdout else sys.stdout))
         sys.stdout.flush()
         return int(args.found.value)
     except KeyboardInterrupt:
         return _failed(Exit.INCONCLUSIVE, "interrupted", args, words)
     except BrokenPipeError:
         _close_stdout()
-        found: Exit = getattr(args, "found", Exit.SYSTEM)
-        return found.value
+        code: Exit = getattr(args, "found", Exit.SYSTEM)
+        return code.value
     except SystemExit as done:  # --help
         return int(done.code or 0)
     except Exception as error:

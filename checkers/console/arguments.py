@@ -20,7 +20,7 @@ def search_options(args: argparse.Namespace, **others: Any) -> SearchOptions:
 
 
 def spark_settings(args: argparse.Namespace) -> SparkOptions:
-    """What the options say of Spark; `Failure` where they do not go together."""
+    """The Spark settings of the options; `Failure` where they do not go together."""
     out, resume = getattr(args, "out", None), getattr(args, "resume", None)
     if getattr(args, "engine", "spark") != "spark":
         for option in OF_SPARK:

@@ -12,7 +12,7 @@ SHOWN = "`reassure check` shows how"
 
 
 def as_failure(error: Exception) -> Failure:
-    """What an exception means; what is not known is a bug of this program."""
+    """Translates an exception; one that is not known is a bug of this program."""
     match error:
         case Failure():
             return error

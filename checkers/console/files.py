@@ -73,13 +73,13 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
     name = model or (file and file_of_a_model(file, path)) or meta.get("model")
     if not name:
         raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
-    known: PreparedModels = {} if prepared is None else prepared
+    models: PreparedModels = {} if prepared is None else prepared
     traces = []
     for config in configurations(meta):
         pairs = [f"{k}={v}" for k, v in config.items()]
-        if (name, *pairs) not in known:
-            known[name, *pairs] = plain(name, pairs)
-        bound, sha = known[name, *pairs]
+        if (name, *pairs) not in models:
+            models[name, *pairs] = plain(name, pairs)
+        bound, sha = models[name, *pairs]
         try:
             trace = from_itf({**data, "#meta": {**meta, "config": config}}, bound)
         except TraceError as error:
@@ -93,7 +93,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
 def file_of_a_model(named: str, found_by: Path) -> str:
     """The file of a model of one's own: from here, else from a folder that the trace or certificate lies in."""
     folders = [Path(), *found_by.resolve().parents]
-    found = next((folder / named for folder in folders if (folder / named).is_file()), None)
-    if found is None:
+    file = next((folder / named for folder in folders if (folder / named).is_file()), None)
+    if file is None:
         raise Failure(Exit.USAGE, f"{found_by} is of the model in {named}, which is not there; give --model")
-    return str(found)
+    return str(file)

@@ -14,12 +14,12 @@ SEARCH_FIGURES = ("distinct", "generated", "depth", "clipped")
 
 
 def search_figures(record: Record) -> dict[str, int]:
-    """What a search or a walk has counted."""
+    """The counts of a search or a walk."""
     return {name: n for name, n in record["stats"].items() if name in SEARCH_FIGURES}
 
 
 def verdict_figures(rows: Iterable[Record], names: tuple[str, ...]) -> dict[str, int]:
-    """How many rows of a record are of each verdict; nothing if there is no row."""
+    """The numbers of a record's rows by verdict; nothing if there is no row."""
     counts = Counter(str(row["verdict"]).replace(" ", "_").replace("-", "_") for row in rows)
     return {name: counts[name] for name in names} if counts else {}
 

@@ -86,7 +86,7 @@ def _overview() -> Parser:
 
 
 def sentence(text: str) -> str:
-    """What a command does, as a sentence."""
+    """The help of a command as a sentence."""
     return f"{text[0].upper()}{text[1:]}{'' if text.endswith('?') else '.'}"
 
 
@@ -95,7 +95,7 @@ def record_among(words: list[str]) -> Path | None:
     finder = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     finder.add_argument("--json", type=Path)
     try:
-        found = finder.parse_known_args(words)[0].json
+        file = finder.parse_known_args(words)[0].json
     except argparse.ArgumentError:
         return None
-    return found if isinstance(found, Path) else None
+    return file if isinstance(file, Path) else None

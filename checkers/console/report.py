@@ -1,4 +1,4 @@
-"""What `check` prints: verdicts, covers, actions, counterexamples as stories, and one line to repeat it."""
+"""The output of `check`: verdicts, covers, actions, counterexamples as stories, and one line to repeat it."""
 
 from __future__ import annotations
 
@@ -70,37 +70,39 @@ def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: in
 
     What they share is told once.
     """
-    shown = [found for found in verdict.answers if _states_told(found)]
-    short = sorted(shown, key=lambda found: (isinstance(found, CoverResult), not _raised(found), _states_told(found)))
-    chosen = short if most is None else short[:most]
+    traced = [answer for answer in verdict.answers if _states_told(answer)]
+    short = sorted(
+        traced, key=lambda answer: (isinstance(answer, CoverResult), not _raised(answer), _states_told(answer))
+    )
+    printed = short if most is None else short[:most]
     told: list[Trace] = []
-    for found in (one for one in shown if one in chosen):
+    for answer in (one for one in traced if one in printed):
         console.print()
-        if found.trace is None:
-            tell_astray(found.name, _astray(found), console)
+        if answer.trace is None:
+            tell_astray(answer.name, _astray(answer), console)
             continue
-        tell(found.trace, bound, console, told)
-        told.append(found.trace)
-    left = len(shown) - len(chosen)
-    if left and most:
+        tell(answer.trace, bound, console, told)
+        told.append(answer.trace)
+    omitted = len(traced) - len(printed)
+    if omitted and most:
         properties = [p for p in verdict.properties if not _raised(p)]
         fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
-        text = f"{some}{left} more trace{'s' * (left != 1)} (--full prints all, --property NAME one)"
+        text = f"{some}{omitted} more trace{'s' * (omitted != 1)} (--full prints all, --property NAME one)"
         console.print(f"\n{text}", style="bold")
 
 
-def _raised(found: PropertyResult | CoverResult) -> bool:
-    return isinstance(found, PropertyResult) and found.status is PropertyStatus.RAISED
+def _raised(answer: PropertyResult | CoverResult) -> bool:
+    return isinstance(answer, PropertyResult) and answer.status is PropertyStatus.RAISED
 
 
-def _astray(found: PropertyResult | CoverResult) -> tuple[Any, ...]:
-    return found.counterexample_to_induction if isinstance(found, PropertyResult) else ()
+def _astray(answer: PropertyResult | CoverResult) -> tuple[Any, ...]:
+    return answer.counterexample_to_induction if isinstance(answer, PropertyResult) else ()
 
 
-def _states_told(found: PropertyResult | CoverResult) -> int:
-    """How many states there are to tell of a result: 0 where there is nothing."""
-    return len(found.trace) if found.trace is not None else len(_astray(found))
+def _states_told(answer: PropertyResult | CoverResult) -> int:
+    """The number of states to print of a result: 0 if there is none."""
+    return len(answer.trace) if answer.trace is not None else len(_astray(answer))
 
 
 def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
@@ -181,9 +183,9 @@ def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) ->
         return
     for cover in verdict.covers:
         claim = next(p for p in bound.covers if p.name == cover.name)
-        given = list(inspect.signature(claim.function).parameters)
+        names = list(inspect.signature(claim.function).parameters)
         state = next(iter(typing.get_type_hints(claim.function).values()), None)
-        plain = (given[:2] == ["before", "after"] and len(given) == 2 and not claim.on) or len(given) == 1
+        plain = (names[:2] == ["before", "after"] and len(names) == 2 and not claim.on) or len(names) == 1
         if cover.reached or not plain or state is not bound.model.state:
             continue
         call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
@@ -216,14 +218,14 @@ def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
         if len(proof.lemmas) > LEMMAS:
             console.print(f"  and {len(proof.lemmas) - LEMMAS} more (--certificate FILE has all)")
     if proof.bounds_open:
-        said = ", ".join(proof.bounds_open)
-        console.print(f"\nnot excluded: steps that leave the bound of {said}, which the proof leaves out")
+        bounds = ", ".join(proof.bounds_open)
+        console.print(f"\nnot excluded: steps that leave the bound of {bounds}, which the proof leaves out")
     console.print(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim")
     console.print(f"stopped because {verdict.stopped_because}")
 
 
 def _distribution(spark: dict[str, Any], console: Console) -> None:
-    """What each level took on the cluster."""
+    """Prints the cost of each level on the cluster."""
     levels = [level for level in spark["levels"] if level["seconds"]]
     if levels:
         heads = ("level", "states", "visited", "steps to it", "bytes shuffled", "seconds")

@@ -131,15 +131,15 @@ def _setting(text: str) -> Any:
 
 
 def _plain(state: Any, bound: BoundModel) -> dict[str, Any]:
-    made = to_plain(state, bound.type)
-    assert isinstance(made, dict)
-    return made
+    data = to_plain(state, bound.type)
+    assert isinstance(data, dict)
+    return data
 
 
 def _arguments(step: TraceStep, bound: BoundModel) -> list[str]:
     """An initial function or an action, and its parameters, as arguments of a call."""
-    given = named(step.action, step.params, bound).params
-    return [_literal(step.action), *(f"{key}={_literal(value)}" for key, value in given.items())]
+    values = named(step.action, step.params, bound).params
+    return [_literal(step.action), *(f"{key}={_literal(value)}" for key, value in values.items())]
 
 
 Writer = Callable[[Trace, BoundModel, ModelSource, list[str] | None], str]

@@ -20,7 +20,7 @@ class ExplorerJob:
     """One search, or one question by an expression; a new start ends what runs."""
 
     def __init__(self, model: str, settings: list[str], options: SearchOptions) -> None:
-        self._asked = (model, settings, options)
+        self._request = (model, settings, options)
         self._lock = threading.Lock()
         self._status: dict[str, Any] = {"state": "idle", "text": "not started"}
         self._process: Any = None
@@ -30,7 +30,7 @@ class ExplorerJob:
         self.stop(wait=True)
         context = multiprocessing.get_context("spawn")
         receiving, sending = context.Pipe(duplex=False)
-        process = context.Process(target=serve, args=(sending, *self._asked, expression), daemon=True)
+        process = context.Process(target=serve, args=(sending, *self._request, expression), daemon=True)
         with self._lock:
             self._status = {"state": "running", "text": "preparing", "expression": expression}
             self._process = process
@@ -39,7 +39,7 @@ class ExplorerJob:
         threading.Thread(target=self._listen, args=(receiving, process), daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """How far it is, or what came out."""
+        """The progress of the search, or its result."""
         with self._lock:
             return dict(self._status)
 
@@ -67,10 +67,10 @@ class ExplorerJob:
         if not answered:
             self._note(process, {"state": "interrupted", "text": _ending(process.exitcode)})
 
-    def _note(self, process: Any, told: dict[str, Any]) -> None:
+    def _note(self, process: Any, message: dict[str, Any]) -> None:
         with self._lock:
             if process is self._process:
-                self._status = {"expression": self._status.get("expression", ""), **told}
+                self._status = {"expression": self._status.get("expression", ""), **message}
 
 
 def _start_deaf(process: Any) -> None:
@@ -83,7 +83,7 @@ def _start_deaf(process: Any) -> None:
 
 
 def _ending(code: int) -> str:
-    """Why a process has ended without an answer."""
+    """The reason why a process has ended without an answer."""
     if code == -signal.SIGTERM:
         return "stopped before there was anything to tell"
     return f"the process of the search ended by itself, with code {code}"

@@ -35,7 +35,7 @@ class Loaded:
 
 
 class ModelSource:
-    """Where the model comes from: its name or path, and its settings."""
+    """The source of the model: its name or path, and its settings."""
 
     def __init__(self, model: str, settings: list[str]) -> None:
         """settings: KEY=VALUE."""
@@ -61,9 +61,9 @@ class ModelSource:
         return self._loaded
 
     def meta(self, loaded: Loaded) -> dict[str, Any]:
-        """What a trace says of where it comes from."""
-        found = {"model": loaded.bound.model.name, "model_sha256": loaded.digest, "config": loaded.config}
-        return found | ({"model_file": self.model} if own_file(self.model) else {})
+        """The metadata of a trace: the model, its digest and configuration."""
+        meta = {"model": loaded.bound.model.name, "model_sha256": loaded.digest, "config": loaded.config}
+        return meta | ({"model_file": self.model} if own_file(self.model) else {})
 
     def _forget(self) -> None:
         """Makes the next import read the modules of the model anew."""
@@ -83,11 +83,11 @@ def _remove(name: str) -> None:
 
 
 def _stamp(files: Iterable[Path]) -> Stamp:
-    found: Stamp = {}
+    stamp: Stamp = {}
     for path in files:
         try:
             status = path.stat()
-            found[path] = (status.st_mtime_ns, status.st_size)
+            stamp[path] = (status.st_mtime_ns, status.st_size)
         except OSError:  # an editor may remove a file before it writes it anew
-            found[path] = (0, 0)
-    return found
+            stamp[path] = (0, 0)
+    return stamp

@@ -37,8 +37,8 @@ def neighbourhood(loaded: Loaded, path: list[NamedStep], state: Any, radius: int
                     numbers[after] = len(nodes)
                     longer = [*walked, named(name, outcome.params, bound)]
                     following.append((after, longer))
-                    told = [change.line for change in changes(state, after)]
-                    nodes.append({"path": to_text(longer), "distance": distance, "changes": told, "violates": []})
+                    lines = [change.line for change in changes(state, after)]
+                    nodes.append({"path": to_text(longer), "distance": distance, "changes": lines, "violates": []})
                 violated = nodes[numbers[after]]["violates"]
                 violated += [p for p in beyond(bound, before, outcome)["violates"] if p not in violated]
                 ends = {"from": numbers[before], "to": numbers[after]}

@@ -18,7 +18,7 @@ from reassure.checkers.pictures.html_page import asset as picture_asset
 HOST = "127.0.0.1"
 SCRIPTS = ("explorer.js", "dom.js", "graph.js", "picture.js", "searches.js", "sections.js")
 PICTURES = {"lifelines.js": "text/javascript", "picture.css": "text/css"}
-"""What draws a path, of `pictures`, with its media type."""
+"""The functions of `pictures` that draw a path, with their media types."""
 ASSETS = {
     "": ("explorer.html", "text/html"),
     "explorer.css": ("explorer.css", "text/css"),
@@ -59,7 +59,7 @@ class ExplorerServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What a browser opens."""
+        """The address that a browser opens."""
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -104,8 +104,8 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:  # the browser has gone
             raise
         except Exception as error:
-            told = f"{type(error).__name__}: {error} (a bug of this program)"
-            self._send_json({"error": told}, HTTPStatus.INTERNAL_SERVER_ERROR)
+            text = f"{type(error).__name__}: {error} (a bug of this program)"
+            self._send_json({"error": text}, HTTPStatus.INTERNAL_SERVER_ERROR)
 
     def _below_token(self) -> str | None:
         """The path below the token; None for who has not got it, or comes by another name of this host."""
@@ -121,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
         kind, _, name = below.partition("/")
         query = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
         if kind == "api" and name == "export":
-            made = self.server.session.exported(query)
-            self._send(HTTPStatus.OK, made.kind, made.text, f'attachment; filename="{made.name}"')
+            export = self.server.session.exported(query)
+            self._send(HTTPStatus.OK, export.kind, export.text, f'attachment; filename="{export.name}"')
         elif kind == "api":
             self._send_json(self.server.session.ask(name, query))
         else:

@@ -1,4 +1,4 @@
-"""What the page asks, answered as plain JSON; it knows nothing of HTTP."""
+"""Answers the questions of the page as plain JSON; it knows nothing of HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_EXPRESSION = 10_000
 
 
 class BadRequest(Exception):
-    """What was asked cannot be answered; the message says what to ask instead."""
+    """A question that cannot be answered; the message says what to ask instead."""
 
 
 class ExplorerSession:
@@ -77,9 +77,9 @@ class ExplorerSession:
     def _about(self, query: Query) -> dict[str, Any]:
         loaded = self.source.loaded()
         model = loaded.bound.model
-        told: dict[str, Any] = {"model": model.name, "source": self.source.model, "settings": self.source.settings}
-        told |= {"config": loaded.config, "digest": loaded.digest, "forms": list(FORMS)}
-        return told | _raising(lambda: starts(loaded))
+        about: dict[str, Any] = {"model": model.name, "source": self.source.model, "settings": self.source.settings}
+        about |= {"config": loaded.config, "digest": loaded.digest, "forms": list(FORMS)}
+        return about | _raising(lambda: starts(loaded))
 
     def _view(self, query: Query) -> dict[str, Any]:
         loaded = self.source.loaded()
@@ -112,7 +112,7 @@ class ExplorerSession:
         return followed.trace, path
 
     def _search_status(self) -> dict[str, Any]:
-        """How far the search is, and whether it is of the model as it is now."""
+        """The progress of the search, and whether it is of the model as it is now."""
         status = self.search.status()
         searched, now = status.get("digest"), self.source.loaded().digest
         return status | {"model": now, "stale": searched is not None and searched != now}
@@ -151,7 +151,7 @@ def _path(query: Query) -> list[NamedStep]:
 
 
 def _raising(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a call gives; `BadRequest` where the model raises outside of an action and a property."""
+    """The result of a call; `BadRequest` where the model raises outside of an action and a property."""
     try:
         return call()
     except ModelError as error:

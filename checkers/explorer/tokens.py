@@ -20,7 +20,7 @@ TOKEN_LETTERS = 32
 
 
 def key_file() -> Path:
-    """Where the key is kept."""
+    """The file of the key."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reassure" / "explorer.key"
 
 
@@ -33,8 +33,8 @@ def token_of(port: int | None, model: str) -> str:
     if key is None:
         return secrets.token_urlsafe(KEY_BYTES)[:TOKEN_LETTERS]
     which = str(Path(model).resolve()) if Path(model).is_file() else model
-    made = hmac.digest(key, f"{port} {which}".encode(), "sha256")
-    return base64.urlsafe_b64encode(made).decode()[:TOKEN_LETTERS]
+    code = hmac.digest(key, f"{port} {which}".encode(), "sha256")
+    return base64.urlsafe_b64encode(code).decode()[:TOKEN_LETTERS]
 
 
 def _key(path: Path) -> bytes | None:

@@ -53,7 +53,7 @@ def view(loaded: Loaded, path: list[NamedStep]) -> dict[str, Any]:
         _action(loaded, action, attempts[action.name], walked, trace.states[-1])
         for action in loaded.bound.model.actions
     ]
-    enabled = sum(len(found.enabled) + len(found.failed) for found in attempts.values())
+    enabled = sum(len(attempt.enabled) + len(attempt.failed) for attempt in attempts.values())
     return {
         "problem": problem,
         "path": to_text(walked),
@@ -71,27 +71,27 @@ def call_text(name: str, params: Params) -> str:
 
 
 def _problem(loaded: Loaded, followed: Followed) -> dict[str, Any] | None:
-    """Why the path ends early, with the guard that forbids the next step."""
+    """The reason why the path ends early, with the guard that forbids the next step."""
     problem = followed.problem
     if problem is None:
         return None
-    told: dict[str, Any] = {"step": problem.step, "call": unquote(problem.call), "reason": problem.reason}
+    data: dict[str, Any] = {"step": problem.step, "call": unquote(problem.call), "reason": problem.reason}
     if problem.refused is None or followed.trace is None:
-        return told
+        return data
     refused = problem.refused
     guard = loaded.explaining.refusal(followed.trace.states[-1], refused.action, refused.params)
-    return told if guard is None else told | {"guard": _guard(guard, refused.action)}
+    return data if guard is None else data | {"guard": _guard(guard, refused.action)}
 
 
 def _steps(trace: Trace, path: list[NamedStep]) -> list[dict[str, Any]]:
     """The steps so far, each with the path that ends with it."""
-    found = []
+    rows = []
     for i, step in enumerate(trace.steps):
-        told = changes(trace.states[i - 1], trace.states[i]) if i else []
+        changed = changes(trace.states[i - 1], trace.states[i]) if i else []
         call = call_text(step.action, step.params)
         row = {"call": call, "actor": step.actor, "path": to_text(path[: i + 1])}
-        found.append(row | {"changes": [change._asdict() for change in told]})
-    return found
+        rows.append(row | {"changes": [change._asdict() for change in changed]})
+    return rows
 
 
 def _state(trace: Trace) -> list[dict[str, Any]]:
@@ -108,32 +108,32 @@ def _state(trace: Trace) -> list[dict[str, Any]]:
     return rows + [{"field": name, "value": "-", "changed": True, "old": plain(before[name])} for name in gone]
 
 
-def _action(loaded: Loaded, action: Action, found: Attempts, path: list[NamedStep], state: Any) -> dict[str, Any]:
-    """What an action comes to in the last state."""
+def _action(loaded: Loaded, action: Action, attempts: Attempts, path: list[NamedStep], state: Any) -> dict[str, Any]:
+    """The steps that an action has in the last state, its errors, and the guards that refuse it."""
     doc = inspect.getdoc(action.function) or ""
     return {
         "name": action.name,
         "who": action.who,
         "doc": doc.split("\n\n")[0],
-        "enabled": [_step(loaded, step, path, state) for step in found.enabled[:MOST_STEPS]],
-        "unlisted": max(0, len(found.enabled) - MOST_STEPS),
+        "enabled": [_step(loaded, step, path, state) for step in attempts.enabled[:MOST_STEPS]],
+        "unlisted": max(0, len(attempts.enabled) - MOST_STEPS),
         "raises": [
-            {"call": call_text(action.name, failed.params), "error": str(failed.error)} for failed in found.failed
+            {"call": call_text(action.name, failed.params), "error": str(failed.error)} for failed in attempts.failed
         ],
-        "guards": [_guard(guard, action.name) for guard in found.guards],
-        "undrawn": found.undrawn,
+        "guards": [_guard(guard, action.name) for guard in attempts.guards],
+        "undrawn": attempts.undrawn,
     }
 
 
 def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> dict[str, Any]:
     """A step that can be taken, what it changes, and what it violates."""
     name = step.action.name
-    told: dict[str, Any] = {"call": call_text(name, step.params), "who": step.action.who}
+    data: dict[str, Any] = {"call": call_text(name, step.params), "who": step.action.who}
     if isinstance(step.after, Clipped):
-        return told | {"path": None, "leaves": f"{step.after.path}: {step.after.message}"}
+        return data | {"path": None, "leaves": f"{step.after.path}: {step.after.message}"}
     following = to_text([*path, named(name, step.params, loaded.bound)])
     changed = [change._asdict() for change in changes(before, step.after)]
-    return told | {"path": following, "changes": changed, **beyond(loaded.bound, before, step)}
+    return data | {"path": following, "changes": changed, **beyond(loaded.bound, before, step)}
 
 
 def _guard(guard: RefusingGuard, action: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the processes beside the explorer do: the native engine searches every state, or for an expression."""
+"""The work of the processes beside the explorer: a native search of every state, or for an expression."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def serve(connection: Connection, model: str, settings: list[str], options: Sear
     progress = SentProgress(connection)
     try:
         answer = (
-            _found(model, settings, options, expression, progress)
+            _state_at(model, settings, options, expression, progress)
             if expression
             else _searched(model, settings, options, progress)
         )
@@ -88,14 +88,20 @@ def _searched(model: str, settings: list[str], options: SearchOptions, progress:
             {"name": c.name, "status": _cover_status(c.reached, result), "depth": c.depth, "path": _path(c, bound)}
             for c in result.covers
         ],
-        "traced": sum(found.trace is not None for found in result.answers),
+        "traced": sum(a.trace is not None for a in result.answers),
         "repro": result.repro,
     }
 
 
-def _property(found: PropertyResult, bound: BoundModel) -> Message:
-    told = {"name": found.name, "kind": found.kind, "status": found.status, "note": found.note, "depth": found.depth}
-    return told | {"path": _path(found, bound), "loop": _loop(found, bound)}
+def _property(result: PropertyResult, bound: BoundModel) -> Message:
+    data = {
+        "name": result.name,
+        "kind": result.kind,
+        "status": result.status,
+        "note": result.note,
+        "depth": result.depth,
+    }
+    return data | {"path": _path(result, bound), "loop": _loop(result, bound)}
 
 
 def _cover_status(reached: bool, result: CheckResult) -> str:
@@ -104,13 +110,13 @@ def _cover_status(reached: bool, result: CheckResult) -> str:
     return "unreachable" if result.complete and not result.stats.clipped else "not reached so far"
 
 
-def _path(found: Any, bound: BoundModel) -> str | None:
-    return None if found.trace is None else to_text(named_path(found.trace, bound))
+def _path(result: Any, bound: BoundModel) -> str | None:
+    return None if result.trace is None else to_text(named_path(result.trace, bound))
 
 
-def _loop(found: PropertyResult, bound: BoundModel) -> str:
+def _loop(result: PropertyResult, bound: BoundModel) -> str:
     """Of a run that never ends: where it goes on, in words."""
-    trace = found.trace
+    trace = result.trace
     if trace is None or trace.loop is None:
         return ""
     if trace.closing is None:
@@ -119,23 +125,26 @@ def _loop(found: PropertyResult, bound: BoundModel) -> str:
     return f"{trace.closing.action}({inner}) leads back to state {trace.loop}, and so on for ever"
 
 
-def _found(model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress) -> Message:
+def _state_at(model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress) -> Message:
     """The shortest path to a state, or over a step, of which an expression is true."""
     from reassure.checkers.analyses.find.analysis import find
 
     answer = find(model, settings, expression, options, progress, weigh_guards=False)
     states = f"{answer.result.stats.distinct:,} states"
-    told: Message = {"expression": expression, "path": None, "reasons": answer.reasons}
+    message: Message = {"expression": expression, "path": None, "reasons": answer.reasons}
     if answer.trace is not None:
-        told["path"] = to_text(named_path(answer.trace, answer.bound))
+        message["path"] = to_text(named_path(answer.trace, answer.bound))
         steps = len(answer.trace) - 1
     if answer.exit is Exit.OK:
-        return told | {"state": "found", "text": f"found after {steps} step{'s' * (steps != 1)}, among {states}"}
+        return message | {"state": "found", "text": f"found after {steps} step{'s' * (steps != 1)}, among {states}"}
     if answer.unreachable:
-        return told | {"state": "unreachable", "text": f"never true in this configuration: all {states} were visited"}
+        return message | {
+            "state": "unreachable",
+            "text": f"never true in this configuration: all {states} were visited",
+        }
     if answer.exit is Exit.MODEL:
-        return told | {"state": "unknown", "text": f"unknown: something raises first, in a search of {states}"}
+        return message | {"state": "unknown", "text": f"unknown: something raises first, in a search of {states}"}
     clipped = answer.result.stats.clipped
     more = f"; {clipped:,} steps leave a bound" if clipped else ""
     why = answer.result.stopped_because
-    return told | {"state": "unknown", "text": f"unknown: not found among {states}{more}; stopped because {why}"}
+    return message | {"state": "unknown", "text": f"unknown: not found among {states}{more}; stopped because {why}"}

@@ -59,11 +59,11 @@ class Check:
 
     def words(self) -> list[str]:
         """Its command line, without `reassure`."""
-        found = self.kind.split()
+        words = self.kind.split()
         for key, option in options(self.kind).items():
             if key in self.given:
-                found += option.words(self.given[key])
-        return found
+                words += option.words(self.given[key])
+        return words
 
     def repro(self) -> str:
         """The command that repeats it."""
@@ -87,18 +87,18 @@ class Check:
 
     def request(self) -> CheckRequest:
         """A check of kind `check` as it is asked of an engine."""
-        given = self.given
-        budget = seconds(str(given["budget"])) if "budget" in given else None
-        search = SearchOptions(properties=given.get("property", []), depth=given.get("depth"), budget=budget)
-        engine = given.get("engine", DEFAULT_ENGINE)
+        values = self.given
+        budget = seconds(str(values["budget"])) if "budget" in values else None
+        search = SearchOptions(properties=values.get("property", []), depth=values.get("depth"), budget=budget)
+        engine = values.get("engine", DEFAULT_ENGINE)
         return CheckRequest(
-            given["model"], pairs(given.get("set", {})), engine, search, given.get("accept_clipping", False)
+            values["model"], pairs(values.get("set", {})), engine, search, values.get("accept_clipping", False)
         )
 
 
 @dataclass
 class GateFile:
-    """What a file says. budget: seconds for all checks together."""
+    """The checks of a file. budget: seconds for all checks together."""
 
     path: Path
     checks: list[Check]
@@ -123,9 +123,9 @@ def judged_keys(kind: str) -> dict[str, Schema]:
 
 def keys(kind: str) -> dict[str, Schema]:
     """Every key that a check of a kind may have."""
-    found = {**judged_keys(kind), **{key: schema_of(kind, option) for key, option in options(kind).items()}}
+    schemas = {**judged_keys(kind), **{key: schema_of(kind, option) for key, option in options(kind).items()}}
     about = {"description": 'a name or a path, such as "kraft"'}
-    return {key: {**s, **about} if key in kind_of(kind).models else s for key, s in found.items()}
+    return {key: {**s, **about} if key in kind_of(kind).models else s for key, s in schemas.items()}
 
 
 def required(kind: str) -> list[str]:
@@ -151,7 +151,7 @@ def schema() -> Schema:
 
 
 def read(path: Path, engine: str | None = None) -> GateFile:
-    """What a file says; `Failure` names what is wrong with it. engine: of every search, whatever the file says."""
+    """Reads a file; `Failure` names what is wrong with it. engine: of every search, whatever the file says."""
     try:
         text = path.read_bytes().decode("utf-8")
         data = tomllib.loads(text)
@@ -193,40 +193,40 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
     violated = entry.get("violated")
     if isinstance(violated, list):
         violated = dict.fromkeys(violated)
-    given = {key: value for key, value in entry.items() if key in options(kind)}
-    name = entry.get("name") or _name(kind, given)
+    options_of = {key: value for key, value in entry.items() if key in options(kind)}
+    name = entry.get("name") or _name(kind, options_of)
     for key in kind_of(kind).models:
-        if key in given:
-            given[key] = _model(path, given[key])
+        if key in options_of:
+            options_of[key] = _model(path, options_of[key])
     for key, option in options(kind).items():
-        if option.type is Path and key in given:
-            given[key] = str(path.parent / given[key])
+        if option.type is Path and key in options_of:
+            options_of[key] = str(path.parent / options_of[key])
     if engine and takes(kind, "engine"):
-        given["engine"] = engine
-    return Check(name, kind, given, entry["expect"], violated, entry.get("unreached", []), entry.get("pin", {}))
+        options_of["engine"] = engine
+    return Check(name, kind, options_of, entry["expect"], violated, entry.get("unreached", []), entry.get("pin", {}))
 
 
 def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
     """`Failure` unless a check has what its kind needs, and nothing else."""
-    known = keys(kind)
-    for key in sorted(set(entry) - set(known)):
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"a check of kind {kind} has {', '.join(sorted(known))}"
+    schemas = keys(kind)
+    for key in sorted(set(entry) - set(schemas)):
+        near = difflib.get_close_matches(key, schemas, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"a check of kind {kind} has {', '.join(sorted(schemas))}"
         raise Failure(Exit.USAGE, f"{where}: unknown {key}; {hint}")
     for key, value in entry.items():
-        if not fits(value, known[key]):
-            raise Failure(Exit.USAGE, f"{where}: {key} is {described(known[key])}, not {value!r}")
+        if not fits(value, schemas[key]):
+            raise Failure(Exit.USAGE, f"{where}: {key} is {described(schemas[key])}, not {value!r}")
     for key in required(kind):
         if key not in entry:
-            raise Failure(Exit.USAGE, f"{where}: {key} is missing; it is {described(known[key])}")
+            raise Failure(Exit.USAGE, f"{where}: {key} is missing; it is {described(schemas[key])}")
 
 
-def _name(kind: str, given: dict[str, Any]) -> str:
+def _name(kind: str, values: dict[str, Any]) -> str:
     """The name of a check that has none: its kind, unless it is a search; its subject; its settings."""
-    positional = [str(given[key]) for key, option in options(kind).items() if not option.flag and key in given]
-    files = [Path(given[key]).name for key, option in options(kind).items() if option.type is Path and option.flag
-             and key in given]  # fmt: skip
-    return " ".join([*([] if kind == DEFAULT_KIND else [kind]), *positional, *files, *pairs(given.get("set", {}))])
+    positional = [str(values[key]) for key, option in options(kind).items() if not option.flag and key in values]
+    files = [Path(values[key]).name for key, option in options(kind).items() if option.type is Path and option.flag
+             and key in values]  # fmt: skip
+    return " ".join([*([] if kind == DEFAULT_KIND else [kind]), *positional, *files, *pairs(values.get("set", {}))])
 
 
 def _model(path: Path, named: str) -> str:

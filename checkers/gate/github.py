@@ -1,4 +1,4 @@
-"""What a gate says to GitHub Actions, when it runs there: annotations in its output, and a summary of the job."""
+"""Output for GitHub Actions, when a gate runs there: annotations in its output, and a summary of the job."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def summary(report: GateReport) -> str:
             lines.append(f"| ⚪ | {_cell(check.name)} | not run | |")
             continue
         mark = "❌" if outcome.problems else "✅"
-        said = "<br>".join(_cell(p.text) for p in outcome.problems)
-        said = said or (f"unchanged since {outcome.unchanged_since}" if outcome.unchanged_since else "")
-        lines.append(f"| {mark} | {_cell(check.name)} | {outcome.record['verdict']}{outcome.counts} | {said} |")
+        remark = "<br>".join(_cell(p.text) for p in outcome.problems)
+        remark = remark or (f"unchanged since {outcome.unchanged_since}" if outcome.unchanged_since else "")
+        lines.append(f"| {mark} | {_cell(check.name)} | {outcome.record['verdict']}{outcome.counts} | {remark} |")
     for check, outcome in report.answered:
         if outcome.story is not None:
             head = f"{check.name}: {outcome.story.property}, {outcome.story.states} states"

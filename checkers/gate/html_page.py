@@ -45,7 +45,7 @@ def _check(check: Check, outcome: CheckOutcome | None) -> str:
 
 
 def _properties(outcome: CheckOutcome) -> str:
-    """What became of each property and cover."""
+    """The result of each property and cover."""
     rows = []
     for p in outcome.record["properties"]:
         states = f"{p['depth']} states" if p["depth"] else ""

@@ -1,4 +1,4 @@
-"""What is not as a check expects, by its run record."""
+"""Judges a run record: the problems are what is not as the check expects."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Problem:
 
 
 def judge(check: Check, record: RunRecord) -> list[Problem]:
-    """What is not as the check expects."""
+    """Lists what is not as the check expects."""
     if record.get("stop_reason") == StopReason.NOT_STARTED and not record["complete"]:
         return _judge_failure(check, record)
     problems: list[Problem] = []
     if record["verdict"] != check.expect:
         short = record["verdict"] == INCONCLUSIVE
-        given = Exit(record["exit_code"])
-        code = given if short or given in FAULTS else Exit.EXPECTATION
-        if given is Exit.MODEL:
+        actual = Exit(record["exit_code"])
+        code = actual if short or actual in FAULTS else Exit.EXPECTATION
+        if actual is Exit.MODEL:
             raises = Problem(Exit.MODEL, f"the model raises: {_error(record)}", RAISES)
             return [raises, *_judge_violations(check, record)]
         why = f": {record['stopped_because']}" if short and record["stopped_because"] else ""
@@ -68,7 +68,7 @@ def unexpected(check: Check, record: RunRecord) -> list[str]:
 
 
 def _error(record: RunRecord) -> str:
-    """What the model raises in a reachable state."""
+    """The error that the model raises in a reachable state."""
     return next((str(p["error"]) for p in record["properties"] if "error" in p), str(record["stopped_because"]))
 
 
@@ -148,5 +148,5 @@ def _property_names(record: RunRecord) -> list[str]:
 
 
 def property_digest(record: RunRecord) -> str:
-    """Which properties and covers were asked about, whatever their order: what a dropped invariant changes."""
+    """The digest of the properties and covers that were checked, in any order: a dropped invariant changes it."""
     return hashlib.sha256("\n".join(_property_names(record)).encode()).hexdigest()[:DIGITS]

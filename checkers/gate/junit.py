@@ -14,7 +14,7 @@ from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
 
 FAILURES = (Exit.EXPECTATION, Exit.DRIFT, Exit.VACUOUS, Exit.SAFETY, Exit.LIVENESS, Exit.DEADLOCK, Exit.TRACE)
-"""What a case fails by, in JUnit's words; anything else is an error: the question was not answered."""
+"""Exit codes that are failures in JUnit's words; anything else is an error: the question was not answered."""
 VERDICT_CASE = "verdict"
 LONGEST = 64_000
 """Characters of a text; CI systems refuse what is much longer."""
@@ -52,7 +52,7 @@ def _suite(check: Check, outcome: CheckOutcome | None, path: Path) -> ElementTre
         case = ElementTree.SubElement(suite, "testcase", classname=f"{path.stem}.{check.name}", name=name)
         case.set("time", f"{outcome.seconds if outcome and name == VERDICT_CASE else 0.0:.3f}")
         numbers["tests"] += 1
-        numbers[_told(case, name, check, outcome)] += 1
+        numbers[_failure_element(case, name, check, outcome)] += 1
     for name in COUNTED:
         suite.set(name, str(numbers[name]))
     suite.set("time", f"{outcome.seconds if outcome else 0.0:.3f}")
@@ -60,7 +60,7 @@ def _suite(check: Check, outcome: CheckOutcome | None, path: Path) -> ElementTre
 
 
 def _facts(check: Check, outcome: CheckOutcome | None) -> ElementTree.Element:
-    """What is known of a check beside its cases."""
+    """The facts of a check beside its cases."""
     facts = {"kind": check.kind, "expect": check.expect, "command": check.repro()}
     if outcome is not None:
         record = outcome.record
@@ -79,13 +79,13 @@ def _cases(check: Check, outcome: CheckOutcome | None) -> list[str]:
     if outcome is None or not outcome.ran:
         return [VERDICT_CASE]
     record = outcome.record
-    found = [p["name"] for p in [*record["properties"], *record["covers"]]] + list(record["not_applicable"])
-    found += [f"pin {name}" for name in check.pin]
-    others = [p.about for p in outcome.problems if p.about and p.about not in found and p.about not in check.pin]
-    return list(dict.fromkeys([VERDICT_CASE, *found, *others]))
+    names = [p["name"] for p in [*record["properties"], *record["covers"]]] + list(record["not_applicable"])
+    names += [f"pin {name}" for name in check.pin]
+    others = [p.about for p in outcome.problems if p.about and p.about not in names and p.about not in check.pin]
+    return list(dict.fromkeys([VERDICT_CASE, *names, *others]))
 
 
-def _told(case: ElementTree.Element, name: str, check: Check, outcome: CheckOutcome | None) -> str:
+def _failure_element(case: ElementTree.Element, name: str, check: Check, outcome: CheckOutcome | None) -> str:
     """Gives a case its result; what it counts as."""
     if outcome is None or outcome.interrupted or not outcome.ran:
         ElementTree.SubElement(case, "skipped", message="not run" if outcome is None else outcome.problems[0].text)
@@ -94,8 +94,8 @@ def _told(case: ElementTree.Element, name: str, check: Check, outcome: CheckOutc
     if problems:
         first = problems[0]
         kind = "failure" if first.code in FAILURES else "error"
-        told = ElementTree.SubElement(case, kind, type=VERDICTS[first.code], message=_clean(first.text))
-        told.text = _clean("\n".join([*(p.text for p in problems), *_more(name, check, outcome)]))
+        element = ElementTree.SubElement(case, kind, type=VERDICTS[first.code], message=_clean(first.text))
+        element.text = _clean("\n".join([*(p.text for p in problems), *_more(name, check, outcome)]))
         return f"{kind}s"
     record = outcome.record
     status = {p["name"]: p["status"] for p in record["properties"]}.get(name)
@@ -111,7 +111,7 @@ def _case_of(problem: Problem, check: Check) -> str:
 
 
 def _more(name: str, check: Check, outcome: CheckOutcome) -> list[str]:
-    """What helps to understand a failure."""
+    """Further lines that help to understand a failure."""
     story = outcome.story
     lines = ["", story.text] if story is not None and name in (story.property, VERDICT_CASE) else []
     lines += [f"trace: {outcome.traces[name]}"] if name in outcome.traces else []

@@ -43,7 +43,7 @@ SCHEMAS: dict[Any, Schema] = {
     Path: values.TEXT,
     None: values.TEXT,
 }
-"""What to write in TOML, by the type of an argument."""
+"""The schema of a TOML value, by the type of an argument."""
 
 
 def kind_of(name: str) -> GateKind:
@@ -67,7 +67,7 @@ def options(kind: str) -> dict[str, Option]:
 
 
 def schema_of(kind: str, option: Option) -> Schema:
-    """What to write in TOML for an option of a kind."""
+    """The schema of the TOML value for an option of a kind."""
     schema = values.SWITCH if option.switch else SCHEMAS[option.type]
     if option.name == "set":
         schema = values.SETTINGS

@@ -37,21 +37,21 @@ MOST = 2000
 
 
 def folder() -> Path:
-    """Where records are: beside the machine code (REASSURE_CACHE)."""
+    """The folder of the records: beside the machine code (REASSURE_CACHE)."""
     return object_cache.folder() / "gate"
 
 
 @cache
 def _program() -> str:
     """The digest of this program and of what it stands on."""
-    found = hashlib.sha256(sys.version.encode())
+    sha256 = hashlib.sha256(sys.version.encode())
     for name in STANDS_ON:
-        found.update(f"{name} {importlib.metadata.version(name)}\n".encode())
+        sha256.update(f"{name} {importlib.metadata.version(name)}\n".encode())
     home = Path(reassure.__file__).parent
     for part in ("checkers", "spec"):
         for path in sorted((home / part).rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
+            sha256.update(path.read_bytes())
+    return sha256.hexdigest()
 
 
 def _of_file(path: Path) -> str:

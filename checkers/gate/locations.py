@@ -1,4 +1,4 @@
-"""Where a problem of a gate is, as code hosts show it: a file of the repository and a line."""
+"""The place of a gate's problem, as code hosts show it: a file of the repository and a line."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Locations:
         return SourcePlace(path.relative_to(self.root).as_posix(), place.line)
 
     def of_check(self, check: Check) -> SourcePlace:
-        """Where a check is in the gate's file."""
+        """The place of a check in the gate's file."""
         return SourcePlace(self.gate.relative_to(self.root).as_posix(), self.lines[id(check)])
 
     def of_problem(self, check: Check, outcome: CheckOutcome, problem: Problem) -> SourcePlace:
-        """Where the property or cover of a problem is declared; where the check is, if it is about neither."""
+        """The declaration of a problem's property or cover; the place of the check, if it is about neither."""
         declared = outcome.places.get(problem.about)
         inside = self.inside(declared) if declared is not None else None
         return inside or self.of_check(check)

@@ -37,7 +37,7 @@ WIDTH = 120
 
 @dataclass(frozen=True)
 class SourcePlace:
-    """Where something is declared. line: from 1."""
+    """The place of a declaration. line: from 1."""
 
     file: str
     line: int
@@ -68,7 +68,7 @@ class Story:
 
 @dataclass
 class CheckOutcome:
-    """What became of one check: plain data, which processes can send each other."""
+    """The outcome of one check: plain data, which processes can send each other."""
 
     problems: list[Problem]
     record: RunRecord
@@ -77,12 +77,12 @@ class CheckOutcome:
     story: Story | None = None
     """The shortest counterexample to what should hold."""
     places: dict[str, SourcePlace] = field(default_factory=dict)
-    """Where properties and actions are declared, of a check that failed."""
+    """The declarations of properties and actions, of a check that failed."""
     printed: str = ""
-    """What the command printed, without counterexamples."""
+    """The output of the command, without counterexamples."""
     seconds: float = 0.0
     unchanged_since: str = ""
-    """When it was run, if the answer is of an earlier run."""
+    """The time of the earlier run that the answer is of, if it is."""
     ran: bool = True
     """False of a check that there was no time for."""
 
@@ -103,27 +103,27 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.time`.
     """
     began = time.monotonic()
-    left = None if deadline is None else deadline - time.time()
-    if left is not None and left <= 0:
+    remaining = None if deadline is None else deadline - time.time()
+    if remaining is not None and remaining <= 0:
         return no_time(check)
     with tempfile.TemporaryDirectory(prefix="reassure-gate-") as folder:
-        record, printed = _run(check, threads, left, Path(folder))
+        record, printed = _run(check, threads, remaining, Path(folder))
         if record.get("stop_reason") == StopReason.INTERRUPTED:
             return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
-        found = CheckOutcome(judge(check, record), record, printed=printed)
-        if found.problems:
+        outcome = CheckOutcome(judge(check, record), record, printed=printed)
+        if outcome.problems:
             try:
-                _explain(check, found)
+                _explain(check, outcome)
             except Failure:
                 pass  # of a model that cannot be loaded: the record says so
             except Exception as error:  # the verdict counts without its story
-                found.problems.append(Problem(Exit.INTERNAL, f"the counterexample cannot be told: {error}"))
+                outcome.problems.append(Problem(Exit.INTERNAL, f"the counterexample cannot be told: {error}"))
             if traces is not None:
-                found.traces = _kept(record, traces)
+                outcome.traces = _copy_traces(record, traces)
         for p in record["properties"]:
-            p["trace"] = found.traces.get(p["name"])
-    found.seconds = time.monotonic() - began
-    return found
+            p["trace"] = outcome.traces.get(p["name"])
+    outcome.seconds = time.monotonic() - began
+    return outcome
 
 
 def no_time(check: Check) -> CheckOutcome:
@@ -147,16 +147,16 @@ def interrupted(check: Check) -> CheckOutcome:
     return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
 
 
-def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[RunRecord, str]:
+def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> tuple[RunRecord, str]:
     """The run record of a check, whose traces are below `folder`, and what its command printed."""
     json_file = folder / "record.json"
     own = ["--quiet"] if takes(check.kind, "quiet") else []
     own += [f"--json={json_file}"] if takes(check.kind, "json") else []
     own += [f"--trace-dir={folder / 'traces'}"] if takes(check.kind, "trace_dir") else []
     own += [f"--workers={threads}"] if takes(check.kind, "workers") else []
-    if left is not None and takes(check.kind, "budget"):
-        given = check.given.get("budget")
-        own.append(f"--budget={min(left, seconds(str(given)) if given is not None else left):.3f}")
+    if remaining is not None and takes(check.kind, "budget"):
+        budget = check.given.get("budget")
+        own.append(f"--budget={min(remaining, seconds(str(budget)) if budget is not None else remaining):.3f}")
     out, noise = io.StringIO(), io.StringIO()
     args = argparse.Namespace(json=None)
     try:
@@ -180,25 +180,25 @@ def _run(check: Check, threads: int, left: float | None, folder: Path) -> tuple[
     return record, output
 
 
-def _explain(check: Check, found: CheckOutcome) -> None:
+def _explain(check: Check, outcome: CheckOutcome) -> None:
     """Adds where things are declared, and the shortest counterexample to what should hold."""
     if check.model is None:
         return
     bound, _ = plain(check.model, pairs(check.given.get("set", {})))
-    found.places = places(bound)
-    files = {p["name"]: p["trace"] for p in found.record["properties"] if p["trace"]}
-    shown = next((name for name in [*unexpected(check, found.record), RAISES] if name in files), None)
-    if shown is not None:
-        found.story = story(Path(files[shown]), check.model, shown)
+    outcome.places = places(bound)
+    files = {p["name"]: p["trace"] for p in outcome.record["properties"] if p["trace"]}
+    violated = next((name for name in [*unexpected(check, outcome.record), RAISES] if name in files), None)
+    if violated is not None:
+        outcome.story = story(Path(files[violated]), check.model, violated)
 
 
 def places(bound: BoundModel) -> dict[str, SourcePlace]:
-    """Where each declaration of a model is."""
-    found = {}
+    """The place of each declaration of a model."""
+    place_of = {}
     for declared in bound.model.declarations():
         code = inspect.unwrap(declared.function).__code__
-        found[declared.name] = SourcePlace(str(Path(code.co_filename).resolve()), code.co_firstlineno)
-    return found
+        place_of[declared.name] = SourcePlace(str(Path(code.co_filename).resolve()), code.co_firstlineno)
+    return place_of
 
 
 def story(path: Path, model: str, name: str) -> Story:
@@ -211,7 +211,7 @@ def story(path: Path, model: str, name: str) -> Story:
     return Story(name, printed(lambda console: tell(trace, bound, console)).rstrip(), len(trace), steps)
 
 
-def _kept(record: RunRecord, folder: Path) -> dict[str, str]:
+def _copy_traces(record: RunRecord, folder: Path) -> dict[str, str]:
     """Copies the traces of a failed check to where they stay; the files, by property."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}

@@ -32,7 +32,7 @@ STORY_LINES = 60
 
 @dataclass
 class GateOptions:
-    """What the command line says. only: patterns of names. budget: seconds, in place of the file's."""
+    """The options of the command line. only: patterns of names. budget: seconds, in place of the file's."""
 
     engine: str | None = None
     jobs: int = 1
@@ -45,7 +45,7 @@ class GateOptions:
 
 @dataclass
 class GateReport:
-    """What a gate found: each check with its outcome, in the order of the file; the last may be missing."""
+    """The result of a gate: each check with its outcome, in the order of the file; the last may be missing."""
 
     file: GateFile
     checks: list[Check]
@@ -53,7 +53,7 @@ class GateReport:
 
     @property
     def not_run(self) -> int:
-        """How many checks have no answer."""
+        """The number of checks without an answer."""
         return len(self.checks) - sum(o.ran for o in self.outcomes)
 
     @property
@@ -92,7 +92,7 @@ class GateReport:
         return {**head, "complete": not self.not_run, "checks": records}
 
 
-def _chosen(file: GateFile, only: list[str]) -> list[Check]:
+def _selected_checks(file: GateFile, only: list[str]) -> list[Check]:
     """The checks that are asked for by name."""
     for pattern in only:
         if not any(fnmatchcase(c.name, pattern) for c in file.checks):
@@ -106,13 +106,13 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
     file = read(path, options.engine)
     if not file.checks:
         raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
-    checks = _chosen(file, options.only)
+    checks = _selected_checks(file, options.only)
     report = GateReport(file, checks, [])
     records = LastRecords()
-    known = [records.last(check) if options.changed else None for check in checks]
+    earlier = [records.last(check) if options.changed else None for check in checks]
     progress = Progress()
     try:
-        for check, outcome in zip(checks, _outcomes(checks, known, file, options), strict=False):
+        for check, outcome in zip(checks, _outcomes(checks, earlier, file, options), strict=False):
             progress.done()
             report.outcomes.append(outcome)
             records.keep(check, outcome)
@@ -129,21 +129,21 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
 
 
 def _outcomes(
-    checks: list[Check], known: list[CheckOutcome | None], file: GateFile, options: GateOptions
+    checks: list[Check], earlier: list[CheckOutcome | None], file: GateFile, options: GateOptions
 ) -> Iterator[CheckOutcome]:
     """The outcome of each check, in order, those that are not known being run; ends after one that was interrupted."""
     budget = options.budget if options.budget is not None else file.budget
     deadline = time.time() + budget if budget is not None else None
-    left = sum(outcome is None for outcome in known)
-    jobs = max(1, min(options.jobs, left))
+    due = sum(outcome is None for outcome in earlier)
+    jobs = max(1, min(options.jobs, due))
     threads = max(1, (os.cpu_count() or 1) // jobs)
     unknown = [
         (check, threads, options.traces, deadline)
-        for check, outcome in zip(checks, known, strict=True)
+        for check, outcome in zip(checks, earlier, strict=True)
         if outcome is None
     ]
     answers = in_processes(run_check, unknown, jobs)
-    for check, outcome in zip(checks, known, strict=True):
+    for check, outcome in zip(checks, earlier, strict=True):
         try:
             yield outcome or next(answers)
         except KeyboardInterrupt:
@@ -168,7 +168,7 @@ def tell_check(check: Check, outcome: CheckOutcome, console: Console) -> None:
     for problem in outcome.problems:
         place = outcome.places.get(problem.about)
         say(f"     {problem.text}" + (f" ({place})" if place is not None else ""), "red")
-    lines = _told(check, outcome)
+    lines = _explanation(check, outcome)
     for line in lines[:STORY_LINES]:
         say(f"     | {line}", "default")
     if len(lines) > STORY_LINES:
@@ -179,7 +179,7 @@ def tell_check(check: Check, outcome: CheckOutcome, console: Console) -> None:
         say(f"     again: {check.repro()}", "dim")
 
 
-def _told(check: Check, outcome: CheckOutcome) -> list[str]:
+def _explanation(check: Check, outcome: CheckOutcome) -> list[str]:
     """The lines that explain a failure: the shortest counterexample; if there is none, what the command printed."""
     if not outcome.problems:
         return []
@@ -192,17 +192,17 @@ def _update(report: GateReport, console: Console) -> None:
     """Rewrites the pins of the file, shows what has changed, and judges the checks by what it says now."""
     file = report.file
     numbers = {id(check): number for number, check in enumerate(file.checks)}
-    wanted = {
+    pins = {
         numbers[id(check)]: update.found_pins(check, outcome)
         for check, outcome in zip(report.checks, report.outcomes, strict=False)
     }
-    made = update.updated(file.text, wanted)
-    if made == file.text:
+    text = update.updated(file.text, pins)
+    if text == file.text:
         console.print("--update: the file has every pin and length of a trace that this run gives", style="dim")
         return
-    write_atomically(file.path, made)
+    write_atomically(file.path, text)
     name = str(file.path)
-    for line in difflib.unified_diff(file.text.splitlines(), made.splitlines(), name, name, lineterm="", n=2):
+    for line in difflib.unified_diff(file.text.splitlines(), text.splitlines(), name, name, lineterm="", n=2):
         style = {"+": "green", "-": "red"}.get(line[:1], "dim")
         console.print(line, style=style)
     anew = read(file.path)

@@ -76,14 +76,14 @@ def _about(check: Check, problem: Problem) -> str:
 
 def _result(rule: str, check: Check, outcome: CheckOutcome, problem: Problem, locations: Locations) -> dict[str, Any]:
     message = f"{check.name}: {problem.text}\nagain: {check.repro()}"
-    told = hashlib.sha256(f"{check.name}\0{problem.about}\0{VERDICTS[problem.code]}".encode()).hexdigest()
+    fingerprint = hashlib.sha256(f"{check.name}\0{problem.about}\0{VERDICTS[problem.code]}".encode()).hexdigest()
     result: dict[str, Any] = {
         "ruleId": rule,
         "level": "warning" if problem.code in WARNINGS else "error",
         "message": {"text": message},
         "locations": [{"physicalLocation": _physical(locations.of_problem(check, outcome, problem))}],
         # neither counts nor lines: the same problem stays one alert
-        "partialFingerprints": {"reassure/v1": told[:32]},
+        "partialFingerprints": {"reassure/v1": fingerprint[:32]},
     }
     story = outcome.story
     if story is not None and problem.about == story.property:

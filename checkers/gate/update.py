@@ -24,7 +24,7 @@ Tables = dict[str, dict[str, int | str]]
 
 
 def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
-    """What the pins of a check should be, by table; nothing of a run that was cut short or gave another verdict."""
+    """The pins that a run gives a check, by table; none if it was cut short or gave another verdict."""
     record = outcome.record
     if not outcome.ran or record["verdict"] != check.expect:
         return {}
@@ -43,7 +43,7 @@ def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     return {"pin": pins, "violated": violated}
 
 
-def updated(text: str, wanted: dict[int, Tables]) -> str:
+def updated(text: str, tables_of: dict[int, Tables]) -> str:
     """The text of a gate's file with other pins, by the number of the check from 0."""
     starts = [m.start() for m in HEADER.finditer(text)]
     count = len(tomllib.loads(text).get("check", []))
@@ -52,20 +52,20 @@ def updated(text: str, wanted: dict[int, Tables]) -> str:
     pieces = [text[: starts[0]]] if starts else [text]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True)):
         piece = text[start:end]
-        for table, entries in wanted.get(number, {}).items():
+        for table, entries in tables_of.get(number, {}).items():
             for name, value in entries.items():
                 piece = _with(piece, table, name, value)
         pieces.append(piece)
-    made = "".join(pieces)
-    _must_say(made, text, wanted)
-    return made
+    result = "".join(pieces)
+    _must_say(result, text, tables_of)
+    return result
 
 
 def _with(piece: str, table: str, name: str, value: int | str) -> str:
     """The text of a check with one entry of a table changed or added."""
     start, end = _table(piece, table)
     inside = piece[start:end]
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
+    literal = f'"{value}"' if isinstance(value, str) else str(value)
     entry = re.search(
         rf"(?<![\w.\"'-])(?:{re.escape(name)}|\"{re.escape(name)}\")[ \t]*=[ \t]*({NUMBER}|{TEXT})", inside
     )
@@ -74,18 +74,18 @@ def _with(piece: str, table: str, name: str, value: int | str) -> str:
         if old == str(value):
             return piece
         at, to = start + entry.start(1), start + entry.end(1)
-        return piece[:at] + shown + piece[to:]
+        return piece[:at] + literal + piece[to:]
     if inside.rstrip().endswith("}"):  # an inline table
         at = start + inside.rindex("}")
         head = piece[:at].rstrip()
         comma = "" if head.endswith("{") else ", "
-        return f"{head}{comma}{name} = {shown} {piece[at:]}"
+        return f"{head}{comma}{name} = {literal} {piece[at:]}"
     at = start + len(inside.rstrip())
-    return f"{piece[:at]}\n{name} = {shown}{piece[at:]}"
+    return f"{piece[:at]}\n{name} = {literal}{piece[at:]}"
 
 
 def _table(piece: str, table: str) -> tuple[int, int]:
-    """Where the entries of a table are in the text of a check: inline, or under a header of their own."""
+    """The span of a table's entries in the text of a check: inline, or under a header of their own."""
     inline = re.search(rf"^[ \t]*{table}[ \t]*=[ \t]*\{{[^}}]*\}}", piece, re.MULTILINE)
     if inline is not None:
         return inline.start(), inline.end()
@@ -96,15 +96,15 @@ def _table(piece: str, table: str) -> tuple[int, int]:
     return header.end(), after.start() if after else len(piece)
 
 
-def _must_say(made: str, text: str, wanted: dict[int, Tables]) -> None:
+def _must_say(result: str, text: str, tables_of: dict[int, Tables]) -> None:
     """`Failure` unless the new text says the old one with the new pins, and nothing else."""
     expected: dict[str, Any] = tomllib.loads(text)
-    for number, tables in wanted.items():
+    for number, tables in tables_of.items():
         for table, entries in tables.items():
             if entries:
                 expected["check"][number][table].update(entries)
     try:
-        same = tomllib.loads(made) == expected
+        same = tomllib.loads(result) == expected
     except tomllib.TOMLDecodeError:
         same = False
     if not same:

@@ -1,4 +1,4 @@
-"""What a value of a gate's file may be, in JSON Schema: one description checks a value, says it and publishes it.
+"""The values of a gate's file, in JSON Schema: one description checks a value, explains it and publishes it.
 
 Only these words of JSON Schema are used: type, enum, const, minimum, items, properties, additionalProperties, anyOf.
 """
@@ -56,16 +56,16 @@ def fits(value: Any, schema: Schema) -> bool:
     if isinstance(value, list):
         return all(fits(item, schema["items"]) for item in value)
     if isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema["additionalProperties"]
+        properties, others = schema.get("properties", {}), schema["additionalProperties"]
         return all(
-            fits(inner, known[key]) if key in known else (others is not False and fits(inner, others))
+            fits(inner, properties[key]) if key in properties else (others is not False and fits(inner, others))
             for key, inner in value.items()
         )
     return bool("minimum" not in schema or value >= schema["minimum"])
 
 
 def described(schema: Schema) -> str:
-    """What to write, in words."""
+    """A schema in words: the value to write."""
     if "description" in schema:
         return str(schema["description"])
     if "anyOf" in schema:

@@ -1,4 +1,4 @@
-"""Who takes part in a trace: roles such as the controller, and members of sorts such as broker 2."""
+"""The participants of a trace: roles such as the controller, and members of sorts such as broker 2."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def words(sort: type) -> str:
 
 def _called(sort: type[Id], actor: str) -> bool:
     """Whether an actor is a member of the sort, by the sort's name or the first words of its docstring."""
-    found = re.match(r"(?:an?|one|the) ([\w -]+)", inspect.getdoc(sort) or "", re.IGNORECASE)
-    return actor.lower() in {words(sort), found.group(1).lower() if found else ""}
+    match = re.match(r"(?:an?|one|the) ([\w -]+)", inspect.getdoc(sort) or "", re.IGNORECASE)
+    return actor.lower() in {words(sort), match.group(1).lower() if match else ""}
 
 
 def members_in(value: Any) -> frozenset[Id]:
@@ -111,24 +111,24 @@ class Cast:
         return Lifeline(f"{sort.__name__}:{int(member)}", f"{words(sort)} {int(member)}", sort.__name__)
 
     def actor(self, step: TraceStep, before: Any) -> Lifeline:
-        """Who takes a step: the member that the actor's name stands for, else the role itself."""
+        """The lifeline that takes a step: the member that the actor's name stands for, else the role itself."""
         member = self._acting_member(step, before)
-        found = self.of(member) if member is not None else None
-        return found or Lifeline(f"role:{step.actor or ENVIRONMENT}", step.actor or ENVIRONMENT)
+        lifeline = self.of(member) if member is not None else None
+        return lifeline or Lifeline(f"role:{step.actor or ENVIRONMENT}", step.actor or ENVIRONMENT)
 
     def _acting_member(self, step: TraceStep, before: Any) -> Id | None:
         """By a parameter of the actor's name or sort; else by the state, as in `partition.leader` for a leader."""
         named = step.params.get(step.actor)
         if isinstance(named, Id):
             return named
-        given = [v for v in step.params.values() if isinstance(v, Id)]
-        of_sort = [v for v in given if _called(type(v), step.actor)]
+        ids = [v for v in step.params.values() if isinstance(v, Id)]
+        of_sort = [v for v in ids if _called(type(v), step.actor)]
         if len(of_sort) == 1:
             return of_sort[0]
-        known = {(type(v), v) for v in step.params.values()}
-        held = [p for p in places(before) if p.leaf == step.actor and isinstance(p.value, Id)]
-        fitting = [p for p in held if all((type(k), k) in known for k in p.keys)]
-        holders = {(type(p.value), int(p.value)): p.value for p in fitting or held}
+        members = {(type(v), v) for v in step.params.values()}
+        acting = [p for p in places(before) if p.leaf == step.actor and isinstance(p.value, Id)]
+        fitting = [p for p in acting if all((type(k), k) in members for k in p.keys)]
+        holders = {(type(p.value), int(p.value)): p.value for p in fitting or acting}
         return next(iter(holders.values())) if len(holders) == 1 else None
 
     def lifelines(self, used: Mapping[str, Lifeline], every: bool) -> list[Lifeline]:
@@ -137,12 +137,12 @@ class Cast:
         used: those that take part, by id. every: also roles that take no part, unless a member can stand for them.
         """
         roles = [Lifeline(f"role:{name}", name) for name in self.roles]
-        shown = [r for r in roles if r.id in used or (every and not self._held(r.label))]
-        shown += [line for line in used.values() if not line.sort and line not in shown]
+        drawn_lines = [r for r in roles if r.id in used or (every and not self._held(r.label))]
+        drawn_lines += [line for line in used.values() if not line.sort and line not in drawn_lines]
         for kind in self._types:
             lines = [line for line in map(self.of, kind.values()) if line is not None]
-            shown += [line for line in lines if len(lines) <= MOST_MEMBERS or line.id in used]
-        return shown or roles
+            drawn_lines += [line for line in lines if len(lines) <= MOST_MEMBERS or line.id in used]
+        return drawn_lines or roles
 
     def _held(self, role: str) -> bool:
         """Whether a role is one that members have: a parameter, a sort or a field of the state is named so."""
@@ -167,15 +167,15 @@ def _id_types(kind: Type) -> Iterator[IdType]:
 
 def _fields_of_members(kind: Type) -> set[str]:
     """The names of the fields, however deep, that hold an identifier or none."""
-    found: set[str] = set()
+    fields_of: set[str] = set()
     match kind:
         case RecordType(fields=fields):
             for name, inner in fields:
                 bare = inner.inner if isinstance(inner, OptionType) else inner
-                found |= {name} if isinstance(bare, IdType) else _fields_of_members(inner)
+                fields_of |= {name} if isinstance(bare, IdType) else _fields_of_members(inner)
         case OptionType(inner=inner):
-            found |= _fields_of_members(inner)
+            fields_of |= _fields_of_members(inner)
         case _:
             value = getattr(kind, "value", None)
-            found |= _fields_of_members(value) if isinstance(value, Type) else set()
-    return found
+            fields_of |= _fields_of_members(value) if isinstance(value, Type) else set()
+    return fields_of

@@ -54,14 +54,14 @@ def script_json(data: Any) -> str:
 
 def html_page(trace: Trace, bound: BoundModel) -> str:
     """The page of a trace."""
-    drawn = picture(trace, bound)
+    data = picture(trace, bound)
     return page(
-        drawn["title"],
+        data["title"],
         [
-            *introduction(drawn),
+            *introduction(data),
             '<div id="drawing"><noscript>The picture needs JavaScript; the story below does not.</noscript></div>',
-            *story(drawn, Markup("The story as text")),
-            f'<script type="application/json" id="picture">{script_json(drawn)}</script>',
+            *story(data, Markup("The story as text")),
+            f'<script type="application/json" id="picture">{script_json(data)}</script>',
             f"<script>{asset('lifelines.js')}{DRAW}</script>",
         ],
         asset("picture.css"),
@@ -111,24 +111,24 @@ def page(title: str, body: Iterable[str], style: str = "") -> str:
     return "\n".join(parts) + "\n"
 
 
-def introduction(drawn: Json) -> list[str]:
+def introduction(data: Json) -> list[str]:
     """The text of the property, the configuration and the command of a trace."""
     parts = []
-    if drawn["property"] is not None and drawn["property"]["text"]:
-        paragraphs = drawn["property"]["text"].split("\n\n")
+    if data["property"] is not None and data["property"]["text"]:
+        paragraphs = data["property"]["text"].split("\n\n")
         parts += [f'<p class="text">{escape(text)}</p>' for text in paragraphs]
-    settings = ", ".join(f"{name}={value}" for name, value in drawn["config"])
+    settings = ", ".join(f"{name}={value}" for name, value in data["config"])
     if settings:
         parts.append(f'<p class="quiet">Configuration: {escape(settings)}.</p>')
-    if drawn["repro"]:
-        parts.append(f'<p class="quiet">Found by <code>{escape(drawn["repro"])}</code>.</p>')
+    if data["repro"]:
+        parts.append(f'<p class="quiet">Found by <code>{escape(data["repro"])}</code>.</p>')
     return parts
 
 
-def story(drawn: Json, summary: Markup, before: Iterable[str] = ()) -> list[str]:
+def story(data: Json, summary: Markup, before: Iterable[str] = ()) -> list[str]:
     """The steps as a list that can be read without the script, and printed; it opens at the summary."""
     parts = [f'<details class="story"><summary>{summary}</summary>', *before, '<ol start="0">']
-    for step in drawn["steps"]:
+    for step in data["steps"]:
         who = f"<strong>{escape(step['actor'])}</strong>: " if step["actor"] else ""
         lines = [_change(c) for c in step["changes"]] or ["nothing changes"]
         if step["number"] == 0:
@@ -136,7 +136,7 @@ def story(drawn: Json, summary: Markup, before: Iterable[str] = ()) -> list[str]
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         parts.append(f"<li>{who}<code>{escape(step['call'])}</code><ul>{items}</ul></li>")
     parts.append("</ol>")
-    for note in drawn["notes"]:
+    for note in data["notes"]:
         parts.append(f"<p><strong>{escape(note['text'])}</strong></p>")
         parts += [f"<pre>{escape(chr(10).join(note['lines']))}</pre>"] if note["lines"] else []
     return [*parts, "</details>"]

@@ -36,10 +36,10 @@ def picture(trace: Trace, bound: BoundModel, every: bool = False) -> Json:
     for number, (step, before, after) in enumerate(moves(trace), 1):
         actor = cast.actor(step, before)
         post.step(number, actor, before, after)
-        drawn, lines = _step(number, step, before, after, cast, actor)
-        drawn["about"] = _about(bound, step.action)
-        drawn["closing"] = number == len(trace.states)
-        steps.append(drawn)
+        row, lines = _step(number, step, before, after, cast, actor)
+        row["about"] = _about(bound, step.action)
+        row["closing"] = number == len(trace.states)
+        steps.append(row)
         used |= {line.id: line for line in lines}
     for message in post.messages:
         used |= {line.id: line for line in (message.sender, message.receiver) if line is not None}
@@ -98,7 +98,7 @@ def _step(
         if (line := cast.of(member)) is not None and line != actor
     ]
     marks, other = marks_of(before, after, cast)
-    drawn = {
+    row = {
         "number": number,
         "action": step.action,
         "call": call(step),
@@ -111,7 +111,7 @@ def _step(
         "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in changes(before, after)],
         "state": _state(after),
     }
-    return drawn, [actor, *(line for line, _ in named), *(mark.lifeline for mark in marks)]
+    return row, [actor, *(line for line, _ in named), *(mark.lifeline for mark in marks)]
 
 
 def _label(step: TraceStep) -> str:
@@ -135,7 +135,7 @@ def _about(bound: BoundModel, action: str) -> str:
 
 
 def _notes(trace: Trace, bound: BoundModel) -> list[Json]:
-    """What is to be said of a state: what it shows, with the reasons; from where on the run repeats."""
+    """Remarks on states: what the last one shows, with the reasons; from where on the run repeats."""
     last = len(trace.states) - 1
     name, kind = trace.meta.get("property"), trace.meta.get("property_kind")
     notes: list[Json] = []
@@ -143,13 +143,13 @@ def _notes(trace: Trace, bound: BoundModel) -> list[Json]:
         text = "the run stays in this state" if trace.closing is None else f"repeats for ever from state {trace.loop}"
         notes.append({"step": last + (trace.closing is not None), "kind": "loop", "text": text, "lines": []})
     if name or kind:
-        said = {
+        remark = {
             "cover": ("reached", f"reached: {name}"),
             "deadlock": ("violated", "deadlock: nothing is enabled"),
             RAISES: ("violated", "the model raises"),
         }.get(str(kind), ("violated", f"violated: {name}"))
         if end_shows(trace, bound) is False:
-            said = ("stale", f"the model, as it is now, does not show this: {said[1]}")
+            remark = ("stale", f"the model, as it is now, does not show this: {remark[1]}")
         at = last + (trace.closing is not None)
-        notes.append({"step": at, "kind": said[0], "text": said[1], "lines": reasons(trace, bound)})
+        notes.append({"step": at, "kind": remark[0], "text": remark[1], "lines": reasons(trace, bound)})
     return notes

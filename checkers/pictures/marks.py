@@ -1,4 +1,4 @@
-"""What a step changes, in short words: at which lifelines, and elsewhere in the state."""
+"""The changes of a step, in short words: at lifelines, and elsewhere in the state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Mark(NamedTuple):
 
 
 def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]]:
-    """What changes at lifelines; and what changes at none of them, a short text each. Messages are left out."""
+    """The changes at lifelines; and the changes at none of them, a short text each. Messages are left out."""
     old = {place.path: place for place in places(before)}
     new = {place.path: place for place in places(after)}
     names = _Names(new.values())
@@ -32,36 +32,36 @@ def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]
             continue
         if _has_records(was) or _has_records(now):
             continue  # messages, which are drawn as arrows
-        shown = f"{_told(was)} → {_told(now)}"
+        change = f"{_told(was)} → {_told(now)}"
         owner = next((key for key in reversed(place.keys) if cast.of(key) is not None), None)
         line = cast.of(owner)
-        if found := _members(was, now, cast, names.of(place)):
-            marks += found
+        if member_marks := _members(was, now, cast, names.of(place)):
+            marks += member_marks
         elif line is not None:
             name = names.of(place, owner)
-            marks.append(Mark(line, "", f"{name} {shown}", f"{name} → {_told(now)}"))
+            marks.append(Mark(line, "", f"{name} {change}", f"{name} → {_told(now)}"))
         else:
-            other.append(f"{path} {shown}")
+            other.append(f"{path} {change}")
     return marks, other
 
 
 class _Names:
     """Short names of places: the last name of the path where that is enough, and the keys that tell places apart."""
 
-    def __init__(self, known: Iterable[Place]) -> None:
+    def __init__(self, all_places: Iterable[Place]) -> None:
         self._shapes: dict[str, set[str]] = {}
         self._keys: dict[str, list[set[Any]]] = {}
-        for place in known:
+        for place in all_places:
             self._shapes.setdefault(place.leaf, set()).add(place.shape)
-            seen = self._keys.setdefault(place.shape, [set() for _ in place.keys])
-            for values, key in zip(seen, place.keys, strict=False):
+            keys = self._keys.setdefault(place.shape, [set() for _ in place.keys])
+            for values, key in zip(keys, place.keys, strict=False):
                 values.add(key)
 
     def of(self, place: Place, owner: Any = None) -> str:
         """The name of a place; owner: the key that the lifeline stands for."""
         name = place.leaf if len(self._shapes.get(place.leaf, ())) == 1 else place.shape
         values = self._keys.get(place.shape, [])
-        telling = [key for key, seen in zip(place.keys, values, strict=False) if len(seen) > 1 and key is not owner]
+        telling = [key for key, many in zip(place.keys, values, strict=False) if len(many) > 1 and key is not owner]
         return name + "".join(f"[{plain(key)}]" for key in telling)
 
 

@@ -58,11 +58,11 @@ class _Diagram:
             yield f"{actor}-->>{self.names[named['lifeline']]}: {_text(named['parameter'])}"
         notes: dict[str, list[str]] = {}
         for message in self.picture["messages"]:
-            told = f"{message['type']} {message['text']}"
+            text = f"{message['type']} {message['text']}"
             if message["sent"] == number:
-                notes.setdefault(actor, []).append(f"sends {told}")
+                notes.setdefault(actor, []).append(f"sends {text}")
             if message["taken"] == number and message["from"] is None:
-                notes.setdefault(actor, []).append(f"takes {told}")
+                notes.setdefault(actor, []).append(f"takes {text}")
         for mark in step["marks"]:
             notes.setdefault(self.names[mark["lifeline"]], []).append(f"{mark['sign']} {mark['text']}".strip())
         notes.setdefault(actor, []).extend(step["other"])

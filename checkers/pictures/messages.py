@@ -52,7 +52,7 @@ class Post:
             self._send(path, record, None, 0)
 
     def step(self, number: int, actor: Lifeline, before: Any, after: Any) -> None:
-        """What a step of this actor sends, and what it takes out of the sets."""
+        """Notes the records that a step of this actor sends, and those that it takes out of the sets."""
         old, new = _records(before), _records(after)
         for key in old:
             message = self._waiting.pop(key) if key not in new else None
@@ -76,15 +76,15 @@ class Post:
 
     def _named(self, record: Any, names: tuple[str, ...]) -> Lifeline | None:
         """The lifeline that the first of these fields of a record names."""
-        given = (self.cast.of(getattr(record, name, None)) for name in names)
-        return next((line for line in given if line is not None), None)
+        lifelines = (self.cast.of(getattr(record, name, None)) for name in names)
+        return next((line for line in lifelines if line is not None), None)
 
 
 def _records(state: Any) -> dict[tuple[str, Any], None]:
     """The records in the sets of a state, with the paths of the sets, in an order that every process has."""
-    found: dict[tuple[str, Any], None] = {}
+    records_by_path: dict[tuple[str, Any], None] = {}
     for place in places(state):
         if isinstance(place.value, frozenset):
             records = [member for member in place.value if hasattr(member, "__dataclass_fields__")]
-            found |= {(place.path, record): None for record in sorted(records, key=plain)}
-    return found
+            records_by_path |= {(place.path, record): None for record in sorted(records, key=plain)}
+    return records_by_path

@@ -79,7 +79,7 @@ class ModelTests(pytest.File):
 
     @cached_property
     def result(self) -> CheckResult:
-        """What a search of every state says."""
+        """The result of a search of every state."""
         return check(self.model, engine=self.config.getoption("reassure_engine") or DEFAULT_ENGINE)
 
 
@@ -149,7 +149,7 @@ class GateTest(pytest.Item):
 
 
 def gate_text(check: Check, outcome: CheckOutcome) -> str:
-    """What is wrong with a check, with its counterexample and the command that repeats it."""
+    """The problems of a check, with its counterexample and the command that repeats it."""
     lines = [p.text for p in outcome.problems]
     lines += ["", outcome.story.text, ""] if outcome.story is not None else []
     return "\n".join([*lines, f"again: {check.repro()}"])

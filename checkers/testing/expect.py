@@ -28,20 +28,20 @@ def story(trace: Trace, bound: BoundModel) -> str:
     return printed(lambda console: tell(trace, bound, console)).rstrip()
 
 
-def wrong(found: PropertyResult | CoverResult, bound: BoundModel) -> str:
-    """Why a property or cover is not established, with its counterexample; empty if it is."""
-    if isinstance(found, CoverResult):
-        return "" if found.reached else f"cover {found.name} is not reached"
-    if found.status in ESTABLISHED:
+def wrong(result: PropertyResult | CoverResult, bound: BoundModel) -> str:
+    """The reason why a property or cover is not established, with its counterexample; empty if it is."""
+    if isinstance(result, CoverResult):
+        return "" if result.reached else f"cover {result.name} is not reached"
+    if result.status in ESTABLISHED:
         return ""
-    if found.trace is not None:
-        return story(found.trace, bound)
-    note = f" ({found.note})" if found.note else ""
-    return f"{found.name}: {str(found.status).replace('_', ' ')}{note}"
+    if result.trace is not None:
+        return story(result.trace, bound)
+    note = f" ({result.note})" if result.note else ""
+    return f"{result.name}: {str(result.status).replace('_', ' ')}{note}"
 
 
 def remaining(result: CheckResult) -> str:
-    """Why a run as a whole is not a pass, beside its properties and covers; empty if it is."""
+    """The reason why a run as a whole is not a pass, beside its properties and covers; empty if it is."""
     if not result.properties and not result.covers:
         return "nothing was checked"
     if result.stats.undeclared:
@@ -97,14 +97,14 @@ class Expecting:
 
 
 def _problems(result: CheckResult, bound: BoundModel, violated: set[str], unreached: set[str]) -> list[str]:
-    """What is not as expected, the shortest counterexample first; of several only that is told in full."""
+    """Lists what is not as expected, the shortest counterexample first; only that one is printed in full."""
     fallen = {p.name for p in result.properties if p.status is PropertyStatus.VIOLATED}
     idle = {c.name for c in result.covers if not c.reached}
     open_ones = [p for p in result.properties if p.name not in violated and p.status not in ESTABLISHED]
     open_ones.sort(key=lambda p: len(p.trace) if p.trace is not None else 0)
-    told = next((p for p in open_ones if p.trace is not None), None)
-    problems = [wrong(p, bound) for p in open_ones if p is told or p.trace is None]
-    others = [p.name for p in open_ones if p is not told and p.trace is not None]
+    example = next((p for p in open_ones if p.trace is not None), None)
+    problems = [wrong(p, bound) for p in open_ones if p is example or p.trace is None]
+    others = [p.name for p in open_ones if p is not example and p.trace is not None]
     problems += [f"also violated: {', '.join(others)}"] if others else []
     problems += [f"cover {name} is not reached" for name in sorted(idle - unreached)]
     problems += [f"not violated: {name}" for name in sorted(violated - fallen)]

@@ -76,11 +76,11 @@ def state_machine(
 
 def by_action(steps: list[StepTaken]) -> dict[str, list[StepTaken]]:
     """Steps within the declared bounds, by their action."""
-    found: dict[str, list[StepTaken]] = {}
+    groups: dict[str, list[StepTaken]] = {}
     for step in steps:
         if step.after is not None:
-            found.setdefault(step.name, []).append(step)
-    return found
+            groups.setdefault(step.name, []).append(step)
+    return groups
 
 
 def call(step: StepTaken) -> str:
@@ -90,14 +90,14 @@ def call(step: StepTaken) -> str:
 
 def must_agree(model: LoadedModel, state: Any, observed: Observed, when: str) -> None:
     """`AssertionError` where an implementation has another value than the model."""
-    known = [f.name for f in fields(state)]
-    if unknown := sorted(set(observed) - set(known)):
-        raise Failure(Exit.USAGE, f"{model.name} has no field {', '.join(unknown)}; it has {', '.join(known)}")
+    names = [f.name for f in fields(state)]
+    if unknown := sorted(set(observed) - set(names)):
+        raise Failure(Exit.USAGE, f"{model.name} has no field {', '.join(unknown)}; it has {', '.join(names)}")
     if not observed:
         raise Failure(Exit.NOTHING, f"observe gives no field of {model.name}: nothing would be compared")
     differs = [
         f"{name} is {plain(observed[name])}, the model has {plain(getattr(state, name))}"
-        for name in known
+        for name in names
         if name in observed and observed[name] != getattr(state, name)
     ]
     assert not differs, f"{when}: {'; '.join(differs)}"

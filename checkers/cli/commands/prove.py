@@ -18,7 +18,7 @@ OPTIONS = PROVE
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """How many lemmas a proof uses."""
+    """The number of lemmas that a proof uses."""
     return {"lemmas": len(record["lemmas"])} if "lemmas" in record else {}
 
 

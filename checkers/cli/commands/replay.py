@@ -76,11 +76,11 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
     results: list[ReplayedFile] = []
     for path in paths:
         results.append(_replayed(path, str(path.relative_to(args.trace)), args.model, models))
-        found = results[-1]
-        if found.problem:
-            console.print(f"FAIL  {found.name}: {found.problem}")
-        elif found.stale:
-            console.print(f"stale {found.name}: the trace replays; the model's text has changed since")
+        result = results[-1]
+        if result.problem:
+            console.print(f"FAIL  {result.name}: {result.problem}")
+        elif result.stale:
+            console.print(f"stale {result.name}: the trace replays; the model's text has changed since")
     stale, failed = sum(r.stale for r in results), sum(bool(r.problem) for r in results)
     code = worst([r.code for r in results] + ([Exit.DRIFT] if args.fail_stale and stale else []))
     console.print(
@@ -110,15 +110,15 @@ def _junit(folder: str, results: list[ReplayedFile], fail_stale: bool) -> str:
     """The report that CI systems read: a case for each trace."""
     suite = ElementTree.Element("testsuite", name=folder or "traces")
     failures = 0
-    for found in results:
-        case = ElementTree.SubElement(suite, "testcase", classname="reassure.replay", name=found.name)
-        case.set("time", f"{found.seconds:.3f}")
-        if found.problem or (found.stale and fail_stale):
+    for result in results:
+        case = ElementTree.SubElement(suite, "testcase", classname="reassure.replay", name=result.name)
+        case.set("time", f"{result.seconds:.3f}")
+        if result.problem or (result.stale and fail_stale):
             failures += 1
-            code = found.code if found.problem else Exit.DRIFT
-            text = found.problem or "the model's text has changed since the trace was found"
+            code = result.code if result.problem else Exit.DRIFT
+            text = result.problem or "the model's text has changed since the trace was found"
             ElementTree.SubElement(case, "failure", type=VERDICTS[code], message=text)
-        elif found.stale:
+        elif result.stale:
             output = ElementTree.SubElement(case, "system-out")
             output.text = "stale: the model's text has changed since the trace was found"
     for key, count in {"tests": len(results), "failures": failures, "errors": 0, "skipped": 0}.items():

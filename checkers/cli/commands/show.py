@@ -30,7 +30,7 @@ FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
     "json": to_itf,
     "steps": to_steps,
 }
-"""What is written as it is; `text` is printed with colours."""
+"""The formats that are written as they are; `text` is printed with colours."""
 
 
 OPTIONS = (

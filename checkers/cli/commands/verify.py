@@ -28,26 +28,26 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.engines.symbolic.scout import Scout
 
     try:
-        found = certificate.read(args.certificate)
-        pairs = [f"{k}={v}" for k, v in found.config.items()]
-        model = args.model or (found.model_file and file_of_a_model(found.model_file, args.certificate)) or found.model
-        if model == found.model and model not in names():
+        proof = certificate.read(args.certificate)
+        pairs = [f"{k}={v}" for k, v in proof.config.items()]
+        model = args.model or (proof.model_file and file_of_a_model(proof.model_file, args.certificate)) or proof.model
+        if model == proof.model and model not in names():
             raise certificate.CertificateError(f"{args.certificate} is of a model of its own file: give --model FILE")
         prepared = prepare(model, pairs)
         bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
-        if sha != found.model_sha256:
-            raise certificate.CertificateError(f"{args.certificate} is of another text of {found.model}")
-        wrong = certificate.verify(found, lowered)
-        left = certificate.open_bounds(found, lowered) if not wrong else {}
+        if sha != proof.model_sha256:
+            raise certificate.CertificateError(f"{args.certificate} is of another text of {proof.model}")
+        wrong = certificate.verify(proof, lowered)
+        open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
         scout = Scout(bound, lowered)
         rows = scout.some(scout.reachable(), 200)
-        wrong += certificate.refuted_by(found, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
+        wrong += certificate.refuted_by(proof, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
     except certificate.CertificateError as error:
         raise Failure(Exit.USAGE, str(error)) from None
     for line in wrong:
         console.print(line)
     if wrong:
         return Exit.EXPECTATION
-    for line in certificate.summary(found, len(rows), left):
+    for line in certificate.summary(proof, len(rows), open_bounds):
         console.print(line)
-    return Exit.OK if all(left.values()) else Exit.INCONCLUSIVE
+    return Exit.OK if all(open_bounds.values()) else Exit.INCONCLUSIVE
