@@ -126,7 +126,7 @@ def test_alike_changes_are_judged_once() -> None:
                            isr=[replicas[0]], eligibleLeaderReplicas=[replicas[1]]))  # fmt: skip
     judge = ChangeJudge(None, 1)
     audit = judge.judge(ClusterHistory().play([*BEFORE, *more]))
-    assert (audit.findings, audit.changes, len(judge.known)) == ([], 3, 2)
+    assert (audit.findings, audit.changes, len(judge.explanations_of)) == ([], 3, 2)
 
 
 def test_a_broker_whose_directory_failed_may_lose_its_partitions() -> None:
