@@ -15,10 +15,13 @@ from reassure.checkers.base.engine_results import ActionStatistics, SearchStatis
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.stop import (
     ALL_VISITED,
+    BY_USER,
     FAILED_FAST,
     MODEL_RAISES,
     Ending,
+    Interrupted,
     Stop,
+    StopReason,
     depth_reached,
 )
 from reassure.checkers.encoding.state_layout import Layout
@@ -163,6 +166,13 @@ class Exploration:
         """Shortest paths to the states. bound, switch: of a search without a guard, the model that lacks it too."""
         assert isinstance(self.search, Search)
         return Paths.of(bound or self.bound, self.kernel, self.search, switch)
+
+    def reraise(self) -> None:
+        """Raises again Ctrl-C or lack of time or memory that ended the search, for callers to whom a part is no use."""
+        if self.stopped == BY_USER:
+            raise KeyboardInterrupt
+        if self.stopped.reason in (StopReason.BUDGET, StopReason.MEMORY, StopReason.INTERRUPTED):
+            raise Interrupted(self.stopped.reason, self.stopped.text)
 
     def raised(self, wants: Callable[[str], bool]) -> tuple[Trace, str] | None:
         """The shortest run to a state in which the model raises, and what raises there, if it does."""

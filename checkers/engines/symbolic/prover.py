@@ -103,7 +103,7 @@ class Prover:
     def scout(self) -> Scout:
         if self._scout is None:
             self.say("compiling")
-            self._scout = Scout(self.bound, self.lowered, self.wants)
+            self._scout = Scout(self.bound, self.lowered, self.wants, lambda what: self.say(what))
         return self._scout
 
     @property

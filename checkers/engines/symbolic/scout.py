@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.base.options import SimulationOptions
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.probe import Probe
 from reassure.checkers.engines.native.search import Search
@@ -23,7 +24,7 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import IntType, SeqType, Type, bits_of
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 ENOUGH = 200_000
@@ -36,17 +37,21 @@ class Scout:
     """Reachable states of a model, by search and walks with its kernel."""
 
     def __init__(
-        self, bound: BoundModel, lowered: LoweredModel, wants: Callable[[str], bool] = lambda name: True
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        wants: Callable[[str], bool] = lambda name: True,
+        say: Callable[[str], None] = lambda what: None,
     ) -> None:
-        """wants: the properties and covers that are asked for."""
-        self.bound, self.model, self.wants = bound, lowered, wants
+        """wants: the properties and covers that are asked for. say: reports progress, and raises to end the search."""
+        self.bound, self.model, self.wants, self.say = bound, lowered, wants, say
         self.raised: tuple[Trace, str] | None = None
         """A run into a state in which the model raises, if one was seen, and what raises there."""
         self.layout: Layout = state_layout(bound)
         self.paths = [leaf.path for leaf in lowered.leaves]
         self.kernel = compiled(lowered, self.layout)
-        starts = sorted({self.layout.encode(s) for _, _, s in bound.initial_states() if not isinstance(s, Clipped)})
-        self.starts = self.rows(starts)
+        self.start = Start.of(bound, self.layout)
+        self.starts = self.rows(self.start.rows)
         self.rng = np.random.default_rng(1)
 
     def rows(self, words: Sequence[tuple[int, ...]]) -> Rows:
@@ -58,19 +63,22 @@ class Scout:
     def reachable(self) -> Rows:
         """A sample of reachable states: of a search, and of walks if the search does not see all."""
         search = Search(self.kernel, 1)
-        search.seed([tuple(int(w) for w in row) for row in self.starts.view(np.uint64)])
-        for _ in search.levels():
-            if search.distinct >= ENOUGH:
-                break
-        if search.raised_on is not None:
-            trace, raised = Paths.of(self.bound, self.kernel, search).raising(search.raised_on, self.wants)
-            self.raised = trace, raised.text
-        found = np.concatenate([part for parts in search.level_rows for part in parts])
+
+        def look(left: int) -> None:
+            self.say(f"a sample of states: {search.distinct:,}")
+
+        def until() -> Stop | None:
+            return Stop(StopReason.LIMIT, "the sample is large enough") if search.distinct >= ENOUGH else None
+
+        exploration = explore(self.bound, self.kernel, self.start, search, Limits(), look, until)
+        exploration.reraise()
+        self.raised = exploration.raised(self.wants) or self.raised
+        visited = np.concatenate([part for parts in [*search.level_rows, search.beyond] for part in parts])
         if search.distinct < ENOUGH:
-            return self.some(found, SAMPLE)
+            return self.some(visited, SAMPLE)
         # The first levels alone have too little in common with the rest; walks get there.
         _, beyond = self.walks(SimulationOptions(2_000, 100, 1))
-        return np.concatenate([self.some(found, SAMPLE), self.some(beyond, SAMPLE)])
+        return np.concatenate([self.some(visited, SAMPLE), self.some(beyond, SAMPLE)])
 
     def some(self, rows: Rows, count: int) -> Rows:
         if len(rows) <= count:

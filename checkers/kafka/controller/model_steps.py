@@ -18,13 +18,13 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Start
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.search import RaisedAt, Search
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.kafka.controller.controller_part import ControllerPart, PartDecoder
 from reassure.checkers.kafka.controller.distinct_rows import DistinctRows
@@ -187,22 +187,23 @@ class NativeSteps:
                 yield self.kinds.step(states[k], successors[k], level)
 
     def parcels(self, progress: Progress) -> Iterator[tuple[int, Rows]]:
-        """Searches breadth first: the states of each level, in canonical order, some at a time."""
-        search = self.search
+        """Searches breadth first, then lists the states of each level, in canonical order, some at a time."""
+        search, start = self.search, Start.of(self.bound, self.kinds.layout)
         search.warm_up()
-        search.seed(Start.of(self.bound, self.kinds.layout).rows)
-        try:
-            for level in search.levels():
-                if self.depth is not None and level > self.depth:
-                    search.leave_off()
-                    break
-                rows = in_order(np.concatenate(search.level_rows[level - 1]))
-                for low in range(0, len(rows), CHUNK):
-                    yield level, rows[low : low + CHUNK]
-                    progress.proof(f"{search.known:,} states of the model at level {level}")
-        except RaisedAt:
-            raise raises_in_a_step(self.bound) from None
-        self.states = sum(len(part) for parts in [*search.level_rows, search.beyond] for part in parts)
+
+        def look(left: int) -> None:
+            progress.proof(f"{search.known:,} states of the model at level {search.depth}")
+
+        exploration = explore(self.bound, self.kinds.kernel, start, search, Limits(self.depth), look)
+        exploration.reraise()
+        if search.raised_on is not None:
+            raise raises_in_a_step(self.bound)
+        self.states = exploration.distinct
+        for level, parts in enumerate(search.level_rows, 1):
+            rows = in_order(np.concatenate(parts))
+            for low in range(0, len(rows), CHUNK):
+                yield level, rows[low : low + CHUNK]
+                progress.proof(f"{self.states:,} states of the model, level {level}")
 
     def after(self, step: ModelStep) -> Any:
         """See `StepSource`."""
