@@ -110,13 +110,13 @@ def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
 
 
 def run_digest(case: Case) -> str:
-    """What tells the run of a case from another; which text it was found with makes no difference."""
+    """The digest of a case's run, whichever text of the model it was found with."""
     states = json.loads(case.path.read_text(encoding="utf-8"))["states"]
     return hashlib.sha256(json.dumps([case.release, states], sort_keys=True).encode()).hexdigest()
 
 
 def confirmations(path: Path = CONFIRMED) -> dict[str, list[str]]:
-    """What executed which run, by `run_digest`; nothing if nobody has noted it."""
+    """The classes that executed each run, by `run_digest`; empty if nobody has noted any."""
     if not path.is_file():
         return {}
     try:
@@ -176,12 +176,12 @@ def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple
 
 
 def test_of(headline: Headline, folder: Path) -> Path:
-    """Where the run of a finding is as a method of Kafka's own test class; folder: of the page."""
+    """The file of a finding's run as a method of Kafka's own test class; folder: of the page."""
     return folder / "findings" / f"{headline.claim}.java"
 
 
 def _by_release(broken: list[Case]) -> str:
-    """How many steps it takes, releases with as many together."""
+    """The number of steps, releases with as many together."""
     groups: list[tuple[int, list[str]]] = []
     for case in broken:
         if groups and groups[-1][0] == case.steps:
@@ -203,7 +203,7 @@ def _row(number: int, several: list[Case], releases: list[str]) -> list[str]:
 
 
 def _verdict(case: Case) -> str:
-    """What the ledger says of a release; what it does not know is told."""
+    """The ledger's verdict on a release, or that it has none."""
     if case.answer.stale and case.answer.record is None:
         return "not run"
     if case.violated:
@@ -244,7 +244,7 @@ def _section(number: int, several: list[Case], folder: Path, notes: Mapping[str,
 
 
 def _counted(trace: Trace) -> str:
-    """How much has to happen."""
+    """The numbers of requests and failures in the run."""
     names = [step.action for step in trace.steps[1:]]
     requests, failures = (sum(n in kind for n in names) for kind in (REQUESTS, FAILURES))
     counts = [(len(names), "step"), (requests, "request"), (failures, "failure")]
@@ -252,7 +252,7 @@ def _counted(trace: Trace) -> str:
 
 
 def _setting(trace: Trace) -> str:
-    """Where the run starts."""
+    """The start of the run."""
     s = trace.states[0]
     p = s.partition
     told = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", f"ISR {plain(p.isr)}", f"MinISR {s.min_isr}"]
@@ -282,7 +282,7 @@ def _sentence(step: TraceStep) -> str:
 
 
 def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
-    """Which of Kafka's classes took every step of the run of each release."""
+    """Kafka's classes that took every step of the run of each release."""
     by_class: dict[str, list[str]] = {}
     for case in broken:
         for name in notes.get(run_digest(case)) or ["not executed"]:

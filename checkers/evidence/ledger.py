@@ -21,7 +21,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class LedgerPaths:
-    """Where a ledger and its traces are."""
+    """The paths of a ledger and its traces."""
 
     ledger: Path
     traces: Path
@@ -38,7 +38,7 @@ PATHS = LedgerPaths.of_the_project()
 
 @dataclass
 class RecordedResult:
-    """What a run found about one property or cover. states: of the trace, or up to the state that reaches it."""
+    """The result of one property or cover. states: of the trace, or up to the state that reaches it."""
 
     kind: str
     status: str
@@ -47,7 +47,7 @@ class RecordedResult:
 
 @dataclass
 class Record:
-    """What one run found."""
+    """The recorded result of one run."""
 
     sha256: str
     """Of the text that was run."""

@@ -72,7 +72,7 @@ def _quoted(text: str) -> str:
 def unexercised_remarks(
     plans: Plans, records: Mapping[str, ModelRecord], model: str, sha256: str, properties: Iterable[str]
 ) -> list[str]:
-    """Which of these properties of a model no mutant violates; nothing if the record is of another text."""
+    """Remarks on the properties of a model that no mutant violates; none if the record is of another text."""
     record = records.get(model)
     if record is None or record.sha256 != sha256:
         return []

@@ -30,11 +30,11 @@ STYLES = {
     "missing": "yellow",
 }
 COLUMNS = {"document": "", "kafka": "Kafka's code - ", "mutant": "mutant - "}
-"""How a reading says what it is of."""
+"""The titles of the columns that readings stand in."""
 
 
 def title(document: str, found: list[Entry]) -> str:
-    """What people call a document."""
+    """The common name of a document."""
     return next((e.claim.title for e in found if e.claim.document == document and e.claim.title), document)
 
 
@@ -44,7 +44,7 @@ def reading_name(answer: ReadingAnswer) -> str:
 
 
 def where(claim: Claim) -> str:
-    """Where a claim is from: the document with lines, or that it is ours."""
+    """The source of a claim: the document with lines, or that it is ours."""
     lines = f", {lines_of(claim)}" if claim.lines else ""
     return f"{claim.title or claim.document}{lines}{' (ours: the document does not say it)' * claim.ours}"
 
@@ -55,14 +55,14 @@ def lines_of(claim: Claim) -> str:
 
 
 def remarks(answer: ReadingAnswer) -> list[str]:
-    """What somebody who relies on the verdict has to know."""
+    """Remarks for somebody who relies on the verdict."""
     found = [f"stale: {answer.stale}"] if answer.stale and answer.record is not None else []
     found += [f"expected: {answer.reading.expect}"] if answer.differs else []
     return found + (["no expectation is stated"] if answer.unstated else [])
 
 
 def cautions(answer: ReadingAnswer) -> list[str]:
-    """Which properties of a verdict that holds no mutant of the model violates, with the reason that is stated."""
+    """Properties of a verdict that holds which no mutant of the model violates, with the stated reason."""
     if answer.verdict is not ReadingVerdict.HOLDS or answer.record is None:
         return []
     return unexercised_remarks(*of_the_project(), answer.run.subject, answer.record.sha256, answer.results)
@@ -75,7 +75,7 @@ def source(answer: ReadingAnswer, whole: bool = True) -> str:
 
 
 def standing(entry: Entry) -> str:
-    """How a claim stands; where readings differ, how many say what; and whether Kafka's code is another matter."""
+    """The standing of a claim; if readings differ, the number of each; and whether Kafka's code is another matter."""
     text = entry.standing.words
     if entry.standing in (Standing.AMBIGUOUS, Standing.PARTLY):
         good, judged = readings_that_hold(entry)
@@ -84,7 +84,7 @@ def standing(entry: Entry) -> str:
 
 
 def readings_that_hold(entry: Entry) -> tuple[int, int]:
-    """How many of the readings that decide a claim hold, and how many they are."""
+    """The numbers of the deciding readings that hold, and of all."""
     judged = [a for a in entry.answers if a.reading.column == "document"] or entry.answers
     return sum(a.verdict is ReadingVerdict.HOLDS for a in judged), len(judged)
 
@@ -110,7 +110,7 @@ def cell(answer: ReadingAnswer, found: RecordedResult | None) -> str:
 
 
 def counts(found: list[Entry]) -> list[tuple[Standing, int]]:
-    """How many claims stand how."""
+    """The number of claims by standing."""
     return [(standing, n) for standing in Standing if (n := sum(e.standing is standing for e in found))]
 
 

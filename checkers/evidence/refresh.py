@@ -52,7 +52,7 @@ def refresh(chosen: list[Claim], say: Callable[[str], None], progress: Progress,
 
 
 def _due(chosen: list[Claim], ledger: Ledger) -> list[RunSpec]:
-    """What has to be run, each once, in the order of the claims."""
+    """The runs that are due, each once, in the order of the claims."""
     answers = [a for e in entries(chosen, ledger) for a in e.answers]
     fresh = (None, Staleness.CLAIM_CHANGED)
     return list(dict.fromkeys(a.run for a in answers if a.staleness not in fresh))

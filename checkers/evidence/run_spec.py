@@ -1,4 +1,4 @@
-"""What has to be run so that a reading of a claim is decided."""
+"""The run that decides a reading of a claim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RunSpec:
 
     @staticmethod
     def of(reading: Reading) -> RunSpec:
-        """What decides a reading."""
+        """The run that decides a reading."""
         if reading.function is not None:
             return RunSpec(reading.method, reading.function)
         pairs = [f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in sorted(reading.set.items())]

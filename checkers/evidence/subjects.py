@@ -1,4 +1,4 @@
-"""What claims are about, as it is now: models and functions, loaded once each."""
+"""The subjects of claims, as they are now: models and functions, loaded once each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reassure.spec.semantics.interpreter import ConfigError, make_config
 
 @dataclass(frozen=True)
 class Subject:
-    """What is run, as it is now: its digest, or why there is none."""
+    """The subject of a run, as it is now: its digest, or the reason why there is none."""
 
     sha256: str = ""
     absent: str = ""
@@ -48,7 +48,7 @@ class Subjects:
         return Subject(digest(model))
 
     def wrong(self, claim: Claim, reading: Reading) -> list[str]:
-        """What keeps a reading from being decided, ever."""
+        """The reasons why a reading can never be decided."""
         where, wanted = f"{claim.id}, reading {reading.name!r}", RunSpec.of(reading)
         try:
             if self.of(wanted).absent or wanted.method == "enumerate":

@@ -41,7 +41,7 @@ def tell_summary(found: list[Entry], console: Console) -> None:
 
 
 def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
-    """How many readings are as expected, the exit code, and how to see more."""
+    """Prints the number of readings as expected, the exit code, and how to see more."""
     every = [a for e in found for a in e.answers]
     good = sum(not _remark(a) for a in every)
     text = f"{good:,} of {len(every):,} readings are up to date and have the expected verdict"
@@ -53,7 +53,7 @@ def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
 
 
 def _standing(entry: Entry) -> str:
-    """How a claim stands, in a word or two; if its readings differ, with how many of them hold."""
+    """The standing of a claim, in a word or two; if its readings differ, with how many of them hold."""
     if entry.standing not in (Standing.AMBIGUOUS, Standing.PARTLY):
         return entry.standing.short
     good, judged = pages.readings_that_hold(entry)
@@ -61,7 +61,7 @@ def _standing(entry: Entry) -> str:
 
 
 def _remark(answer: ReadingAnswer) -> str:
-    """Why somebody has to look at a reading: "" where there is nothing to look at."""
+    """The reason to look at a reading: "" where there is nothing to look at."""
     if answer.verdict is ReadingVerdict.MISSING:
         return f"not run: {answer.stale}"
     return "; ".join([answer.verdict.words, *pages.remarks(answer)]) if pages.remarks(answer) else ""

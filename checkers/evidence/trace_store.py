@@ -122,7 +122,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _violations(path: Path) -> dict[TraceKey, Itf]:
-    """What a file shows: each of its properties under each of its configurations."""
+    """The violations that a file shows: each of its properties under each of its configurations."""
     try:
         data = read_itf(path)
     except TraceError:

@@ -1,4 +1,4 @@
-"""What the ledger says of each reading of a claim, how well it is founded, and how the claim stands."""
+"""Verdicts of the ledger on each reading of a claim, their strength, and the standing of the claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ESTABLISHED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUND
 
 
 class ReadingVerdict(StrEnum):
-    """What is known of a reading."""
+    """The verdict on a reading."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -48,7 +48,7 @@ class ReadingVerdict(StrEnum):
 
 
 class Standing(StrEnum):
-    """How a claim stands, all its readings taken together."""
+    """The standing of a claim, all its readings taken together."""
 
     PROVED = "proved"
     VERIFIED = "verified"
@@ -79,10 +79,10 @@ class Standing(StrEnum):
 
 
 class Staleness(Enum):
-    """Why a verdict is not to be relied upon, or why there is none."""
+    """The reason why a verdict is not to be relied upon, or why there is none."""
 
     ABSENT = "{absent}"
-    """What is to be run is not there."""
+    """The subject of the run is missing."""
     NEVER_RUN = "never run"
     PARTLY_RUN = "run before, but not for all of this"
     TEXT_CHANGED = "the text of {subject} has changed"
@@ -94,7 +94,7 @@ class Staleness(Enum):
 
 @dataclass
 class ReadingAnswer:
-    """What the ledger says about one reading."""
+    """The ledger's answer to one reading."""
 
     reading: Reading
     run: RunSpec
@@ -109,7 +109,7 @@ class ReadingAnswer:
 
     @property
     def stale(self) -> str:
-        """Why the verdict is not to be relied upon, in words; "" if it is."""
+        """The reason why the verdict is not to be relied upon, in words; "" if it is."""
         if self.staleness is None:
             return ""
         version = self.record.engine_version if self.record is not None else ""
@@ -148,7 +148,7 @@ class ReadingAnswer:
         return TraceKey.of(self.run.subject, self.run.method, self.record.config, name)
 
     def strength(self) -> str:
-        """How well the verdict is founded; of whole runs, under which fairness."""
+        """The strength of the verdict; of whole runs, with their fairness."""
         r = self.record
         if r is None:
             return self.stale
@@ -180,7 +180,7 @@ class Entry:
 
     @property
     def standing(self) -> Standing:
-        """What the readings of the text give; those of Kafka and of mutants count where the text has none."""
+        """The standing by the readings of the text; those of Kafka and of mutants count where the text has none."""
         of_text = [a for a in self.answers if a.reading.column == "document"]
         verdicts = {a.verdict for a in of_text or self.answers}
         for verdict in (ReadingVerdict.MISSING, ReadingVerdict.UNDECIDED, ReadingVerdict.NOT_CHECKED):
@@ -211,7 +211,7 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
 def _answer(
     reading: Reading, ledger: Ledger, files: Mapping[TraceKey, Path], subjects: Subjects, changed: bool
 ) -> ReadingAnswer:
-    """What the ledger says about a reading. changed: the claim is another than when its verdicts were obtained."""
+    """The ledger's answer to a reading. changed: the claim is another than when its verdicts were obtained."""
     run = RunSpec.of(reading)
     now = subjects.of(run)
     record = ledger.records.get(run.key)

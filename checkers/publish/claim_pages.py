@@ -59,7 +59,7 @@ def _page(entry: Entry, folder: Path) -> str:
 
 
 def _notes(entry: Entry) -> dict[str, str]:
-    """What is to be known about the verdicts, by reading; a note that the releases of a reading share stands once."""
+    """Notes about the verdicts, by reading; a note that the releases of a reading share stands once."""
     notes: dict[str, str] = {}
     for answer in (a for a in entry.answers if a.reading.note):
         release = f", Kafka {answer.reading.set.get('release', '')}"

@@ -25,7 +25,7 @@ NEW = re.compile(r"^\$ reassure new (\w+)$", re.MULTILINE)
 """A command that writes a model: its name."""
 TIMES = re.compile(r"^\d+\.\d+ s.*$", re.MULTILINE)
 LEMMAS = re.compile(r"^an inductive invariant of \d+ lemmas\n(  .*\n)+", re.MULTILINE)
-"""Which lemmas a proof takes is the solver's choice."""
+"""The lemmas of a proof, which are the solver's choice."""
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -99,7 +99,7 @@ def _session(line: str, below: str) -> str:
 
 
 def output(words: list[str]) -> str:
-    """What a command prints on standard output, without what changes from run to run."""
+    """The standard output of a command, without what changes from run to run."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         command(words)

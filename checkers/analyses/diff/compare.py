@@ -1,4 +1,4 @@
-"""What a change does to behaviour: the states and steps that only one of two models has.
+"""The effect of a change on behaviour: the states and steps that only one of two models has.
 
 Two models behave alike if they start in the same states, reach the same states, and take the same steps from them: a
 step is its action's name and the two states. Where only part of a state is compared, steps that do not show there are
@@ -25,7 +25,7 @@ MOST_KEYS = 1 << 62
 
 
 class Verdict(StrEnum):
-    """What is said of two models."""
+    """The verdict on two models."""
 
     SAME = "same behaviour"
     DIFFERENT = "different behaviour"
@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """What two models have in common, and what only one of them has."""
+    """The states and steps that two models share, and those that only one of them has."""
 
     observation: Observation
     both: int
@@ -58,7 +58,7 @@ class Comparison:
     """By side: an initial state that it alone has."""
     differences: list[Difference] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    """Why it is not known whether there are more differences."""
+    """The reasons why there may be more differences."""
 
     @property
     def verdict(self) -> Verdict:

@@ -1,4 +1,4 @@
-"""What of the states of two models is compared: everything, the fields that both have, or a view."""
+"""The part of two models' states that is compared: everything, the fields that both have, or a view."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Observation:
     """The states of both sides by numbers: equal where they look the same."""
 
     words: str
-    """What is compared."""
+    """The compared part, in words."""
     whole: bool
     """Whether that is all of a state."""
     numbers: tuple[Numbers, Numbers]
 
 
 def structure(kind: Type) -> object:
-    """What a type consists of, whichever classes it is written with; equal types have equal codes for equal values."""
+    """The structure of a type, whatever the names of its classes; equal types have equal codes for equal values."""
     match kind:
         case BoolType():
             return "bool"
@@ -136,7 +136,7 @@ def _view_of(side: Side, sides: tuple[Side, Side], name: str) -> Callable[..., A
 
 
 def _viewed(side: Side, view: Callable[..., Any], progress: Progress) -> list[object]:
-    """What a view makes of each state, in plain Python."""
+    """The value of a view in each state, by plain Python."""
     more = [side.bound.config] if len(inspect.signature(view).parameters) > 1 else []
     found: list[object] = []
     for number in range(side.graph.count):

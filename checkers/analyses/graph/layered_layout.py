@@ -1,4 +1,4 @@
-"""Where the nodes of a picture of states stand: in rows by level, ordered so that edges are short."""
+"""Places the nodes of a picture of states: in rows by level, ordered so that edges are short."""
 
 from __future__ import annotations
 

@@ -116,13 +116,13 @@ class StatePicture:
 
     @property
     def heading(self) -> str:
-        """How much there is."""
+        """The counts of the picture's states and steps."""
         what = f"{_many(self.states, 'state')}, {_many(self.steps, 'step')}"
         return f"{self.model}: {what}" + (f", {_many(len(self.nodes), 'value')} of {self.by}" if self.by else "")
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader has to know of the picture."""
+        """Remarks that a reader of the picture needs."""
         lines = [f"not everything is drawn: {text}" for text in self.cut]
         if self.clipped:
             lines.append(f"{_many(self.clipped, 'step')} left out: beyond a declared bound")
@@ -235,7 +235,7 @@ def _count(graph: StateGraph, groups: Numbers, nodes: list[PictureNode]) -> None
 
 
 def _dead(graph: StateGraph, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Where nothing is enabled although no run may end there; a step that leaves a bound is enabled."""
+    """Marks states where nothing is enabled although no run may end there; a step that leaves a bound is enabled."""
     dead: NDArray[np.bool_] = (np.diff(graph.begins) == 0) & ~terminal
     for number in np.nonzero(dead)[0].tolist():
         dead[number] = next(graph.bound.steps(graph.state(number)), None) is None

@@ -1,4 +1,4 @@
-"""What a suite of traces is to take: the criteria, and for each goal of one the shortest path that takes it.
+"""The goals of a suite of traces: the criteria, and for each goal of one the shortest path that takes it.
 
 A path is the state that it begins in and the edges of a `StateGraph` that it goes along.
 """
@@ -113,7 +113,7 @@ class Actions(StepGoals):
 
 
 def never_taken(graph: StateGraph, action: int) -> str:
-    """Why an action is in no path."""
+    """The reason why an action is in no path."""
     if graph.action_clips[action]:
         return f"each of its {graph.action_clips[action]:,} steps leaves a bound"
     return "no reachable state enables it" + as_far(graph)

@@ -1,4 +1,4 @@
-"""What `reassure traces` prints, and its exit code."""
+"""Output of `reassure traces`, and its exit code."""
 
 from __future__ import annotations
 

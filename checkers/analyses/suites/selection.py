@@ -1,4 +1,4 @@
-"""Which paths make a suite: few ones that together take every goal that can be taken."""
+"""Selects the paths of a suite: few ones that together take every goal that can be taken."""
 
 from __future__ import annotations
 

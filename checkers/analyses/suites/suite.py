@@ -18,14 +18,14 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
 
 ITF, STEPS = ".itf.json", ".steps.json"
-"""What the names of traces end with."""
+"""The suffixes of traces' names."""
 INDEX = ".suite.json"
-"""What the name of an index ends with."""
+"""The suffix of an index's name."""
 
 
 @dataclass(frozen=True)
 class SuiteName:
-    """What a suite is of: traces of two configurations or two criteria never have the same name."""
+    """The parts of a suite's name: traces of two configurations or two criteria never have the same name."""
 
     model: str
     settings: tuple[str, ...]
@@ -33,7 +33,7 @@ class SuiteName:
 
     @property
     def stem(self) -> str:
-        """What the names of all its files begin with."""
+        """The prefix of the names of all its files."""
         return trace_stem(self.model, self.settings, self.criterion, "traces")
 
     def file(self, number: int) -> str:
@@ -89,7 +89,7 @@ def path_of(trace: Trace, graph: StateGraph) -> Path:
 
 @dataclass
 class WrittenSuite:
-    """What was written where."""
+    """The files that were written."""
 
     traces: list[str]
     """Files, in the order of the selection's paths."""

@@ -109,7 +109,7 @@ def allowed(model: Model, points: list[Point]) -> tuple[list[Point], dict[Point,
 
 @dataclass(frozen=True)
 class SweepTask:
-    """What a task needs to check one configuration."""
+    """The input of a task that checks one configuration."""
 
     model: str
     text: str | None

@@ -53,7 +53,7 @@ OPTIONS = (
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """How many configurations were checked, and how many combinations the model excludes."""
+    """Counts of the configurations that were checked, and of the combinations that the model excludes."""
     return {name: len(record[name]) for name in ("configurations", "excluded") if name in record}
 
 

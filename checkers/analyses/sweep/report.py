@@ -1,4 +1,4 @@
-"""What `sweep` prints."""
+"""Output of `sweep`."""
 
 from __future__ import annotations
 

@@ -35,21 +35,21 @@ class LogNode:
 
 @dataclass
 class LogExplanation:
-    """What was found."""
+    """The explanation of a log: its lines, and the first that no behaviour explains."""
 
     lines: int = 0
     """That are explained."""
     failed: Line | None = None
     """The first line that no behaviour explains."""
     possible: list[Any] = field(default_factory=list)
-    """Where the model can be at the end: after the last line, or when the line that failed comes."""
+    """The possible states at the end: after the last line, or when the line that failed comes."""
     possible_count: int = 0
     widest: int = 0
     """States that were possible at once, hidden steps included, at most."""
     hidden_steps: int = 0
     """Of the behaviour."""
     reasons: list[tuple[str, int]] = field(default_factory=list)
-    """Why the line that failed is not possible: each with the number of possible states of which it is true."""
+    """Reasons against the line that failed: each with the number of possible states of which it is true."""
     examined: int = 0
     """Possible states that were asked for reasons."""
     clipped: bool = False
@@ -182,7 +182,7 @@ class _Refusals(BoundModel):
 
 
 def reasons(bound: BoundModel, states: list[Any], line: Line) -> list[tuple[str, int]]:
-    """Why none of these states explains a line: guards that refuse, and what is otherwise than observed."""
+    """The reasons why none of these states explains a line: guards that refuse, and what is otherwise than observed."""
     watched, counts = _Refusals(bound), Counter[str]()
     for state in states:
         if line.actions is None:

@@ -23,7 +23,7 @@ KEYS = ("action", "params", "state", "note")
 
 
 class Partly(dict[Any, Any]):
-    """What is observed of a record or a map: some of its fields, or of its keys."""
+    """An observation of a record or a map: some of its fields, or of its keys."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def agrees(value: Any, observed: Any) -> bool:
 
 
 def differences(value: Any, observed: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where a value is not what is observed: path, value, what is observed."""
+    """The differences of a value from an observation: path, value, what is observed."""
     if isinstance(observed, Partly):
         if value is None:
             yield path, None, dict(observed)

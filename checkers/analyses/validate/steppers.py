@@ -50,10 +50,10 @@ class Stepper(Protocol):
         """The initial states."""
 
     def after(self, states: Sequence[Key], line: Line) -> list[Reached]:
-        """Where the steps lead that a line may be of, what it says of the state considered."""
+        """The states after the steps that a line may be of, as far as they fit its state."""
 
     def moved(self, states: Sequence[Key], actions: frozenset[str]) -> list[Reached]:
-        """Where the steps of these actions lead."""
+        """The states after the steps of these actions."""
 
     def matching(self, states: Sequence[Key], line: Line) -> list[bool]:
         """Whether each state is what a line says."""
@@ -110,7 +110,7 @@ class PlainStepper:
 
 
 class _Masks:
-    """What is observed, as masks on words: the words in question, and what they are under the masks."""
+    """An observation as masks on words: the words in question, and what they are under the masks."""
 
     def __init__(self, words: int) -> None:
         self.masks, self.values = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
@@ -232,7 +232,7 @@ class NativeStepper:
         return masks
 
     def _of_params(self, action: str, line: Line) -> _Masks:
-        """What is known of the parameters, where the kernel writes them."""
+        """The observed parameters, in the words that the kernel writes them to."""
         number = self.numbers[action]
         masks = _Masks(self.kernel.shape.parameter_words or 0)
         fields = iter(self.kernel.model.parameters[number])
