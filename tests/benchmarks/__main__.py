@@ -197,7 +197,7 @@ def main() -> None:
     for model, chosen in PROOFS if not args.long_proofs else [*PROOFS, *LONG_PROOFS]:
         proof = CheckRequest(model, chosen, "prove:auto", SearchOptions(), proof=ProofOptions())
         found, _ = run(proof, Progress(quiet=True))
-        proved = found.found
+        proved = found.proof
         assert isinstance(proved, ProofSummary)
         done = sum(p.status in ("proved", "holds_within_bounds") for p in found.properties)
         explicit, states = "-", "-"

@@ -150,7 +150,7 @@ def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     model = load("core")
     bound, lowered = bind(model, settings(model, []))
     kernel = compiled(lowered, state_layout(bound))
-    made = DistributedRun(kernel, RunDirectory.at(str(tmp_path / "run")), 1)
+    made = DistributedRun(kernel, RunDirectory.at(str(tmp_path / "run")), 1, lambda: None)
     made.directory.write_json("run.json", {})
     yield made.work, made.directory, np.arange(1, 200_001, dtype=np.int64).reshape(-1, 1)
     shutil.rmtree(shared_folder(made.token), ignore_errors=True)
