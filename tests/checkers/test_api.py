@@ -11,7 +11,8 @@ import pytest
 
 import reassure
 from reassure.checkers import api
-from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.base.options import DEFAULT_ENGINE, ENGINE_NAMES, EXHAUSTIVE_ENGINES
+from reassure.checkers.check import ENGINES, CheckRequest, run
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import ModelError
 
@@ -67,3 +68,9 @@ def test_a_model_needs_the_standard_library_only(tmp_path: Path) -> None:
 def test_no_such_name() -> None:
     with pytest.raises(AttributeError, match="module 'reassure' has no attribute 'chek'"):
         _ = reassure.chek  # type: ignore[attr-defined]
+
+
+def test_every_engine_that_an_option_names_is_there() -> None:
+    """The names stand below the engines, in `base/options.py`: a name without an engine would show only in a run."""
+    assert set(EXHAUSTIVE_ENGINES) <= set(ENGINE_NAMES) <= set(ENGINES)
+    assert DEFAULT_ENGINE in EXHAUSTIVE_ENGINES
