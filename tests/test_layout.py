@@ -52,7 +52,13 @@ INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
         "sweep": (),
         "graph": (),
     },
-    "kafka": {"controller": (), "plan": (), "audit": ()},
+    "kafka": {
+        "controller": (),
+        "diff": ("controller",),
+        "plan": (),
+        "audit": (),
+        "command.py": ("controller", "diff"),
+    },
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {
     "language": (),

@@ -1,7 +1,7 @@
 """The commands by name: a module each, imported when its command is given.
 
 A module has `OPTIONS` (or `SUBCOMMANDS`, by name) and `run(args, console)`, which gives the exit code. `EPILOG` is
-printed below its help; `KIND` makes it a kind of check in a gate.
+printed below its help; `KIND`, or that of a subcommand, makes it a kind of check in a gate.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Protocol, cast
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.gate_kind import GateKind
 
 COMMANDS = {
     "models": "list the models, or print what one of them declares",
@@ -68,7 +69,7 @@ MODULES = {
     "audit": "kafka.audit.command",
     "plan": "kafka.plan.command",
     "gate": "gate.command",
-    "kafka": "kafka.controller.command",
+    "kafka": "kafka.command",
     "claims": "evidence.command",
 }
 """The module of each command, below `reassure.checkers`: imported when the command is given."""
@@ -76,10 +77,11 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A command below another one."""
+    """A command below another one. kind: as a kind of check in a gate; None if a gate does not run it."""
 
     help: str
     options: tuple[Option, ...]
+    kind: GateKind | None = None
 
 
 class CommandModule(Protocol):

@@ -1,7 +1,7 @@
 """The kinds of check that a gate runs: commands. The keys of a check are the options of its command.
 
-A command becomes a kind by its name in `KINDS` and `KIND` in its module. It has to write a run record (`--json`), or
-its exit code is all that is judged.
+A command becomes a kind by its name in `KINDS` and `KIND` in its module, or `kind` of its `Subcommand`. It has to write
+a run record (`--json`), or its exit code is all that is judged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from reassure.checkers.base import argument_types
 from reassure.checkers.base.declared import Option
-from reassure.checkers.console.commands import command, options_of
+from reassure.checkers.console.commands import command, options_of, subcommands
 from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.gate import values
 from reassure.checkers.gate.values import Schema
@@ -48,8 +48,9 @@ SCHEMAS: dict[Any, Schema] = {
 
 def kind_of(name: str) -> GateKind:
     """A kind by its name, of the module of its command."""
-    module: Any = command(name.partition(" ")[0])
-    kind: GateKind = module.KIND
+    first, _, second = name.partition(" ")
+    holder: Any = subcommands(first)[second] if second else command(first)
+    kind: GateKind = holder.kind if second else holder.KIND
     return kind
 
 

@@ -1,4 +1,4 @@
-"""`reassure kafka`: Kafka's own controller classes, run beside the models."""
+"""The subcommands of `reassure kafka` that run Kafka's own controller classes beside the models."""
 
 from __future__ import annotations
 
@@ -81,6 +81,18 @@ ENGINE = Option(
     choices=("local", "spark"),
 )
 
+
+def _figures(record: Record) -> dict[str, int]:
+    """Counts of the steps that `kafka conform` compared with Kafka's controller, over all releases."""
+    releases = record.get("releases", [])
+    if not releases:
+        return {}
+    actions = [a for r in releases for a in r["actions"].values()]
+    return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
+
+
+CONFORM_KIND = GateKind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), by_digest=False)
+
 SUBCOMMANDS = {
     "fetch": Subcommand(
         "get releases by Maven and compile the driver against them",
@@ -120,6 +132,7 @@ SUBCOMMANDS = {
             *SPARK,
             *OUTPUTS,
         ),
+        CONFORM_KIND,
     ),
     "record": Subcommand(
         "record what Kafka's releases answer to the steps of a model",
@@ -193,24 +206,6 @@ SUBCOMMANDS = {
         (Option("--out FILE", "the file to write (default: with the project's traces)", Path, CONFIRMED, output=True),),
     ),
 }
-
-
-def _figures(record: Record) -> dict[str, int]:
-    """Counts of the steps that `kafka conform` compared with Kafka's controller, over all releases."""
-    releases = record.get("releases", [])
-    if not releases:
-        return {}
-    actions = [a for r in releases for a in r["actions"].values()]
-    return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
-
-
-KIND = GateKind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), by_digest=False)
-"""Of `kafka conform`."""
-
-
-def run(args: argparse.Namespace, console: Console) -> Exit:
-    """Carries out one of the actions."""
-    return ACTIONS[args.action](args, console)
 
 
 def _releases(versions: list[str], default: Release = LATEST) -> list[Release]:

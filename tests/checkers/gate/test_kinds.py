@@ -303,7 +303,8 @@ def test_every_kind_has_the_options_of_its_command() -> None:
 
 def test_a_command_that_offers_a_kind_is_one() -> None:
     offered = {name for name in COMMANDS if hasattr(command(name), "KIND")}
-    assert offered == {kind.partition(" ")[0] for kind in KINDS}
+    offered |= {f"{name} {word}" for name in COMMANDS for word, below in subcommands(name).items() if below.kind}
+    assert offered == set(KINDS)
     assert all(kind.partition(" ")[2] in subcommands(kind.split()[0]) for kind in KINDS if " " in kind)
 
 

@@ -1,0 +1,17 @@
+"""`reassure kafka`: the subcommands that run Kafka's own controller."""
+
+from __future__ import annotations
+
+import argparse
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.kafka.controller import command as controller
+
+SUBCOMMANDS = {**controller.SUBCOMMANDS}
+ACTIONS = {**controller.ACTIONS}
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Carries out one of the subcommands."""
+    return ACTIONS[args.action](args, console)
