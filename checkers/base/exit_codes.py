@@ -59,9 +59,11 @@ def worst(codes: Iterable[Exit]) -> Exit:
 class Failure(Exception):
     """A command that cannot answer: the exit code and a message of one line."""
 
-    def __init__(self, code: Exit, message: str) -> None:
-        self.code = code
-        super().__init__(message)
+    def __init__(self, code: Exit, message: str) -> None:  # `args` stay as they are: processes send it
+        self.code, self.message = code, message
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class SystemFailure(Failure):

@@ -212,7 +212,7 @@ class CheckResult:
         """The run record, `traces` giving the files that counterexamples were written to."""
         s, summary = self.stats, self.returned.summary
         return {
-            **self.identity.record(self.exit(), self.complete, self.stopped.reason, self.stopped.text),
+            **self.identity.record(self.exit(), self.complete, self.stopped),
             "verdict": self.verdict,
             "properties": [p.record(traces.get(p.name)) for p in self.properties],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],

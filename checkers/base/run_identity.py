@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, to_itf
 
@@ -57,15 +57,15 @@ class RunIdentity:
         """The fields of records and traces that identify the model and its configuration."""
         return {"model": self.model, "model_sha256": self.model_sha256, "config": self.config}
 
-    def record(self, code: Exit, complete: bool, reason: StopReason | None, text: str) -> RunRecord:
-        """The run record without results. reason, text: why the run ended, for programs and for people."""
+    def record(self, code: Exit, complete: bool, stopped: Stop) -> RunRecord:
+        """The run record without results."""
         return {
             "schema": SCHEMA,
             "verdict": VERDICTS[code],
             "exit_code": code.value,
             "complete": complete,
-            "stop_reason": reason,
-            "stopped_because": text,
+            "stop_reason": stopped.reason,
+            "stopped_because": stopped.text,
             "model": self.model,
             "model_sha256": self.model_sha256,
             "config": self.config,
@@ -104,4 +104,4 @@ class RunIdentity:
 
 def error_record(code: Exit, message: str, model: str, repro: str) -> RunRecord:
     """The record of a run that ended before an engine could answer."""
-    return RunIdentity(model, None, {}, None, repro).record(code, False, StopReason.NOT_STARTED, message)
+    return RunIdentity(model, None, {}, None, repro).record(code, False, Stop(StopReason.NOT_STARTED, message))

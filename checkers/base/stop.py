@@ -28,8 +28,8 @@ class StopReason(StrEnum):
     """Z3 gave no answer."""
     OPEN = "open"
     """Some property was neither proved nor refuted."""
-    NO_START = "no_start"
-    """The model has no initial state."""
+    LOST = "lost"
+    """A process that the run needs has ended."""
     NOT_STARTED = "not_started"
     """The run failed before an engine ran."""
 
@@ -41,18 +41,22 @@ class Stop:
     reason: StopReason
     text: str
 
-    def end_run(self) -> None:
-        """Raises `Interrupted` if a search ended by Ctrl-C or lack of time, so that no other may begin."""
-        if self.reason in (StopReason.BUDGET, StopReason.INTERRUPTED):
+    def end_run(self, *others: StopReason) -> None:
+        """Raises again Ctrl-C or lack of time that ended a search, so that no other begins. others: raised as well."""
+        if self.reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        if self.reason in (StopReason.BUDGET, *others):
             raise Interrupted(self.reason, self.text)
 
 
 class Interrupted(Exception):
     """Ends a run early, with its results so far."""
 
-    def __init__(self, reason: StopReason, text: str) -> None:
+    def __init__(self, reason: StopReason, text: str) -> None:  # `args` stay as they are: processes send it
         self.stop = Stop(reason, text)
-        super().__init__(text)
+
+    def __str__(self) -> str:
+        return self.stop.text
 
 
 ALL_VISITED = Stop(StopReason.COMPLETE, "every reachable state was visited")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import UnknownModel
+from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ConfigError, ModelError
@@ -27,6 +28,8 @@ def as_failure(error: Exception) -> Failure:
         case ModelError():
             text = str(error)
             return Failure(Exit.MODEL, text if SHOWN in text else f"{text}; {SHOWN}")
+        case Interrupted():
+            return Failure(Exit.INCONCLUSIVE, error.stop.text)
         case Disagreement():
             return Failure(Exit.DISAGREE, str(error))
         case RecursionError():

@@ -30,7 +30,7 @@ class Problem:
 
 def judge(check: Check, record: RunRecord) -> list[Problem]:
     """Lists what is not as the check expects."""
-    if record.get("stop_reason") == StopReason.NOT_STARTED and not record["complete"]:
+    if record["stop_reason"] == StopReason.NOT_STARTED:
         return _judge_failure(check, record)
     problems: list[Problem] = []
     if record["verdict"] != check.expect:

@@ -96,8 +96,7 @@ class LastRecords:
 
     def keep(self, check: Check, outcome: CheckOutcome) -> None:
         """Keeps the answer of a check that is as expected. A folder that cannot be written is no error."""
-        stopped = outcome.record.get("stop_reason")
-        answered = stopped in KEPT or (stopped == StopReason.NOT_STARTED and outcome.record["complete"])
+        answered = outcome.record["stop_reason"] in KEPT
         name = self.key(check) if answered and not outcome.problems and not outcome.unchanged_since else None
         if name is None:
             return

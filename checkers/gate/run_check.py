@@ -171,7 +171,8 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
     output = out.getvalue()
     last = (output.strip() or VERDICTS[code]).splitlines()[-1]
     record = error_record(code, last, check.model or "", check.repro())
-    record["complete"] = code is Exit.OK
+    if code is Exit.OK:
+        record |= {"complete": True, "stop_reason": StopReason.COMPLETE}
     if json_file.is_file():
         record.update(json.loads(json_file.read_text(encoding="utf-8")))
         record["repro"] = check.repro()

@@ -9,7 +9,7 @@ from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell
 
@@ -98,13 +98,13 @@ def diff_record(
 ) -> dict[str, Any]:
     """The run record. identity: of the first model. traces: the files of `difference.traces`, or none."""
     comparison, labels, variant = difference.comparison, difference.labels, difference.prepared[1]
-    because = "; ".join(comparison.open) or "everything was compared"
     files: list[str | None] = [*traces] or [None] * len(difference.traces)
     file_of = {(side, only): file for (side, only, _), file in zip(difference.traces, files, strict=True)}
     complete = comparison.verdict is not Verdict.UNDECIDED
-    reason = StopReason.COMPLETE if complete else StopReason.OPEN
+    because = "; ".join(comparison.open) or "everything was compared"
+    stopped = Stop(StopReason.COMPLETE if complete else StopReason.OPEN, because)
     return {
-        **identity.record(difference.exit, complete, reason, because),
+        **identity.record(difference.exit, complete, stopped),
         "model": labels[0],
         "diff": {
             "verdict": comparison.verdict,

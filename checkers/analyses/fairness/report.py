@@ -9,7 +9,6 @@ from rich.text import Text
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds
 from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import call
@@ -71,9 +70,8 @@ def fairness_record(
     identity: RunIdentity, analysis: FairnessAnalysis, traces: dict[tuple[str, int], str]
 ) -> dict[str, Any]:
     """The run record of `fairness`. traces: files by property and number of the weakening."""
-    code, text = exit_of(analysis), analysis.stopped.text
     return {
-        **identity.record(code, analysis.complete, StopReason.NOT_STARTED, text),
+        **identity.record(exit_of(analysis), analysis.complete, analysis.stopped),
         "fairness": [
             {
                 "property": p.name,

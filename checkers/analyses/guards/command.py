@@ -12,7 +12,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import COMMON, MEMORY_OF_EACH, WORKERS
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
@@ -69,7 +69,7 @@ def _report_raised(
     name_traces([file] if file else [], console)
     if args.json:
         finding = PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text)
-        record = identity.record(Exit.MODEL, False, StopReason.RAISED, text)
+        record = identity.record(Exit.MODEL, False, Stop(StopReason.RAISED, text))
         write_record(args.json, {**record, "properties": [finding.record(file)], "guards": []})
     print(f"reassure: no guard was left out: with all of them {text}", file=sys.stderr)
     return Exit.MODEL

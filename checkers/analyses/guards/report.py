@@ -9,7 +9,6 @@ from rich.text import Text
 from reassure.checkers.analyses.guards.analysis import GuardAnalysis
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel
@@ -59,9 +58,8 @@ def guards_record(
     identity: RunIdentity, bound: BoundModel, analysis: GuardAnalysis, traces: dict[int, str]
 ) -> dict[str, Any]:
     """The run record of `guards`. traces: files by the number of the guard."""
-    code, text = exit_of(analysis), analysis.stopped.text
     return {
-        **identity.record(code, analysis.complete, StopReason.NOT_STARTED, text),
+        **identity.record(exit_of(analysis), analysis.complete, analysis.stopped),
         "guards": [
             {
                 "action": g.action,

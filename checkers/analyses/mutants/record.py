@@ -243,18 +243,6 @@ def stale(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
     return changed + sorted(records.keys() - plans.plans.keys())
 
 
-def idle_reasons(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
-    """Reasons that no unexercised property of the record needs: `property` or `model: property`."""
-    found = []
-    for reason in plans.reasons:
-        for name in reason.properties:
-            for model in reason.models or [""]:
-                of = [r for m, r in records.items() if model in ("", m)]
-                if of and not any(name in r.unexercised for r in of):
-                    found.append(f"{model}: {name}".removeprefix(": "))
-    return found
-
-
 @cache
 def of_the_project() -> tuple[Plans, dict[str, ModelRecord]]:
     """The plans and the record that come with the project."""

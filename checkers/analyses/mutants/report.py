@@ -84,9 +84,9 @@ def _remark(noticed: Noticed) -> str:
 
 def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any]:
     """The run record of `mutants`."""
-    stats, stop = report.base.stats, report.early or JUDGED
+    stats = report.base.stats
     return {
-        **identity.record(report.exit(), report.early is None, stop.reason, stop.text),
+        **identity.record(report.exit(), report.early is None, report.early or JUDGED),
         "stats": {"distinct": stats.distinct, "generated": stats.generated},
         "mutants_of_model": len(report.mutants),
         "mutants_chosen": len(report.chosen),

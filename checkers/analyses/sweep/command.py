@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import error_record, trace_stem
+from reassure.checkers.base.run_identity import RunIdentity, trace_stem
 from reassure.checkers.base.shared_options import (
     ACCEPT_CLIPPING,
     COMMON,
@@ -25,7 +25,7 @@ from reassure.checkers.base.shared_options import (
     OF_SPARK,
     SPARK,
 )
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import BY_USER, Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import GateKind, Record
@@ -105,10 +105,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     code = worst([worst_of(records), *([Exit.INCONCLUSIVE] if interrupted else [])]) if records else Exit.INCONCLUSIVE
     report_sweep(args.model, keys, records, excluded, len(good), len(not_run), code, console)
     if args.json:
-        why_ended = "interrupted" if interrupted else "every configuration was checked"
-        about = error_record(code, why_ended, args.model, args.repro)
+        stopped = BY_USER if interrupted else Stop(StopReason.COMPLETE, "every configuration was checked")
+        about = RunIdentity(args.model, None, {}, "sweep", args.repro).record(code, not interrupted, stopped)
         left_out = [{"point": dict(point), "why": why} for point, why in excluded.items()]
-        about |= {"complete": not interrupted, "engine": "sweep"}
         answer = {"configurations": records, "excluded": left_out, "not_run": [dict(point) for point in not_run]}
         write_record(args.json, {**about, **answer})
     return code

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TextIO
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
-from reassure.checkers.base.model_loader import config_values, own_file
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, JSON, MODEL, QUIET, SET
-from reassure.checkers.base.stop import Interrupted
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind
@@ -33,6 +33,10 @@ WIDTH = 200_000
 SHOWN = 3
 """Possible states that are printed."""
 MOST_REASONS = 8
+MATCHED = Stop(StopReason.COMPLETE, "every line was matched, or no run matches one")
+BEYOND_BOUNDS = Stop(
+    StopReason.OPEN, "no run within the bounds matches a line, and steps that leave one were not followed"
+)
 
 
 OPTIONS = (
@@ -67,7 +71,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.engines.native.search import Clock
 
     prepared = prepare(args.model, args.set)
-    bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
+    bound, lowered = prepared.bound, prepared.lowered
     hidden = _hidden(args.hidden, bound)
     progress, clock = Progress(quiet=args.quiet), Clock(args.budget)
 
@@ -80,8 +84,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             stepper = NativeStepper(bound, lowered) if args.engine == "native" else PlainStepper(bound)
             lines = read_lines(texts, bound, str(args.log))
             answer = explain_log(bound, stepper, lines, hidden, args.width, look)
-        except Interrupted as end:
-            raise Failure(Exit.INCONCLUSIVE, end.stop.text) from None
         except ModelError as error:
             raise Failure(Exit.MODEL, str(error)) from None
         except UnicodeDecodeError as error:
@@ -91,13 +93,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if not answer.lines and answer.failed is None:
         raise Failure(Exit.NOTHING, f"{args.log} has no line")
     code = exit_of(answer)
-    meta = {"model": bound.model.name, "model_sha256": sha, "config": config_values(bound.config)}
-    meta |= {"model_file": args.model} if own_file(args.model) else {}
+    identity = RunIdentity.of(prepared, args.engine, args.repro)
     if args.trace and answer.behaviour is not None:
-        answer.behaviour.meta |= {**meta, "engine": "validate"}
+        answer.behaviour.meta |= {**identity.origin(), "engine": "validate"}
         write_atomically(args.trace, to_itf(answer.behaviour, bound))
     if args.json:
-        write_record(args.json, record(answer, bound, {**meta, "engine": args.engine, "log": str(args.log)}, code))
+        stopped = BEYOND_BOUNDS if code is Exit.INCONCLUSIVE else MATCHED
+        run_record = identity.record(code, stopped == MATCHED, stopped)
+        write_record(args.json, {**run_record, **record(answer, bound), "log": str(args.log)})
     report(answer, bound, stepper.name, console, args.quiet)
     return code
 
@@ -168,16 +171,12 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def record(answer: LogExplanation, bound: BoundModel, meta: dict[str, object], code: Exit) -> dict[str, object]:
-    """The answer as JSON."""
+def record(answer: LogExplanation, bound: BoundModel) -> dict[str, object]:
+    """The answer as JSON, without the run."""
     from reassure.checkers.traces.plain_json import to_plain
 
     failed = answer.failed
     return {
-        "schema": 1,
-        "verdict": VERDICTS[code],
-        "exit_code": code.value,
-        **meta,
         "lines_explained": answer.lines,
         "failed_line": None if failed is None else {"number": failed.number, "text": failed.text},
         "possible_states": answer.possible_count,

@@ -15,13 +15,10 @@ from reassure.checkers.base.engine_results import ActionStatistics, SearchStatis
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.stop import (
     ALL_VISITED,
-    BY_USER,
     FAILED_FAST,
     MODEL_RAISES,
     Ending,
-    Interrupted,
     Stop,
-    StopReason,
     depth_reached,
 )
 from reassure.checkers.encoding.state_layout import Layout
@@ -167,13 +164,6 @@ class Exploration:
         assert isinstance(self.search, Search)
         return Paths.of(bound or self.bound, self.kernel, self.search, switch)
 
-    def reraise(self) -> None:
-        """Raises again Ctrl-C or lack of time or memory that ended the search, for callers to whom a part is no use."""
-        if self.stopped == BY_USER:
-            raise KeyboardInterrupt
-        if self.stopped.reason in (StopReason.BUDGET, StopReason.MEMORY, StopReason.INTERRUPTED):
-            raise Interrupted(self.stopped.reason, self.stopped.text)
-
     def raised(self, wants: Callable[[str], bool]) -> tuple[Trace, str] | None:
         """The shortest run to a state in which the model raises, and what raises there, if it does."""
         if self.search.raised_on is None:
@@ -188,13 +178,12 @@ class Limits:
 
     depth: int | None = None
     clock: Clock = field(default_factory=lambda: Clock(None))
-    memory: int | None = None
     fail_fast: Container[str] = frozenset()
 
     @classmethod
     def of(cls, options: SearchOptions, claims: Container[str] = frozenset()) -> Limits:
         """The limits that options set; the clock begins now."""
-        return cls(options.depth, Clock(options.budget), options.memory, claims if options.fail_fast else frozenset())
+        return cls(options.depth, Clock(options.budget), claims if options.fail_fast else frozenset())
 
 
 def explore(

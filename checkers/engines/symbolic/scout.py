@@ -71,7 +71,7 @@ class Scout:
             return Stop(StopReason.LIMIT, "the sample is large enough") if search.distinct >= ENOUGH else None
 
         exploration = explore(self.bound, self.kernel, self.start, search, Limits(), look, until)
-        exploration.reraise()
+        exploration.stopped.end_run(StopReason.MEMORY)
         self.raised = exploration.raised(self.wants) or self.raised
         visited = np.concatenate([part for parts in [*search.level_rows, search.beyond] for part in parts])
         if search.distinct < ENOUGH:

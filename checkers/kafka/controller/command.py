@@ -13,7 +13,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import (
     BUDGET,
     DEPTH,
@@ -27,6 +27,7 @@ from reassure.checkers.base.shared_options import (
     SPARK,
     TRACE,
 )
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.commands import Subcommand
@@ -304,7 +305,7 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
     if args.jvms and args.engine == "spark":
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
     scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
-    codes, records = [Exit.OK], []
+    codes, records, stopped = [Exit.OK], [], Stop(StopReason.COMPLETE, "the controller was explored")
     for kafka in _releases(args.release):
         progress = Progress(quiet=args.quiet)
         try:
@@ -322,12 +323,15 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         except JvmLost as lost:
             note(f"reassure: {lost}")
             codes.append(lost.code)
+            stopped = Stop(StopReason.LOST, str(lost))
             continue
         finally:
             progress.done()
         report_exploration(graph, findings, {} if args.quiet else runs, console)
         codes.append(Exit.SAFETY if findings.violated else Exit.OK)
         codes.append(Exit.OK if graph.complete or args.depth is not None else Exit.INCONCLUSIVE)
+        if not graph.complete and stopped.reason is StopReason.COMPLETE:
+            stopped = graph.stopped
         records.append(exploration_record(graph, findings))
         if explanation is not None:
             report_explanation(explanation, KEPT_MODEL, kafka.version, console)
@@ -337,8 +341,9 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
             name_traces(_write_runs(runs, args.trace_dir), console)
     code = worst(codes)
     if args.json:
-        record = error_record(code, "the controller was explored", "", args.repro)
-        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
+        identity = RunIdentity("", None, {}, "kafka", args.repro)
+        record = identity.record(code, stopped.reason is StopReason.COMPLETE, stopped)
+        write_record(args.json, {**record, "releases": records})
     return code
 
 

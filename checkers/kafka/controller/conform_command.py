@@ -12,7 +12,8 @@ from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity, error_record
+from reassure.checkers.base.run_identity import RunIdentity
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces
@@ -33,6 +34,8 @@ from reassure.checkers.kafka.controller.report import (
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
 
+COMPARED = Stop(StopReason.COMPLETE, "every step was compared")
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -49,7 +52,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
     spark_settings(args)
     if args.kept and args.engine == "spark":
         raise Failure(Exit.USAGE, "--kept asks no JVM: leave out --engine spark")
-    codes, records = [Exit.OK], []
+    codes, records, stopped = [Exit.OK], [], COMPARED
     settings = [args.set] if args.gate is None else configurations(args.gate, args.model, args.set)
     if args.gate is not None:
         report_conformance_header(args.model, console)
@@ -60,6 +63,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
             except JvmLost as lost:
                 note(f"reassure: {lost}")
                 codes.append(lost.code)
+                stopped = Stop(StopReason.LOST, str(lost))
                 continue
             conformance, source = compared.conformance, compared.source
             if args.gate is None:
@@ -74,8 +78,8 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
                 name_traces(list(_disagreements(compared, args.trace_dir)), console)
     code = worst(codes)
     if args.json:
-        record = error_record(code, "every step was compared", args.model, args.repro)
-        write_record(args.json, {**record, "complete": code is not Exit.SYSTEM, "engine": "kafka", "releases": records})
+        record = RunIdentity(args.model, None, {}, "kafka", args.repro).record(code, stopped == COMPARED, stopped)
+        write_record(args.json, {**record, "releases": records})
     return code
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
@@ -195,7 +196,7 @@ class NativeSteps:
             progress.proof(f"{search.known:,} states of the model at level {search.depth}")
 
         exploration = explore(self.bound, self.kinds.kernel, start, search, Limits(self.depth), look)
-        exploration.reraise()
+        exploration.stopped.end_run(StopReason.MEMORY)
         if search.raised_on is not None:
             raise raises_in_a_step(self.bound)
         self.states = exploration.distinct

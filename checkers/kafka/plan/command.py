@@ -11,8 +11,9 @@ from reassure.checkers.base.argument_types import ids, positive, size, whole
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import JSON
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, PlanLimits, judge, propose
@@ -108,8 +109,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         moved = sum(len(set(proposal[p]) - set(current[p])) for p in proposal)
         print(f"{len(proposal):,} partitions, {moved:,} replicas to be copied", file=sys.stderr)
         if args.json:
-            record = error_record(Exit.OK, "a proposal was made", "plan:generate", args.repro)
-            write_record(args.json, {**record, "complete": True, "plan": {"replicas_copied": moved}})
+            proposed = Stop(StopReason.COMPLETE, "a proposal was made")
+            record = RunIdentity("plan:generate", None, {}, "plan", args.repro).record(Exit.OK, True, proposed)
+            write_record(args.json, {**record, "plan": {"replicas_copied": moved}})
         return Exit.OK
     limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
     judged = judge(cluster, current, read_assignment(args.proposed, cluster), protocol, limits)

@@ -9,11 +9,13 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.run_identity import ENGINE_VERSION, SCHEMA
+from reassure.checkers.base.run_identity import RunIdentity
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import name
 
+JUDGED = Stop(StopReason.COMPLETE, "every partition was judged")
 EXAMPLES = 3
 """Breaks told of each promise; the record has all."""
 
@@ -131,27 +133,13 @@ def plan_record(
     repro: str,
 ) -> dict[str, Any]:
     """The run record, with everything about the plan in `plan`."""
-    code = judged.exit()
+    config = {k: v for k, v in vars(limits).items() if v < UNLIMITED}
     return {
-        "schema": SCHEMA,
-        "verdict": VERDICTS[code],
-        "exit_code": code.value,
-        "complete": True,
-        "stopped_because": "every partition was judged",
-        "model": f"plan:{protocol}",
-        "model_sha256": None,
-        "config": {k: v for k, v in vars(limits).items() if v < UNLIMITED},
-        "engine": "plan",
-        "engine_version": ENGINE_VERSION,
+        **RunIdentity(f"plan:{protocol}", None, config, "plan", repro).record(judged.exit(), True, JUDGED),
         "properties": [
             {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None}
             for p in judged.promises.values()
         ],
-        "covers": [],
-        "not_applicable": [],
-        "actions": {},
-        "stats": {},
-        "repro": repro,
         "plan": {
             "inputs": {
                 k: {"file": str(p), "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for k, p in inputs.items()

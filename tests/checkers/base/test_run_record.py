@@ -15,6 +15,7 @@ from reassure.checkers.base.run_record import (
     RunRecord,
     StatisticsRecord,
 )
+from reassure.checkers.base.stop import StopReason
 from tests.helpers.runs import checked
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "record.md"
@@ -33,6 +34,11 @@ def test_the_page_has_exactly_the_keys() -> None:
     meanings = {name: re.sub(r"\(`.*?\)", "", text) for cell, text in rows for name in NAME.findall(cell)}
     for name, kind in PARTS.items():  # what is in brackets are values
         assert set(NAME.findall(meanings[name])) == keys(kind), name
+
+
+def test_the_page_has_every_reason_for_which_a_run_ends() -> None:
+    (row,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `stop_reason` |"))
+    assert set(NAME.findall(row[row.index("(") : row.index(")")])) == set(StopReason)
 
 
 def test_records_have_the_keys() -> None:

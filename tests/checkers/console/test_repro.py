@@ -240,6 +240,9 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
         ["kraft_kafka", "--set=disturbances=0", "--release=4.1.0", "--release=4.2.0", "--kept", "--depth=3"],
         {"gate", "engine", "partitions"} | SPARK,
     ),
+    "validate": (
+        ["{0}", "{0}.log", "--set=most=3", "--hidden=down", "--width=9", "--engine=reference", "--budget=900s"], set()
+    ),
     "plan": (
         ["--cluster={0}.cluster", "--current={0}.current", "--proposed={0}.proposed", "--protocol=batching",
          "--replicas=1", "--partitions=2", "--leaders=1", "--size=1G", "--throttle=50M"],
@@ -247,7 +250,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     ),
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {
-    "models", "new", "verify", "query", "replay", "validate", "explore", "show", "graph", "audit", "gate", "claims",
+    "models", "new", "verify", "query", "replay", "explore", "show", "graph", "audit", "gate", "claims",
 }  # fmt: skip
 """Commands that neither print nor record how to repeat them."""
 WITH_JAVA = {
@@ -295,6 +298,7 @@ def test_the_command_again_gives_the_same_record(
     model = model_file(tmp_path, MODEL)
     Path(f"{model}.variant.py").write_text(MODEL.replace("s.n == 2", "s.n >= 2"))
     plan_files(model)
+    Path(f"{model}.log").write_text('{"action": "up"}\n')
     words, at_default = RUNS[command]
     words = [*command.split(), *(word.replace("{0}", model) for word in words)]
     args = parsed(words)
@@ -305,6 +309,7 @@ def test_the_command_again_gives_the_same_record(
     record = json.loads(first.read_text())
     assert code in (0, 5, 12, 13, 15, 16), err
     assert record["repro"] == args.repro
+    assert record["stop_reason"] != "not_started"
     assert said(capsys, *shlex.split(record["repro"])[1:], f"--json={second}")[0] == code
     again = json.loads(second.read_text())
     assert untimed(again) == untimed(record)

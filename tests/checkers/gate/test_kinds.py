@@ -327,6 +327,23 @@ def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> No
     ]
 
 
+def test_an_analysis_that_ended_early_is_judged_by_its_reason(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (check,) = read(
+        _gate(made, 'kind = "guards"\nmodel = "mine.py"\nexpect = "pass"\npin = { load_bearing = 1 }')
+    ).checks
+    text = "the budget of 1e-06 s ended"
+    for words, stop, problems in (
+        (["--budget=0.000001s"], (False, "budget", text), [(5, f"expected pass, got inconclusive: {text}")]),
+        ([], (True, "complete", "every guard was left out"), []),
+        (["--set=most=9"], (False, "not_started"), [(151,)]),
+    ):
+        said(capsys, "guards", str(made / "mine.py"), *words, f"--json={made / 'record.json'}")
+        record = json.loads((made / "record.json").read_text())
+        assert (record["complete"], record["stop_reason"], record["stopped_because"])[: len(stop)] == stop
+        judged = [(p.code.value, p.text) for p in judge(check, record)]
+        assert [judged[n][: len(p)] for n, p in enumerate(problems)] == problems
+
+
 def _gate(folder: Path, text: str) -> Path:
     path = folder / "g.toml"
     path.write_text(f"[[check]]\n{text}\n")

@@ -13,7 +13,6 @@ from reassure.checkers.analyses.mutants.record import (
     Plans,
     Survivor,
     Unexercised,
-    idle_reasons,
     read_plans,
     read_records,
     shipped,
@@ -175,10 +174,9 @@ def test_records_of_what_is_no_model_are_stale(plans: Plans) -> None:
     assert stale(Plans({"core": plans.plans["core"]}, ()), {}) == ["core"]
 
 
-def test_what_is_unexercised_and_which_reasons_are_idle(plans: Plans) -> None:
+def test_what_is_unexercised(plans: Plans) -> None:
     records = {"kraft": record(), "core": record()}
     assert unexercised(plans, records) == [Unexercised("core", "b", ""), Unexercised("kraft", "b", "it has none")]
-    assert idle_reasons(plans, records) == ["kraft: a", "c"]
 
 
 def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
