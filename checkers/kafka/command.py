@@ -7,9 +7,10 @@ import argparse
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.controller import command as controller
+from reassure.checkers.kafka.diff import command as diff
 
-SUBCOMMANDS = {**controller.SUBCOMMANDS}
-ACTIONS = {**controller.ACTIONS}
+SUBCOMMANDS = {**controller.SUBCOMMANDS, **diff.SUBCOMMANDS}
+ACTIONS = {**controller.ACTIONS, "diff": diff.run}
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

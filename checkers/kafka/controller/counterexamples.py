@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 
 from reassure.checkers.kafka.controller.controller_itf import executed
 from reassure.checkers.kafka.controller.controller_properties import (
@@ -34,14 +35,18 @@ def look_for_loss(graph: ControllerExploration, findings: Findings) -> Loss | No
 
 
 def counterexamples(
-    graph: ControllerExploration, findings: Findings, loss: Loss | None, driver: Driver
+    graph: ControllerExploration,
+    findings: Findings,
+    loss: Loss | None,
+    driver: Driver,
+    names: Collection[str] | None = None,
 ) -> dict[str, Shown]:
-    """A shortest run for each property that is violated, in the order of the properties."""
+    """A shortest run for each property that is violated, in the order of the properties. names: of these only."""
     start = graph.scope.initial_states()
     runs = {}
     for name in findings.properties:
         hit = findings.violated.get(name)
-        if hit is None:
+        if hit is None or (names is not None and name not in names):
             continue
         if name == KEEPS_COMMITTED and loss is not None:
             initial, steps = loss.initial, loss.steps

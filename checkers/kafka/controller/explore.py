@@ -135,9 +135,18 @@ def explore(
     """Searches every state of the controller; raises `JvmLost` if a JVM is lost."""
     began = time.monotonic()
     with ExitStack() as stack:
-        pool = _Pool([stack.enter_context(Driver(class_path)) for _ in range(jvms)], scope)
-        stack.enter_context(pool.threads)
-        return search(class_path.release.version, scope, pool, began, limits, progress)
+        drivers = [stack.enter_context(Driver(class_path)) for _ in range(jvms)]
+        return explore_with(drivers, scope, limits, progress, began)
+
+
+def explore_with(
+    drivers: Sequence[Driver], scope: Scope, limits: ExploreLimits, progress: Progress, began: float | None = None
+) -> ControllerExploration:
+    """The same by JVMs of one build that run already, and run on. began: when the search did (default: now)."""
+    pool = _Pool(drivers, scope)
+    with pool.threads:
+        start = time.monotonic() if began is None else began
+        return search(drivers[0].release.version, scope, pool, start, limits, progress)
 
 
 def search(

@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.kafka.controller.controller_properties import ANSWER_PROPERTIES, CAN_END, STATE_PROPERTIES
+from reassure.checkers.kafka.controller.controller_properties import (
+    ANSWER_PROPERTIES,
+    CAN_END,
+    KEEPS_COMMITTED,
+    STATE_PROPERTIES,
+)
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, unpacked
@@ -60,6 +65,13 @@ class Findings:
             hits[hit.name].count += 1
         else:
             hits[hit.name] = hit
+
+
+def names_of_promises() -> list[str]:
+    """Every property that is judged on an exploration, covers apart, in the order of reports."""
+    shared = [p.name for p in (*PROMISES, *GOALS) if p.kind not in ("leads_to", "cover")]
+    own = [p.name for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES)]
+    return [*shared, *own, CAN_END, KEEPS_COMMITTED]
 
 
 def evaluate(graph: ControllerExploration) -> Findings:

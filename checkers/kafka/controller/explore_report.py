@@ -45,7 +45,7 @@ def report_exploration(
     for name, run in runs.items():
         console.print("")
         console.print(f"{name} is violated: {run.doc}", style="red")
-        _report_run(run.run, run.texts, console)
+        report_run(run.run, run.texts, console)
 
 
 def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
@@ -70,10 +70,13 @@ def explanation_record(explanation: Explanation) -> dict[str, Any]:
     return {"compared_steps": explanation.steps, "unexplained_steps": explanation.count, "unexplained": kinds}
 
 
-def _report_run(run: ControllerRun, texts: list[str], console: Console) -> None:
-    """A run step by step: the call, what Kafka answers, what changes."""
+def report_run(run: ControllerRun, texts: list[str], console: Console, steps: int | None = None) -> None:
+    """A run step by step: the call, the answer of Kafka, the fields that change.
+
+    texts: Kafka's own words. steps: only the first of them, the initial state not counted (default: all).
+    """
     before: dict[str, str] = {}
-    for i, state in enumerate(run.states):
+    for i, state in enumerate(run.states[: None if steps is None else steps + 1]):
         name, command, follower = run.steps[i]
         call = str(command) if command is not None else f"{name}({follower or ''})"
         answer = f" -> {run.answers[i]}" if run.answers[i] not in ("", "NONE") else ""

@@ -23,12 +23,21 @@ def report_difference(difference: StepDifference, name: str, version: str, conso
 
 def side_by_side(difference: StepDifference, version: str, ours: str, console: Console) -> None:
     """Prints the fields that differ, then Kafka's own words."""
-    console.print(f"  {'':20} {ours:{COLUMN}} Kafka {version}", style="dim")
-    for field, one, other in difference.rows():
+    two_columns(difference.rows(), ours, f"Kafka {version}", console)
+    own_words(difference.records, "in Kafka's words:", console)
+
+
+def two_columns(rows: list[tuple[str, str, str]], left: str, right: str, console: Console) -> None:
+    """Prints fields with two values each. left, right: the heads of the columns."""
+    console.print(f"  {'':20} {left:{COLUMN}} {right}", style="dim")
+    for field, one, other in rows:
         console.print(f"  {field:20} {one:{COLUMN}} {other}")
-    own = difference.records.rstrip().splitlines() or ["no records"]
-    console.print("  in Kafka's words:", style="dim")
-    for line in own:
+
+
+def own_words(records: str, head: str, console: Console) -> None:
+    """Prints the records of a step, or the exception, in Kafka's own words."""
+    console.print(f"  {head}", style="dim")
+    for line in records.rstrip().splitlines() or ["no records"]:
         console.print(f"    {line}")
 
 

@@ -55,6 +55,7 @@ OTHER_OUTPUTS = {
     "gate": {"update", "schema"},
     "kafka record": {"out"},
     "kafka explore": {"jvms"},
+    "kafka diff": {"jvms"},
     "kafka test": {"out"},
     "kafka findings": {"out"},
 }
@@ -258,6 +259,7 @@ WITH_JAVA = {
     "kafka replay",
     "kafka record",
     "kafka explore",
+    "kafka diff",
     "kafka test",
     "kafka confirm",
     "kafka findings",

@@ -1,0 +1,82 @@
+"""The promises that one of two builds keeps and the other breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.kafka.controller.controller_properties import CAN_END, KEEPS_COMMITTED
+from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate, names_of_promises
+from reassure.checkers.kafka.controller.explore_report import Shown
+from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
+
+
+@dataclass(frozen=True)
+class PromiseComparison:
+    """The promises by who breaks them. only: by build, those that it alone breaks, each with a shortest run.
+
+    kept: neither breaks them, as far as they were explored. undecided: promises that the states explored do not decide,
+    with the build that breaks them, or "".
+    """
+
+    only: tuple[dict[str, Shown], dict[str, Shown]] = field(default_factory=lambda: ({}, {}))
+    both: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    undecided: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def exit(self) -> Exit:
+        """12 or 13 if HEAD breaks a promise that BASE keeps."""
+        broken = self.only[HEAD]
+        if not broken:
+            return Exit.OK
+        return Exit.LIVENESS if set(broken) == {CAN_END} else Exit.SAFETY
+
+
+def compare_promises(
+    comparison: BuildComparison, patterns: list[str], drivers: tuple[Driver, Driver]
+) -> PromiseComparison:
+    """Judges every promise on both explorations. patterns: only these promises, * for any letters; all if empty."""
+    findings: list[Findings] = []
+    losses = []
+    for graph in comparison.graphs:
+        findings.append(evaluate(graph))
+        losses.append(look_for_loss(graph, findings[-1]))
+    without = set(findings[BASE].not_applicable)
+    without |= set() if False in comparison.graphs[BASE].scope.unclean else {KEEPS_COMMITTED}
+    result = PromiseComparison()
+    broken_by_one: tuple[list[str], list[str]] = ([], [])
+    for name in names_of_promises():
+        if name in without or (patterns and not any(fnmatchcase(name, pattern) for pattern in patterns)):
+            continue
+        broken = [name in f.violated for f in findings]
+        if all(broken):
+            result.both.append(name)
+        elif any(broken) and _decided(name, broken.index(False), comparison, findings):
+            broken_by_one[broken.index(True)].append(name)
+        elif not all(_decided(name, side, comparison, findings) for side in (BASE, HEAD)):
+            result.undecided[name] = SIDES[broken.index(True)] if any(broken) else ""
+        else:
+            result.kept.append(name)
+    for side in (BASE, HEAD):
+        names = broken_by_one[side]
+        runs = counterexamples(comparison.graphs[side], findings[side], losses[side], drivers[side], names)
+        result.only[side].update(runs)
+    return result
+
+
+def _decided(name: str, side: int, comparison: BuildComparison, findings: list[Findings]) -> bool:
+    """Whether a promise that a build was not seen to break is kept: within the bounds that were asked for."""
+    graph = comparison.graphs[side]
+    return name in findings[side].properties and graph.stopped.reason in (StopReason.COMPLETE, StopReason.DEPTH)
+
+
+def must_be_promises(patterns: list[str]) -> None:
+    """`Failure` for a pattern that is the name of none."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names_of_promises()):
+            raise Failure(Exit.USAGE, f"there is no promise {pattern!r}: {', '.join(names_of_promises())}")
