@@ -146,7 +146,8 @@ def markdown(
         "# Findings in released Kafka",
         f"{BY} from the claims' ledger and its traces. The table gives, for "
         "each release, the number of steps of a shortest run that violates the promise. An exhaustive search within "
-        "the claim's bounds found it.",
+        "the claim's bounds found it. A column has the name of rules; [the claims by release](claims-by-release.md) "
+        "name the patch releases that go by each.",
         table(("", *releases), rows),
         "Each run is about partition 0 of a topic, with eligible leader replicas (ELR) on. Kafka's classes execute the "
         "controller's part. The model adds that a broker deletes its log when it leaves the replicas. The whole "

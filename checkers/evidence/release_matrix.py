@@ -5,6 +5,7 @@ from __future__ import annotations
 from reassure.checkers.evidence.findings import CLAIM_PAGES
 from reassure.checkers.evidence.markdown import table
 from reassure.checkers.evidence.verdicts import Entry, ReadingAnswer, ReadingVerdict
+from reassure.spec.kafka.releases import releases_text
 
 HEAD = """# Claims by Kafka release
 
@@ -18,6 +19,9 @@ names the configuration of each verdict.
 - "-": the reading is not checked for this release.
 
 [Findings](findings.md) explains the six violations with the worst effect.
+
+A column has the name of the rules of the releases below, which `reassure kafka conform` compared with them. 4.1.1
+and 4.1.2 go by the rules of 4.2, because Kafka backported the change (PR 20655).
 """
 
 
@@ -31,7 +35,8 @@ def page(found: list[Entry]) -> str:
         by_release = [_cell(cells[r]) if r in cells else "-" for r in releases]
         lines.append([claim * (entry is not above), reading, *by_release])
         above = entry
-    return f"{HEAD}\n{table(('claim', 'reading', *releases), lines)}\n"
+    columns = table(("column", "releases"), [[rules, releases_text(rules)] for rules in releases])
+    return f"{HEAD}\n{columns}\n\n{table(('claim', 'reading', *releases), lines)}\n"
 
 
 def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, ReadingAnswer]]]:

@@ -44,5 +44,7 @@ def shared_driver(version: str) -> Driver:
     return _running[version]
 
 
-VERSIONS = [r.version for r in RELEASES]
-TESTED = [r.version for r in RELEASES if r.tested]
+VERSIONS = [r.version for r in RELEASES if r.version.endswith(".0")]
+"""A release for each set of rules: what patch releases do is compared by the slow tests."""
+PATCHES = [r.version for r in RELEASES if r.version not in VERSIONS]
+TESTED = [r.version for r in RELEASES if r.tested and r.version in VERSIONS]

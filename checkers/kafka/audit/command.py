@@ -18,6 +18,7 @@ from reassure.checkers.base.shared_options import JOBS, JSON, QUIET, SPARK
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.processes import in_processes
+from reassure.spec.kafka.releases import rules_of
 
 if TYPE_CHECKING:
     from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
@@ -36,8 +37,9 @@ OPTIONS = (
         nargs="+",
     ),
     Option(
-        "--release 4.1",
-        "the release that wrote the log; its rules must allow each change (default: the rules of any release may)",
+        "--release 4.1.2",
+        "the release that wrote the log, or the name of its rules (4.2); its rules must allow each change "
+        "(default: the rules of any release may)",
     ),
     Option(
         "--min-isr N", "min.insync.replicas of topics for which the log has none (default: 1, Kafka's own)", positive, 1
@@ -63,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.kafka.audit.report import html_page, print_report, record
 
     files = tuple(LogFile(str(path)) for path in files_of(args.log))
-    task = AuditTask(files, args.release, args.min_isr)
+    task = AuditTask(files, args.release and (rules_of(args.release) or args.release), args.min_isr)
     audit = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)
     names = [file.path for file in files]
     if not audit.records:

@@ -76,7 +76,7 @@ class ChangeJudge:
     """Judges the changes of a log, in its order."""
 
     def __init__(self, release: str | None, min_isr: int) -> None:
-        """release: whose rules count, as "4.1"; none: those of any. `Failure` if it is not known.
+        """release: the name of the rules that count, as "4.2"; none: those of any. `Failure` for an unknown name.
 
         min_isr: of topics of which the log does not say it, for promises.
         """
@@ -87,7 +87,7 @@ class ChangeJudge:
         self.surroundings: Callable[..., Any] = rules.Surroundings
         self.releases = [r.value for r in rules.Release]
         if release is not None and release not in self.releases:
-            raise Failure(Exit.USAGE, f"--release {release}: it is one of {', '.join(self.releases)}")
+            raise Failure(Exit.USAGE, f"--release {release}: it is one of {', '.join(self.releases)}, or such as 4.1.2")
         self.explanations_of: dict[Any, Any] = {}
         self.target_of: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}

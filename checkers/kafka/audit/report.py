@@ -16,6 +16,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
 from reassure.checkers.pictures.html_page import page, table
+from reassure.spec.kafka.releases import releases_text
 
 SHOWN = 40
 """Findings that are printed."""
@@ -45,15 +46,16 @@ def summary(report: AuditReport) -> list[str]:
 
 
 def print_report(report: AuditReport, console: Console) -> None:
-    """Prints the counts, which release makes which changes, and the findings."""
+    """Prints the counts, how many of them each set of rules does not make, and the findings."""
     audit = report.audit
     for line in summary(report):
         console.print(line)
     releases = Table(box=None, pad_edge=False)
-    releases.add_column("release")
-    releases.add_column("changes that it does not make", justify="right")
-    for release, count in audit.not_by.items():
-        releases.add_row(release, f"{count:,}")
+    releases.add_column("rules")
+    releases.add_column("releases")
+    releases.add_column("changes that they do not make", justify="right")
+    for rules, count in audit.not_by.items():
+        releases.add_row(rules, releases_text(rules), f"{count:,}")
     if audit.changes:
         console.print(releases, soft_wrap=False)
     if not audit.findings:
@@ -124,8 +126,8 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
     parts = [
         f"<p>{escape(files)}</p>",
         *(f"<p>{escape(line)}</p>" for line in [*summary(report), *report.torn]),
-        "<h2>Releases</h2><p>The number of changes that the controller of each release does not make.</p>",
-        _table(("release", "changes"), [(r, f"{n:,}") for r, n in audit.not_by.items()]),
+        "<h2>Releases</h2><p>The number of changes that the controllers of some releases do not make.</p>",
+        _table(("rules", "releases", "changes"), [(r, releases_text(r), f"{n:,}") for r, n in audit.not_by.items()]),
         f"<h2>{len(audit.findings):,} findings</h2>",
     ]
     if audit.findings:

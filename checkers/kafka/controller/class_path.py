@@ -26,7 +26,7 @@ from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.releases import (
     CONTROLLER,
-    RELEASES,
+    NEWEST,
     SILENCE,
     TEST_MODULES,
     TESTED_WITH,
@@ -115,11 +115,11 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     if (class_path := fetched(release, tests)) is not None:
         return class_path
     javac, maven = tool("javac"), tool("mvn")
-    if tests and not release.tested:
-        there = ", ".join(r.version for r in RELEASES if r.tested)
+    if tests and release.listed and not release.tested:
+        there = ", ".join(r.version for r in NEWEST if r.tested)
         raise Failure(
             Exit.SYSTEM,
-            f"Kafka {release.version} is not known to be published with the jars of its tests; {there} are, "
+            f"Kafka {release.version} was published without the jars of its tests; {there} are, "
             "and `reassure kafka test --main` needs none",
         )
     place = _place(release, tests)

@@ -62,8 +62,8 @@ from reassure.checkers.kafka.controller.findings_command import run_findings
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import run_methods
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
-from reassure.checkers.kafka.controller.model_view import ModelView, release_setting
-from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, own_release, release
+from reassure.checkers.kafka.controller.model_view import ModelView, release_setting, rules_note
+from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES, Release, own_release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_accepted, report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
@@ -73,7 +73,8 @@ from reassure.spec.semantics.trace import properties_of
 KEPT_MODEL = "kraft_kafka"
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 
-RELEASE = Option("--release R", f"releases; all: every one (default: {LATEST.version})", repeatable=True, nargs="+")
+ALL = "all: the newest patch of each minor version and of each set of rules"
+RELEASE = Option("--release R", f"releases; {ALL} (default: {LATEST.version})", repeatable=True, nargs="+")
 PARTITIONS = Option("--partitions N", "Spark: partitions of the work (default: one for each core)", positive)
 ENGINE = Option(
     "--engine",
@@ -98,7 +99,7 @@ SUBCOMMANDS = {
     "fetch": Subcommand(
         "get releases by Maven and compile the driver against them",
         (
-            Option("releases RELEASE", "releases to get, such as 4.4.0; all: every release in the table", nargs="+"),
+            Option("releases RELEASE", f"releases to get, such as 4.4.0; {ALL}", nargs="+"),
             replace(BUDGET, help="stop Maven after this time (default: 10m)", default=MAVEN_SECONDS),
             Option("--tests", "get the jars of Kafka's own tests too", bool),
         ),
@@ -108,9 +109,7 @@ SUBCOMMANDS = {
         (
             replace(TRACE, usage="traces TRACE", nargs="+"),
             OF_TRACE,
-            replace(
-                RELEASE, help="releases; all: every one (default: that of the trace's configuration, or the newest)"
-            ),
+            replace(RELEASE, help=f"releases; {ALL} (default: that of the trace's configuration, or the newest)"),
         ),
     ),
     "conform": Subcommand(
@@ -211,7 +210,7 @@ SUBCOMMANDS = {
 
 def _releases(versions: list[str], default: Release = LATEST) -> list[Release]:
     """The releases of the command line, each once."""
-    releases = list(RELEASES) if "all" in versions else [release(version) for version in versions]
+    releases = list(NEWEST) if "all" in versions else [release(version) for version in versions]
     return list(dict.fromkeys(releases)) or [default]
 
 
@@ -310,6 +309,8 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         progress = Progress(quiet=args.quiet)
         try:
             path = fetch(kafka)
+            if args.explain and (line := rules_note(KEPT_MODEL, [], kafka)):
+                console.print(line)
             graph = _explored(args, path, scope, progress)
             findings = evaluate(graph)
             loss = look_for_loss(graph, findings)
@@ -400,7 +401,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
-    kafka = release(args.release or max(r.version for r in RELEASES if r.tested))
+    kafka = release(args.release or [r.version for r in RELEASES if r.tested][-1])
     steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(kafka, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"

@@ -23,7 +23,7 @@ from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.conform import Conformance, conform
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
-from reassure.checkers.kafka.controller.model_view import ModelView, release_setting
+from reassure.checkers.kafka.controller.model_view import ModelView, release_setting, rules_note
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.report import (
     conformance_record,
@@ -54,6 +54,8 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
         raise Failure(Exit.USAGE, "--kept asks no JVM: leave out --engine spark")
     codes, records, stopped = [Exit.OK], [], COMPARED
     settings = [args.set] if args.gate is None else configurations(args.gate, args.model, args.set)
+    for line in filter(None, (rules_note(args.model, args.set, kafka) for kafka in releases)):
+        console.print(line)
     if args.gate is not None:
         report_conformance_header(args.model, console)
     for setting in settings:

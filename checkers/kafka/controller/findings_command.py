@@ -14,7 +14,7 @@ from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.releases import RELEASES, Release
+from reassure.checkers.kafka.controller.releases import Release, own_release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_difference
 from reassure.spec import claims
@@ -50,7 +50,7 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
 
 def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]:
     """Names the classes that take every step of a run as it is: the part of the controller, and the whole one."""
-    kafka = _class_of(case.release)
+    kafka = own_release(case.release)
     trace, bound = verdicts.trace_of(case.answer, case.headline.property)
     commands = controller_trace(trace, ModelView(bound))
     with Driver(fetch(kafka)) as driver:
@@ -71,8 +71,3 @@ def _whole_controller_does_it(commands: ControllerTrace, kafka: Release, console
     except Failure as failure:
         console.print(f"not on the whole controller of Kafka {kafka.version}: {failure}", style="dim")
         return False
-
-
-def _class_of(release: str) -> Release:
-    """The classes that stand for a release of the models: 4.3.0 for 4.3."""
-    return next(r for r in RELEASES if r.version.startswith(f"{release}."))

@@ -16,9 +16,10 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load
-from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.releases import Release, own_release
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, few_enough
 from reassure.spec.kafka.partition import NOBODY, Broker
+from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
 
@@ -160,18 +161,46 @@ def _parameter(value: Any) -> str:
 
 def release_setting(model: str, pairs: list[str], kafka: Release) -> list[str]:
     """The settings with the rules of a release, if the model has `release` to set and it is not set already."""
-    hint = hints_of(load(model).config).get("release")
-    if hint is None or any(pair.partition("=")[0] == "release" for pair in pairs):
+    if not _rules(model) or _own_rules(pairs):
         return pairs
     return [*pairs, f"release={release_value(model, kafka).value}"]
 
 
 def release_value(model: str, kafka: Release) -> Enum:
-    """A model's name for a release, 4.3 standing for 4.3.0 and every 4.3.x; `Failure` if it has none."""
-    hint = hints_of(load(model).config).get("release")
-    members = list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
-    fitting = [member for member in members if f"{kafka.version}.".startswith(f"{member.value}.")]
+    """A model's name for the rules of a release; `Failure` if it has none."""
+    members = _rules(model)
+    fitting = [member for member in members if str(member.value) == kafka.rules]
     if not fitting:
         has = ", ".join(str(member.value) for member in members)
-        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {kafka.version}; it has {has or 'none'}")
-    return max(fitting, key=lambda member: len(str(member.value)))
+        hint = f"; `--set release={members[-1].value}` names rules to compare it with" if members else ""
+        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {kafka.version}; it has {has or 'none'}{hint}")
+    return fitting[0]
+
+
+def rules_note(model: str, pairs: list[str], kafka: Release) -> str:
+    """A line that names the rules which a release is compared with; "" if its minor version and the table say it.
+
+    Raises `Failure` as `release_value` does.
+    """
+    if not _rules(model):
+        return ""
+    if own := _own_rules(pairs):
+        return f"Kafka {kafka.version} is compared with the rules of {own}, by `--set release`"
+    rules = release_value(model, kafka).value
+    if kafka.listed:
+        why = "" if minor(kafka.version) == rules else ", by the table of releases"
+    else:
+        like = f", like {own_release(rules).version}" if rules in RELEASES_OF_RULES else ""
+        why = f"{like}: {kafka.version} is not in the table of releases"
+    return f"Kafka {kafka.version} is compared with the rules of {rules}{why}" if why else ""
+
+
+def _rules(model: str) -> list[Enum]:
+    """The releases of Kafka that a model's configuration can name."""
+    hint = hints_of(load(model).config).get("release")
+    return list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
+
+
+def _own_rules(pairs: list[str]) -> str:
+    """The rules that the settings name, or ""."""
+    return next((value for key, _, value in (pair.partition("=") for pair in pairs) if key == "release"), "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, numbers
 
 CONTROLLER = "org.apache.kafka:kafka-metadata"
 SILENCE = "org.slf4j:slf4j-nop:1.7.36"
@@ -18,39 +19,59 @@ TESTED_WITH = (
 )
 """Maven coordinates that Kafka's own tests of the controller need beside its test jars."""
 TEST_MODULES = ("kafka-metadata", "kafka-raft", "kafka-server-common", "kafka-clients")
+WITHOUT_TESTS = ("4.2.2", "4.4.0")
+"""Releases that Kafka published without the jars and the sources of its tests; Maven finds those of all others."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release. tested: Kafka published the jars of its tests."""
+    """A release of Kafka. rules: the name of the rules that it goes by (`RELEASES_OF_RULES`).
+
+    tested: Kafka published the jars of its tests. listed: the release is in the table, so its rules were compared.
+    """
 
     version: str
+    rules: str
     tested: bool = False
+    listed: bool = False
 
 
-RELEASES = (
-    Release("3.9.0", tested=True),
-    Release("4.0.0"),
-    Release("4.1.0", tested=True),
-    Release("4.2.0"),
-    Release("4.3.0", tested=True),
-    Release("4.4.0"),
+RELEASES = tuple(
+    sorted(
+        (
+            Release(version, rules, tested=version not in WITHOUT_TESTS, listed=True)
+            for rules, versions in RELEASES_OF_RULES.items()
+            for version in versions
+        ),
+        key=lambda release: numbers(release.version),
+    )
 )
-"""A new release is one line here, `reassure kafka fetch` and `reassure kafka conform`."""
+"""Every release in the table, oldest first."""
 LATEST = RELEASES[-1]
+NEWEST = tuple({(minor(r.version), r.rules): r for r in RELEASES}.values())
+"""What `--release all` means: the newest patch of each minor version, and before a change of rules by a patch too."""
 
 
 def release(version: str) -> Release:
-    """A release by its version, also one that is not in the table; `Failure` for what is no version."""
+    """A release by its version; `Failure` for what is no version.
+
+    One that is not in the table has the rules of the newest patch of its minor version; if there is none, rules that
+    bear the name of its minor version, which a model may have or not.
+    """
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise Failure(Exit.USAGE, f"{version!r} is no release of Kafka; write {LATEST.version}")
-    return next((r for r in RELEASES if r.version == version), Release(version))
+    of_minor = [r for r in RELEASES if minor(r.version) == minor(version)]
+    listed = next((r for r in of_minor if r.version == version), None)
+    return listed or Release(version, of_minor[-1].rules if of_minor else minor(version))
 
 
 def own_release(name: Any) -> Release:
-    """The release of a model's configuration or of a run, 4.3 standing for the newest 4.3.x; the newest for none."""
+    """The release of a model's configuration or of a run: of the name of rules, the newest patch that goes by them.
+
+    A full version stands for itself, and None for the newest release.
+    """
     text = str(getattr(name, "value", name))
-    fitting = [r for r in RELEASES if f"{r.version}.".startswith(f"{text}.")]
-    if fitting:
-        return fitting[-1]
+    by_rules = [r for r in RELEASES if r.rules == text]
+    if by_rules:
+        return by_rules[-1]
     return LATEST if name is None else release(text)

@@ -38,6 +38,7 @@ def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert data["not_made_by_release"] == {"3.9": 0, "4.0": 0, "4.1": 0, "4.2": 3, "4.3": 5, "4.4": 5}
     rules = [f for f in data["findings"] if f["kind"] == "rule"]
     assert [f["offset"] for f in rules] == [36, 37, 62, 68, 90]
+    assert re.search(r"^4\.2 +4\.1\.1, 4\.1\.2, 4\.2\.0 to 4\.2\.2 +3$", out, re.MULTILINE)
     assert rules[2] == {
         "offset": 62,
         "timestamp": 1_700_000_062_000,
@@ -47,6 +48,14 @@ def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "name": "4.3 does not make this change; 3.9, 4.0, 4.1, 4.2 would",
         "change": "replicas [1, 2, 3, 4] -> [1], adding {3} -> {}, removing {4} -> {}, leader epoch 12 -> 13",
     }
+
+
+def test_a_patch_release_is_judged_by_the_rules_of_its_row(capsys: pytest.CaptureFixture[str]) -> None:
+    """4.1.0 wrote the log; 4.1.2 has the rules of 4.2, which do not make three of its changes."""
+    by_release = {version: said(capsys, "audit", str(SEGMENT), f"--release={version}") for version in ("4.1.2", "4.2")}
+    assert by_release["4.1.2"] == by_release["4.2"]
+    assert by_release["4.2"][1].count("4.2 does not make this change; 3.9, 4.0, 4.1 would") == 3
+    assert "does not make this change" not in said(capsys, "audit", str(SEGMENT), "--release=4.1.0")[1]
 
 
 def test_a_narrow_terminal_has_two_lines_for_a_finding(
@@ -92,7 +101,7 @@ def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((str(tmp_path / "noise"),), 64, "is neither a segment nor what kafka-dump-log"),
         ((str(tmp_path / "empty"),), 6, "no metadata record"),
         ((str(tmp_path / "later"),), 64, "broker 7 is not registered; does the log begin earlier?"),
-        ((str(SEGMENT), "--release=3.1"), 64, "it is one of 3.9, 4.0"),
+        ((str(SEGMENT), "--release=3.1"), 64, "it is one of 3.9, 4.0, 4.1, 4.2, 4.3, 4.4, or such as 4.1.2"),
     ):
         found, _, err = said(capsys, "audit", *words)
         assert found == code

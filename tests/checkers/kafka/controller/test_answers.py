@@ -16,7 +16,8 @@ from reassure.checkers.kafka.controller.conform import Conformance, Controller, 
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import release
-from tests.helpers.kafka_jars import VERSIONS, shared_driver
+from reassure.spec.kafka.releases import RELEASES_OF_RULES
+from tests.helpers.kafka_jars import shared_driver
 
 SMALL = ["brokers=2", "admin_requests=1", "unclean=off"]
 
@@ -87,7 +88,14 @@ def test_the_same_answers_are_the_same_bytes(
     assert "answers in" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+KEPT = sorted(path.name.removesuffix(".answers") for path in module.folder().iterdir())
+
+
+def test_answers_are_kept_for_all_rules() -> None:
+    assert {release(version).rules for version in KEPT} == set(RELEASES_OF_RULES)
+
+
+@pytest.mark.parametrize("version", KEPT)
 def test_the_model_has_the_rules_of_every_release(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Against the answers that come with the project, without a JVM: a step that is not among them fails too."""
     assert main(["kafka", "conform", "kraft_kafka", "--kept", "--release", version, "--quiet"]) == Exit.OK.value

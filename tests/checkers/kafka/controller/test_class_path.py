@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import class_path as module
 from reassure.checkers.kafka.controller.class_path import fetch, fetched, java_source
-from reassure.checkers.kafka.controller.releases import RELEASES, Release, release
+from reassure.checkers.kafka.controller.releases import release
 from tests.helpers.kafka_jars import class_path
 
 
@@ -47,11 +47,6 @@ def test_without_java_or_maven_one_line_says_what_is_missing(
 def test_what_is_no_release_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "fetch", "trunk"]) == Exit.USAGE.value
     assert capsys.readouterr().err == "reassure: 'trunk' is no release of Kafka; write 4.4.0\n"
-
-
-def test_a_release_that_is_not_in_the_table_can_be_asked_for() -> None:
-    assert release("5.0.0") == Release("5.0.0", tested=False)
-    assert release("4.3.0") in RELEASES and release("4.3.0").tested
 
 
 def test_mavens_refusal_is_one_line_without_hosts(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +102,8 @@ def test_tests_of_a_release_without_them_are_refused(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_maven(tmp_path, "exit 1", monkeypatch)
-    remedy = r"3\.9\.0, 4\.1\.0, 4\.3\.0 are, and `reassure kafka test --main` needs none"
-    with pytest.raises(Failure, match=rf"^Kafka 4\.4\.0 is not known .* its tests; {remedy}$"):
+    remedy = r"3\.9\.2, 4\.0\.2, 4\.1\.0, 4\.1\.2, 4\.3\.1 are, and `reassure kafka test --main` needs none"
+    with pytest.raises(Failure, match=rf"^Kafka 4\.4\.0 was published without the jars of its tests; {remedy}$"):
         fetch(release("4.4.0"), tests=True)
 
 

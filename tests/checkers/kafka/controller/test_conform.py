@@ -14,13 +14,13 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller import releases
 from reassure.checkers.kafka.controller.conform import conform
 from reassure.checkers.kafka.controller.conform_command import configurations
 from reassure.checkers.kafka.controller.distinct_rows import DistinctRows
 from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.releases import RELEASES, release
 from reassure.checkers.kafka.controller.words import packed
 from reassure.spec.semantics.interpreter import Clipped
 from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
@@ -204,16 +204,42 @@ def test_a_release_whose_jvm_dies_is_a_line_and_the_others_go_on(
     assert "no disagreement with Kafka 4.4.0" in said.out
 
 
-def test_an_unknown_release_is_compared_by_rules_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """4.3.1 is in no table: its own line of releases has rules; those of another are seen to disagree."""
-    unknown = release("4.3.1")
-    assert unknown not in RELEASES
-    class_path(unknown.version)
-    options = ["--release", unknown.version, "--set=brokers=2", "--set=unclean=off", "--quiet"]
-    options += ["--set=admin_requests=1"]
+def test_a_release_that_is_in_no_table_is_compared_with_rules_that_a_line_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As if 4.3.1 had just appeared: its minor version has rules; those of another are seen to disagree."""
+    class_path("4.3.1")
+    monkeypatch.setattr(releases, "RELEASES", tuple(r for r in releases.RELEASES if r.version != "4.3.1"))
+    options = ["--release=4.3.1", "--set=brokers=2", "--set=unclean=off", "--set=admin_requests=1", "--quiet"]
     assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
-    assert "no disagreement with Kafka 4.3.1" in capsys.readouterr().out
-    options = ["--release", unknown.version, "--set=release=4.2", "--depth", "3", "--quiet"]
+    out = capsys.readouterr().out
+    assert out.endswith("no disagreement with Kafka 4.3.1\n")
+    like = "like 4.3.0: 4.3.1 is not in the table of releases"
+    assert out.startswith(f"Kafka 4.3.1 is compared with the rules of 4.3, {like}\n")
+    options = ["--release", "4.3.1", "--set=release=4.2", "--depth", "3", "--quiet"]
     assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.DISAGREE.value
-    said = capsys.readouterr().out
-    assert "disagrees with Kafka 4.3.1" in said and "the model" in said
+    out = capsys.readouterr().out
+    assert "disagrees with Kafka 4.3.1" in out and "the model" in out
+    assert out.startswith("Kafka 4.3.1 is compared with the rules of 4.2, by `--set release`\n")
+
+
+def test_a_minor_version_without_rules_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka", "conform", "kraft_kafka", "--release", "4.5.0"]) == Exit.USAGE.value
+    assert capsys.readouterr().err == (
+        "reassure: kraft_kafka has no rules of Kafka 4.5.0; it has 3.9, 4.0, 4.1, 4.2, 4.3, 4.4; "
+        "`--set release=4.4` names rules to compare it with\n"
+    )
+
+
+def test_a_patch_release_agrees_with_the_rules_of_the_next_minor_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """4.1.2 in the configuration of the gate in which it differs from the rules of 4.1."""
+    class_path("4.1.2")
+    settings = ["brokers=2", "replication_factor=1", "min_isr=1", "disturbances=2", "unclean=on"]
+    options = [f"--set={pair}" for pair in settings] + ["--release=4.1.2", "--quiet"]
+    assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
+    out = capsys.readouterr().out
+    assert out.startswith("Kafka 4.1.2 is compared with the rules of 4.2, by the table of releases\n")
+    assert main(["kafka", "conform", "kraft_kafka", *options, "--set=release=4.1"]) == Exit.DISAGREE.value
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (whole,) = [row for row in rows if row[:2] == ["in", "all"]]
+    assert whole[-1] == "29"

@@ -21,7 +21,7 @@ from reassure.checkers.kafka.controller.explore_report import report_explanation
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import Command, Kind
 from tests.helpers.kafka_explored import explored, findings_of
-from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
 
 STATES = {"3.9.0": 2136, "4.0.0": 2312, "4.1.0": 1832, "4.2.0": 1540, "4.3.0": 1588, "4.4.0": 1588}
 ENDLESS = ("4.3.0", "4.4.0")
@@ -93,6 +93,18 @@ def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> Non
     assert (explanation.steps, explanation.unexplained) == (found.steps, {})
 
 
+@pytest.mark.parametrize(
+    "version", [pytest.param(v, marks=[pytest.mark.slow] if v != "4.1.2" else []) for v in PATCHES]
+)
+def test_every_patch_release_goes_by_the_rules_of_its_row(version: str) -> None:
+    """4.1.1 and 4.1.2 have a change of 4.2, and the states of 4.2.0."""
+    kafka = release(version)
+    found = explored(version)
+    assert len(found.states) == STATES[f"{kafka.rules}.0"]
+    explanation = explain(found, ReleaseRules("kraft_kafka", kafka, 2), Progress(quiet=True))
+    assert kafka.listed and (explanation.steps, explanation.unexplained) == (found.steps, {})
+
+
 def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
     """The first is the rollback that never ends: 4.2 completed it at once, 4.3 and 4.4 wait for what is not wanted."""
     found = explored("4.4.0")
@@ -118,7 +130,9 @@ def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.Cap
 
 
 def test_a_release_without_rules_is_refused() -> None:
-    with pytest.raises(Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, 4\.0"):
+    with pytest.raises(
+        Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, .*; `--set release=4\.4` names"
+    ):
         ReleaseRules("kraft_kafka", release("5.0.0"), 2)
     with pytest.raises(Failure, match="die_hard has no rules for every step of Kafka's controller"):
         ReleaseRules("die_hard", release("4.4.0"), 2)
