@@ -380,7 +380,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     program = reproduction(trace, kafka, name, promise) if args.main else None
     text = program.text if program is not None else junit_method(trace, kafka, name, promise)
     if promise and not fails_without_it(promise):
-        note(f"note: the steps are asserted; there is no assertion of {promise}, so that the test passes")
+        note(f"note: there is no assertion of {promise}: the test asserts the state after the last step, and passes")
     if args.out is not None:
         write_atomically(args.out, text)
         console.print(f"test: {args.out}", style="dim")

@@ -1,14 +1,16 @@
 """A run of Kafka's controller as a JUnit 5 test method, in the style of Kafka's own `ReplicationControlManagerTest`.
 
-The method stands in that class: it uses its test context and its imports. It asserts what every step gives, and at its
-end what should be so; where a release breaks that, the test fails there, or by the exception that the controller
-throws.
+The method stands in that class: it uses its test context and its imports. It asserts the answer to each request, and
+at its end the property that the run violates: a release with the defect fails there, or by the exception that its
+controller throws; a release without it passes. The states in between are not asserted, since a defect is part of them.
+Without such a property the state after the last step is asserted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.releases import Release
@@ -18,30 +20,41 @@ from reassure.spec.kafka.partition import NOBODY, Broker
 
 INDENT = " " * 8
 PARTITION = "replication.getPartition(fooId, 0)"
+ACCEPTED = ("NONE", "NEW_LEADER_ELECTED")
+"""Answers to an AlterPartition that is carried out: the sender still leads, or not, which the release decides."""
 _ERRORS = "org.apache.kafka.common.protocol.Errors"
 
 
-def junit_method(trace: ControllerTrace, release: Release, name: str, promise: str = "") -> str:
+def junit_method(trace: ControllerTrace, release: Release, name: str, promise: str = "", elr: bool = True) -> str:
     """The text of the method. name: what it is called by. promise: the property that the trace violates, or "".
 
-    Raises `Failure` for a trace that starts where the test context cannot.
+    elr: eligible leader replicas are switched on. Raises `Failure` for a trace that starts where the test context
+    cannot.
     """
-    return f"    @Test\n    public void {method_name(name)}() {{\n{body(trace, release, promise)}\n    }}\n"
+    return f"    @Test\n    public void {method_name(name)}() {{\n{body(trace, release, promise, elr)}\n    }}\n"
 
 
-def body(trace: ControllerTrace, release: Release, promise: str) -> str:
+def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = True) -> str:
     """The statements of the method."""
-    lines = _beginning(trace)
+    lines = _beginning(trace, elr)
     shift = 0 if len(trace.start.partition.isr) == len(trace.start.partition.replicas) else 1
+    emptied = _emptied(trace) if promise in _OF_LOST_RECORDS else None
+    lines += _left_the_replicas(emptied) if emptied is not None and emptied.number == 0 else []
     for number, step in enumerate(trace.commands, 1):
         last = number == len(trace.commands)
-        expected = "NONE" if last and promise == "requests_are_understood" else step.error or "NONE"
+        expected = None if step.resigns else step.error
+        if last and promise == "requests_are_understood":
+            expected = "NONE"
         lines += ["", f"// {number}. {step.text}"]
-        lines += _call(step.command, number, expected, release, shift)
-        if step.resigns:  # the call throws: nothing comes of it
-            break
-        lines += _assertions(step, number)
-    lines += _promised(trace, promise)
+        if promise and step.command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION) and expected in ACCEPTED:
+            expected = "accepted"
+        lines += _call(step, number, expected, release, shift)
+        if emptied is not None and emptied.number == number:
+            lines += _left_the_replicas(emptied)
+    if promise in _PROMISES and trace.commands:
+        lines += ["", *_PROMISES[promise](trace)]
+    elif promise not in _SHOWN_BY_A_STEP and trace.commands and not trace.commands[-1].resigns:
+        lines += ["", *_last_state(trace.commands[-1])]
     return "\n".join(INDENT + line if line else "" for line in lines)
 
 
@@ -56,7 +69,7 @@ def class_name(name: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
-def _beginning(trace: ControllerTrace) -> list[str]:
+def _beginning(trace: ControllerTrace, elr: bool) -> list[str]:
     start, p = trace.start, trace.start.partition
     everybody = frozenset(Broker(b) for b in range(1, trace.brokers + 1))
     usual = start.unfenced == everybody and not any(start.incarnations) and p.leader == p.replicas[0]
@@ -65,7 +78,7 @@ def _beginning(trace: ControllerTrace) -> list[str]:
     ids = ", ".join(str(b) for b in range(1, trace.brokers + 1))
     lines = [
         "ReplicationControlTestContext ctx = new ReplicationControlTestContext.Builder().",
-        "    setIsElrEnabled(true).",
+        f"    setIsElrEnabled({'true' if elr else 'false'}).",
         "    build();",
         "ReplicationControlManager replication = ctx.replicationControl;",
         f"ctx.registerBrokers({ids});",
@@ -85,9 +98,9 @@ def _beginning(trace: ControllerTrace) -> list[str]:
     return lines
 
 
-def _call(command: Command, number: int, expected: str, release: Release, shift: int) -> list[str]:
-    """The command and the replay of its records."""
-    result = f"result{number}"
+def _call(step: TraceCommand, number: int, expected: str | None, release: Release, shift: int) -> list[str]:
+    """The command, the assertion of its answer unless `expected` is None, and the replay of its records."""
+    command, result = step.command, f"result{number}"
     if command.kind in (Kind.REASSIGN, Kind.CANCEL):
         replicas = f"List.of({_ids(command.brokers)})" if command.kind is Kind.REASSIGN else "null"
         return [
@@ -96,12 +109,11 @@ def _call(command: Command, number: int, expected: str, release: Release, shift:
             "        new AlterPartitionReassignmentsRequestData().setTopics(List.of(",
             '            new ReassignableTopic().setName("foo").setPartitions(List.of(',
             f"                new ReassignablePartition().setPartitionIndex(0).setReplicas({replicas}))))));",
-            f"assertEquals({_error(expected)},",
-            f"    {result}.response().responses().get(0).partitions().get(0).errorCode());",
+            *_answer(expected, f"{result}.response().responses().get(0).partitions().get(0).errorCode()"),
             f"ctx.replay({result}.records());",
         ]
     if command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION):
-        return _alter_partition(command, result, expected, shift)
+        return _alter_partition(step, result, expected, shift)
     if command.kind in (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN):
         election = "PREFERRED" if command.kind is Kind.ELECT_PREFERRED else "UNCLEAN"
         return [
@@ -110,24 +122,52 @@ def _call(command: Command, number: int, expected: str, release: Release, shift:
             f"ControllerResult<ElectLeadersResponseData> {result} = replication.electLeaders(",
             f"    new ElectLeadersRequestData().setElectionType(ElectionType.{election}.value).",
             f"        setTopicPartitions(partitions{number}));",
-            f"assertEquals({_error(expected)},",
-            f"    {result}.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode());",
+            *_answer(
+                expected, f"{result}.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode()"
+            ),
             f"ctx.replay({result}.records());",
         ]
     if command.kind is Kind.BALANCE:
         return ["ctx.replay(replication.maybeBalancePartitionLeaders().records());"]
     if command.kind is Kind.MAYBE_ELECT_UNCLEAN:
         return ["ctx.replay(replication.maybeElectUncleanLeaders().records());"]
+    if command.kind is Kind.CHANGE_MIN_ISR:
+        return _change_of_topic("min.insync.replicas", str(command.broker), release)
+    if command.kind is Kind.CHANGE_UNCLEAN:
+        return _change_of_topic("unclean.leader.election.enable", "true" if command.broker else "false", release)
     return _broker_event(command, number, release)
 
 
-def _alter_partition(command: Command, result: str, expected: str, shift: int) -> list[str]:
-    if command.request is None:
-        source, epoch = f"{PARTITION}.leader", f"ctx.currentBrokerEpoch({PARTITION}.leader)"
+def _answer(expected: str | None, code: str) -> list[str]:
+    """The assertion of an error code; none for None. "accepted": one of `ACCEPTED`."""
+    if expected == "accepted":
+        codes = ", ".join(_error(name) for name in ACCEPTED)
+        return [f"assertTrue(Set.of({codes}).contains(", f"    {code}),", '    "the ISR is refused");']
+    return [] if expected is None else [f"assertEquals({_error(expected)},", f"    {code});"]
+
+
+def _change_of_topic(key: str, value: str, release: Release) -> list[str]:
+    """IncrementalAlterConfigs of the topic, which exists and is not only validated (an argument from 4.3 on)."""
+    only_validated = ", false" if _version(release) >= (4, 3) else ""
+    return [
+        "ctx.replay(ctx.configurationControl.incrementalAlterConfigs(",
+        '    Map.of(new ConfigResource(ConfigResource.Type.TOPIC, "foo"),',
+        f'        Map.of("{key}", Map.entry(AlterConfigOp.OpType.SET, "{value}"))),',
+        f"    false{only_validated}).records());",
+    ]
+
+
+def _alter_partition(step: TraceCommand, result: str, expected: str | None, shift: int) -> list[str]:
+    """AlterPartition; a request that is not late has the epochs of the moment, whatever these are."""
+    command, before = step.command, step.before.partition
+    r = command.request
+    epochs = (before.leader_epoch, before.partition_epoch, step.before.incarnations)
+    if r is None or (r.leader_epoch, r.partition_epoch, r.incarnations) == epochs:
+        source = f"{PARTITION}.leader" if r is None else str(command.broker)
+        epoch = f"ctx.currentBrokerEpoch({source})"
         leader_epoch, partition_epoch = f"{PARTITION}.leaderEpoch", f"{PARTITION}.partitionEpoch"
         states = _broker_states(command.brokers, lambda b: f"ctx.currentBrokerEpoch({b})")
     else:
-        r = command.request
 
         def epoch_of(broker: int) -> str:
             incarnation = r.incarnations[broker - 1]
@@ -136,6 +176,21 @@ def _alter_partition(command: Command, result: str, expected: str, shift: int) -
         source, epoch = str(command.broker), epoch_of(command.broker)
         leader_epoch, partition_epoch = str(r.leader_epoch), str(r.partition_epoch + shift)
         states = _broker_states(command.brokers, epoch_of)
+    isr = ["List.of(", *(f"    {state}," for state in states[:-1]), f"    {states[-1]})"]
+    return [
+        *_request_of_leader(result, source, epoch, leader_epoch, partition_epoch, isr),
+        *_answer(expected, f"{result}.response().topics().get(0).partitions().get(0).errorCode()"),
+        f"ctx.replay({result}.records());",
+    ]
+
+
+def _request_of_leader(
+    result: str, source: str, epoch: str, leader_epoch: str, partition_epoch: str, isr: list[str]
+) -> list[str]:
+    """AlterPartition of a leader; isr: an expression of Java in lines."""
+    proposed = [f"                {line}" for line in isr]
+    proposed[0] = f"                setNewIsrWithEpochs({isr[0]}"
+    proposed[-1] += "))))));"
     return [
         f"ControllerResult<AlterPartitionResponseData> {result} = replication.alterPartition(",
         "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
@@ -147,12 +202,7 @@ def _alter_partition(command: Command, result: str, expected: str, shift: int) -
         "                setPartitionIndex(0).",
         f"                setLeaderEpoch({leader_epoch}).",
         f"                setPartitionEpoch({partition_epoch}).",
-        "                setNewIsrWithEpochs(List.of(",
-        *(f"                    {state}," for state in states[:-1]),
-        f"                    {states[-1]})))))));",
-        f"assertEquals({_error(expected)},",
-        f"    {result}.response().topics().get(0).partitions().get(0).errorCode());",
-        f"ctx.replay({result}.records());",
+        *proposed,
     ]
 
 
@@ -168,7 +218,7 @@ def _broker_event(command: Command, number: int, release: Release) -> list[str]:
     elif command.kind in (Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY):
         clean = "true" if command.kind is Kind.RESTART_CLEANLY else "false"
         handler = f"handleBrokerShutdown({broker}, {clean}, {records})"
-        if release.version.startswith("3."):
+        if _version(release) < (4, 0):
             handler = f"handleBrokerUncleanShutdown({broker}, {records})"
         register = [
             "// what ClusterControlManager.registerBroker calls, and the record that it adds",
@@ -184,36 +234,29 @@ def _broker_event(command: Command, number: int, release: Release) -> list[str]:
     return lines[:1] + register[:1] + lines[1:] + register[1:]
 
 
-def _assertions(step: TraceCommand, number: int) -> list[str]:
-    """Asserts the step's leader, and every field that it changes."""
-    after, before = f"after{number}", step.before.partition
-    p = step.after.partition
-    lines = [f"PartitionRegistration {after} = {PARTITION};"]
+def _last_state(step: TraceCommand) -> list[str]:
+    """Asserts the leader after the last step, and every field that the step changes."""
+    before, p = step.before.partition, step.after.partition
+    lines = [f"PartitionRegistration end = {PARTITION};"]
     if p.replicas != before.replicas:
-        lines.append(f"assertEquals(List.of({_ids(p.replicas)}), Replicas.toList({after}.replicas));")
+        lines.append(f"assertEquals(List.of({_ids(p.replicas)}), Replicas.toList(end.replicas));")
     sets = {"isr": (before.isr, p.isr), "elr": (before.elr, p.elr)}
     sets |= {"addingReplicas": (before.adding, p.adding), "removingReplicas": (before.removing, p.removing)}
     for field, (old, new) in sets.items():
         if old != new:
-            lines.append(f"assertEquals(Set.of({_ids(sorted(new))}), Set.copyOf(Replicas.toList({after}.{field})));")
-    lines.append(f"assertEquals({int(p.leader) if p.leader is not None else -1}, {after}.leader);")
+            lines.append(f"assertEquals(Set.of({_ids(sorted(new))}), Set.copyOf(Replicas.toList(end.{field})));")
+    lines.append(f"assertEquals({int(p.leader) if p.leader is not None else -1}, end.leader);")
     if p.recovering != before.recovering:
         state = "RECOVERING" if p.recovering else "RECOVERED"
-        lines.append(f"assertEquals(LeaderRecoveryState.{state}, {after}.leaderRecoveryState);")
+        lines.append(f"assertEquals(LeaderRecoveryState.{state}, end.leaderRecoveryState);")
     return lines
 
 
 # -- what should be so at the end ------------------------------------------------------------------------------------
 
 
-def _promised(trace: ControllerTrace, promise: str) -> list[str]:
-    """The assertion of the property that the run violates; nothing where there is none, or a step shows it."""
-    make = _PROMISES.get(promise)
-    return ["", *make(trace)] if make is not None and trace.commands else []
-
-
 def fails_without_it(promise: str) -> bool:
-    """Whether a method has an assertion for this property, or a step that shows it."""
+    """Whether a method has an assertion of this property, or a step that shows it."""
     return promise in _PROMISES or promise in _SHOWN_BY_A_STEP
 
 
@@ -226,27 +269,82 @@ def _subset(field: str, why: str) -> Callable[[ControllerTrace], list[str]]:
 
 
 def _can_end(trace: ControllerTrace) -> list[str]:
-    """Everybody is alive and in sync: there is nothing left to wait for."""
+    """Every replica is alive and in sync, and then nothing is being reassigned."""
     last = trace.commands[-1].after
-    everybody = sorted(last.partition.replicas)
-    command = Command(Kind.PROPOSE, 0, tuple(int(b) for b in everybody))
-    fenced = [int(b) for b in everybody if b not in last.unfenced]
-    lines = [f"ctx.unfenceBrokers({_ids(fenced)});"] if fenced else []
-    lines += ["// every replica catches up and joins the ISR"]
-    request = _alter_partition(command, "joined", "NONE", 0)
-    lines += [line for line in request if not line.startswith(("assertEquals", "    joined"))]
+    lines = [line for b in sorted(frozenset(last.partition.replicas) - last.unfenced) for line in _returns(int(b))]
+    leader = f"{PARTITION}.leader"
+    epochs = (f"ctx.currentBrokerEpoch({leader})", f"{PARTITION}.leaderEpoch", f"{PARTITION}.partitionEpoch")
     return [
         *lines,
+        "// every replica catches up and joins the ISR",
+        f"List<BrokerState> everyReplica = Replicas.toList({PARTITION}.replicas).stream().map(id ->",
+        "    new BrokerState().setBrokerId(id).setBrokerEpoch(ctx.currentBrokerEpoch(id))).toList();",
+        *_request_of_leader("joined", leader, *epochs, ["everyReplica"]),
+        "ctx.replay(joined.records());",
+        f"PartitionRegistration end = {PARTITION};",
+        "assertEquals(Set.copyOf(Replicas.toList(end.replicas)), Set.copyOf(Replicas.toList(end.isr)),",
+        '    "a replica is not in sync: " + end);',
         "assertEquals(NONE_REASSIGNING, replication.listPartitionReassignments(null, Long.MAX_VALUE),",
-        f'    "the reassignment goes on although every replica is in sync: " + {PARTITION});',
+        '    "the reassignment goes on although every replica is in sync: " + end);',
     ]
 
 
-def _keeps_committed(trace: ControllerTrace) -> list[str]:
-    leader = int(trace.commands[-1].after.partition.leader or 0)
+def _returns(broker: int) -> list[str]:
+    """A broker that was fenced is unfenced."""
+    records = f"recordsOf{broker}"
     return [
-        f"assertNotEquals({leader}, {PARTITION}.leader,",
-        f'    "broker {leader} was no replica, has deleted its log, and leads without what was committed");',
+        f"List<ApiMessageAndVersion> {records} = new ArrayList<>();",
+        f"replication.handleBrokerUnfenced({broker}, ctx.currentBrokerEpoch({broker}), {records});",
+        f"ctx.replay({records});",
+    ]
+
+
+def _may_lead_again(trace: ControllerTrace) -> list[str]:
+    """The brokers that held everything committed return, and then somebody leads."""
+    last = trace.commands[-1]
+    whole = sorted((last.before.partition.isr | last.before.partition.elr) - last.after.unfenced)
+    return [
+        f"// the brokers with every committed record return: {_ids(whole)}",
+        *(line for b in whole for line in _returns(int(b))),
+        f"assertNotEquals(-1, {PARTITION}.leader,",
+        f'    "brokers with every committed record are back, and nobody leads: " + {PARTITION});',
+    ]
+
+
+@dataclass(frozen=True)
+class _Emptied:
+    """The leader at a run's end, and the last step after which it was no replica: a new replica has an empty log."""
+
+    broker: int
+    number: int
+    """Of the command; 0: the run's start."""
+
+
+def _emptied(trace: ControllerTrace) -> _Emptied | None:
+    """None for a run at whose end a broker leads that always was a replica."""
+    leader = trace.commands[-1].after.partition.leader if trace.commands else None
+    states = [trace.start, *(step.after for step in trace.commands)]
+    outside = [number for number, state in enumerate(states) if leader not in state.partition.replicas]
+    return None if leader is None or not outside else _Emptied(int(leader), outside[-1])
+
+
+def _left_the_replicas(emptied: _Emptied) -> list[str]:
+    return [f"boolean removed = !Replicas.toList({PARTITION}.replicas).contains({emptied.broker});"]
+
+
+def _keeps_committed(trace: ControllerTrace) -> list[str]:
+    """Whoever was no replica, and has not been in sync since, does not lead."""
+    emptied = _emptied(trace)
+    if emptied is None:
+        leader = int(trace.commands[-1].after.partition.leader or 0)
+        return [
+            f"assertNotEquals({leader}, {PARTITION}.leader,",
+            f'    "broker {leader} leads without what was committed");',
+        ]
+    return [
+        f"assertFalse(removed && {PARTITION}.leader == {emptied.broker},",
+        f'    "broker {emptied.broker} was no replica, has deleted its log, and leads without what was committed: "',
+        f"        + {PARTITION});",
     ]
 
 
@@ -274,22 +372,30 @@ def _enough_in_sync(trace: ControllerTrace) -> list[str]:
 _SHOWN_BY_A_STEP = ("requests_are_understood", "controller_goes_on", "broker_events_are_carried_out")
 """Properties that an answer or an exception shows to be violated."""
 
+_OF_LOST_RECORDS = (
+    "nothing_lost_by_a_cancellation",
+    "nothing_lost_by_a_completion",
+    "nothing_lost_otherwise",
+    "leaders_hold_what_was_committed",
+    "leader_holds_everything_committed",
+)
+
 _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     "a_led_reassignment_can_end": _can_end,
     "rolling_back_ends": _can_end,
     "retarget_replaces_the_target": _leads_to_the_target,
     "leads_where_it_was_asked_to": _leads_to_the_target,
     "cancelling_keeps_min_isr": _enough_in_sync,
-    "nothing_lost_by_a_cancellation": _keeps_committed,
-    "nothing_lost_by_a_completion": _keeps_committed,
-    "nothing_lost_otherwise": _keeps_committed,
-    "leaders_hold_what_was_committed": _keeps_committed,
-    "leader_holds_everything_committed": _keeps_committed,
+    "changed_min_isr_leaves_who_may_lead": _may_lead_again,
     "elr_within_replicas": _subset("elr", "an eligible leader is no replica"),
     "completion_trims_isr_and_elr": _subset("elr", "an eligible leader is no replica"),
     "isr_within_replicas": _subset("isr", "a member of the ISR is no replica"),
     "leader_is_in_sync": _subset("isr", "a member of the ISR is no replica"),
-}
+} | dict.fromkeys(_OF_LOST_RECORDS, _keeps_committed)
+
+
+def _version(release: Release) -> tuple[int, ...]:
+    return tuple(int(number) for number in release.version.split("."))
 
 
 def _error(name: str) -> str:

@@ -13,6 +13,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 
+import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigDef;
@@ -89,6 +90,10 @@ public final class Reproduction {
         }
     }
 
+    private static void assertFalse(boolean holds, String message) {
+        assertTrue(!holds, message);
+    }
+
     private static void assertTrue(boolean holds, String message) {
         if (!holds) {
             throw new AssertionError(message);
@@ -117,10 +122,10 @@ public final class Reproduction {
 
         private final FeatureControlManager features;
         private final ClusterControlManager cluster;
-        private final ConfigurationControlManager configuration;
+        private final ConfigurationControlManager configurationControl;
         private final ReplicationControlManager replicationControl;
 
-        private ReplicationControlTestContext() {
+        private ReplicationControlTestContext(boolean elrEnabled) {
             SnapshotRegistry snapshots = snapshotRegistry();
             Method setMetadataVersion = method(FeatureControlManager.Builder.class, "setMetadataVersion");
             Method setElrEnabled = method(ReplicationControlManager.Builder.class, "setEligibleLeaderReplicasEnabled");
@@ -139,7 +144,7 @@ public final class Reproduction {
                 setKafkaConfigSchema(schema());
             Method setFeatures = method(ConfigurationControlManager.Builder.class, "setFeatureControl");
             call(setFeatures, configurationBuilder, features);
-            configuration = configurationBuilder.build();
+            configurationControl = configurationBuilder.build();
             ClusterControlManager.Builder clusterBuilder = new ClusterControlManager.Builder().
                 setClusterId("reproduction").
                 setSnapshotRegistry(snapshots).
@@ -149,10 +154,10 @@ public final class Reproduction {
             cluster = clusterBuilder.build();
             ReplicationControlManager.Builder replicationBuilder = new ReplicationControlManager.Builder().
                 setSnapshotRegistry(snapshots).
-                setConfigurationControl(configuration).
+                setConfigurationControl(configurationControl).
                 setClusterControl(cluster).
                 setFeatureControl(features);
-            call(setElrEnabled, replicationBuilder, true);
+            call(setElrEnabled, replicationBuilder, elrEnabled);
             replicationControl = replicationBuilder.build();
             cluster.activate();
             if (setMetadataVersion == null) {
@@ -160,18 +165,21 @@ public final class Reproduction {
                     setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(version.featureLevel()));
             }
             if (setElrEnabled == null) {
-                features.replay(new FeatureLevelRecord().setName(ELR_FEATURE).setFeatureLevel((short) 1));
+                features.replay(new FeatureLevelRecord().
+                    setName(ELR_FEATURE).setFeatureLevel((short) (elrEnabled ? 1 : 0)));
             }
         }
 
-        /** As in Kafka's test: the eligible leader replicas are always enabled here. */
         private static final class Builder {
+            private boolean elrEnabled;
+
             private Builder setIsElrEnabled(boolean enabled) {
+                elrEnabled = enabled;
                 return this;
             }
 
             private ReplicationControlTestContext build() {
-                return new ReplicationControlTestContext();
+                return new ReplicationControlTestContext(elrEnabled);
             }
         }
 
@@ -218,7 +226,7 @@ public final class Reproduction {
         }
 
         private void alterTopicConfig(String topic, String key, String value) {
-            configuration.replay(new ConfigRecord().
+            configurationControl.replay(new ConfigRecord().
                 setResourceType(ConfigResource.Type.TOPIC.id()).
                 setResourceName(topic).
                 setName(key).
@@ -256,8 +264,10 @@ public final class Reproduction {
                     cluster.replay(broker, 0L);
                 } else if (message instanceof BrokerRegistrationChangeRecord broker) {
                     cluster.replay(broker);
+                } else if (message instanceof ConfigRecord configured) {
+                    configurationControl.replay(configured);
                 } else {
-                    throw new IllegalStateException("no use for " + message);
+                    call(replay(message), replicationControl, message);
                 }
             }
         }
@@ -290,6 +300,16 @@ public final class Reproduction {
             } catch (ReflectiveOperationException e) {
                 throw new IllegalStateException(e);
             }
+        }
+
+        /** Of a message that a release may not have, such as ClearElrRecord before 4.0. */
+        private static Method replay(ApiMessage message) {
+            for (Method method : ReplicationControlManager.class.getMethods()) {
+                if (method.getName().equals("replay") && method.getParameterTypes()[0] == message.getClass()) {
+                    return method;
+                }
+            }
+            throw new IllegalStateException("no use for " + message);
         }
 
         private static void ignoreShutdowns(ClusterControlManager.Builder builder) {
