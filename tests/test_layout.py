@@ -54,10 +54,11 @@ INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "kafka": {
         "controller": (),
+        "builds": ("controller",),
         "diff": ("controller",),
         "plan": (),
         "audit": (),
-        "command.py": ("controller", "diff"),
+        "command.py": ("controller", "builds", "diff"),
     },
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {

@@ -6,11 +6,12 @@ import argparse
 
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.kafka.builds import command as builds
 from reassure.checkers.kafka.controller import command as controller
 from reassure.checkers.kafka.diff import command as diff
 
-SUBCOMMANDS = {**controller.SUBCOMMANDS, **diff.SUBCOMMANDS}
-ACTIONS = {**controller.ACTIONS, "diff": diff.run}
+SUBCOMMANDS = {**controller.SUBCOMMANDS, **builds.SUBCOMMANDS, **diff.SUBCOMMANDS}
+ACTIONS = {**controller.ACTIONS, **builds.ACTIONS, "diff": diff.run}
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

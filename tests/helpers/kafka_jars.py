@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import functools
 
 import pytest
 
 from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.kafka.builds.patched_build import ReleaseSources, sources
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.releases import RELEASES, release
@@ -48,3 +50,13 @@ VERSIONS = [r.version for r in RELEASES if r.version.endswith(".0")]
 """A release for each set of rules: what patch releases do is compared by the slow tests."""
 PATCHES = [r.version for r in RELEASES if r.version not in VERSIONS]
 TESTED = [r.version for r in RELEASES if r.tested and r.version in VERSIONS]
+
+
+@functools.cache
+def kafka_sources(version: str) -> ReleaseSources:
+    """The published sources of a release; skips the test where they cannot be fetched."""
+    class_path(version)
+    try:
+        return sources(release(version), SECONDS)
+    except Failure as failure:
+        pytest.skip(f"Kafka's sources are not there: {failure}")

@@ -123,7 +123,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
             "and `reassure kafka test --main` needs none",
         )
     place = _place(release, tests)
-    jars = _known_jars(release, tests) or _resolved(maven, _coordinates(release, tests), seconds)
+    jars = _known_jars(release, tests) or resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if (class_path := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
@@ -152,18 +152,20 @@ def _alone(place: Path) -> Iterator[None]:
 
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
-    """Compiles Java texts, by file name, into a folder; `Failure` with the compiler's first line."""
+    """Compiles Java texts, by file name or path, into a folder; `Failure` with the compiler's first line."""
     with tempfile.TemporaryDirectory() as temporary:
-        for name, text in sources.items():
-            (Path(temporary) / name).write_text(text, encoding="utf-8")
         paths = [str(Path(temporary) / name) for name in sources]
+        for path, text in zip(paths, sources.values(), strict=True):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text, encoding="utf-8")
         options = ["-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", os.pathsep.join(map(str, jars))]
         ran = _run(
             [javac, *(f"-J{option}" for option in QUICK), *options, "-d", str(classes), *paths], JAVAC_SECONDS, "javac"
         )
     if ran.returncode != 0:
         lines = [line for line in (ran.stdout + ran.stderr).splitlines() if "error:" in line]
-        raise Failure(Exit.SYSTEM, f"javac refuses {Path(paths[0]).name}: {(lines or ['no reason given'])[0]}")
+        first = (lines or ["no reason given"])[0].replace(temporary + os.sep, "")
+        raise Failure(Exit.SYSTEM, f"javac refuses {Path(paths[0]).name}: {first}")
 
 
 def _coordinates(release: Release, tests: bool) -> list[str]:
@@ -175,7 +177,7 @@ def _coordinates(release: Release, tests: bool) -> list[str]:
     return coordinates
 
 
-def _resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
+def resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
     """The jars of some coordinates and all that they need to run."""
     with tempfile.TemporaryDirectory() as temporary:
         pom, listed = Path(temporary) / "pom.xml", Path(temporary) / "class-path"
@@ -210,8 +212,10 @@ def _pom(coordinates: list[str]) -> str:
 def _without_hosts(line: str) -> str:
     """A line of Maven's without colours, cut before it says where it looked; what is missing, if it says so."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", line).replace("[ERROR]", "").strip()
-    missing = re.search(r"Could not find artifact \S+", plain)
-    return missing[0] if missing else plain.split(" from ")[0].split(" (http")[0][:200]
+    missing = re.search(r"Could not find artifact (\S+)|(\S+) was not found in ", plain)  # the second: asked for before
+    if missing:
+        return f"Could not find artifact {missing[1] or missing[2]}"
+    return plain.split(" from ")[0].split(" (http")[0][:200]
 
 
 def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedProcess[str]:

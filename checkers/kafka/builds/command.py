@@ -1,0 +1,67 @@
+"""`reassure kafka build`: a release with patches of one's own, as a folder that every command takes for a release."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import Option
+from reassure.checkers.base.exit_codes import Exit, UsageFailure
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.kafka.builds.patched_build import NEWEST_WITH_SOURCES, make_build, read_patch, sources
+from reassure.checkers.kafka.controller.releases import release
+
+SUBCOMMANDS = {
+    "build": Subcommand(
+        "compile patches into a release of Kafka: a build to explore and compare",
+        (
+            Option(
+                "patches PATCH",
+                "a unified diff, an edited .java file of kafka-metadata, or a patch by --as-patch; several add up",
+                Path,
+                nargs="+",
+            ),
+            Option(
+                "--release R",
+                f"the release to change; its sources are published (default: {NEWEST_WITH_SOURCES})",
+                default=NEWEST_WITH_SOURCES,
+            ),
+            Option("--out DIR", "the folder to write; an older build there is replaced", Path, output=True),
+            Option(
+                "--as-patch FILE",
+                "build nothing: write the PATCHes without Kafka's text, as line numbers, digests and new text; "
+                "- is standard output",
+                Path,
+                output=True,
+            ),
+        ),
+    )
+}
+
+
+def run_build(args: argparse.Namespace, console: Console) -> Exit:
+    """Makes the build, or writes the patches; exit code 153 if a patch does not fit or javac refuses it."""
+    kafka = release(args.release)
+    if args.as_patch is not None:
+        release_sources = sources(kafka)
+        text = "".join(str(read_patch(path, release_sources)) for path in args.patches)
+        if args.as_patch == Path("-"):
+            sys.stdout.write(text)
+        else:
+            write_atomically(args.as_patch, text)
+        return Exit.OK
+    if args.out is None:
+        raise UsageFailure("--out DIR names the folder of the build")
+    build = make_build(args.patches, kafka, args.out)
+    names = ", ".join(Path(name).stem for name in build.files)
+    console.print(
+        f"Kafka {kafka.version} with changes in {names}: {len(build.classes)} "
+        f"class{'es' * (len(build.classes) != 1)} compiled; the build is in {build.folder}"
+    )
+    return Exit.OK
+
+
+ACTIONS = {"build": run_build}

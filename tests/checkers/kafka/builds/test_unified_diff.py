@@ -1,0 +1,73 @@
+"""Unified diffs: as `diff -u`, `diff -U0` and `git diff` write them, for the text of another commit too."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched
+
+OLD = [f"line {n}" for n in range(1, 21)]
+NEW = [*OLD[:4], "four and a half", *OLD[4:14], *OLD[15:]]
+TEXT = "\n".join(OLD) + "\n"
+
+
+def diff_of(old: list[str], new: list[str], context: int, path: str = "metadata/src/main/java/A.java") -> str:
+    lines = unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=context)
+    return "\n".join(["diff --git a/x b/x", "index 1..2 100644", *lines]) + "\n"
+
+
+@pytest.mark.parametrize("context", [0, 1, 3])
+def test_a_diff_is_applied(context: int) -> None:
+    text = diff_of(OLD, NEW, context)
+    assert is_unified_diff(text) and not is_unified_diff("file A.java\n@@ 1,1 0123456789ab\n")
+    (diff,) = file_diffs(text, "d")
+    assert diff.path == diff.old_path == "metadata/src/main/java/A.java" and not diff.created
+    assert patched(TEXT, diff).splitlines() == NEW
+
+
+def test_the_nearest_place_is_changed_where_lines_have_moved() -> None:
+    (diff,) = file_diffs(diff_of(OLD, NEW, 1), "d")
+    moved = ["a", "b", *OLD[:8], *OLD]
+    assert patched("\n".join(moved) + "\n", diff).splitlines() == [
+        "a",
+        "b",
+        *OLD[:4],
+        "four and a half",
+        *OLD[4:8],
+        *NEW[:4],
+        *NEW[5:],
+    ]
+
+
+def test_a_file_that_is_added() -> None:
+    text = f"--- /dev/null\n+++ b/A.java\n@@ -0,0 +1,{len(OLD)} @@\n" + "".join(f"+{line}\n" for line in OLD)
+    (diff,) = file_diffs(text, "d")
+    assert diff.created and patched("", diff) == TEXT
+
+
+def test_lines_that_are_not_there_are_refused() -> None:
+    (diff,) = file_diffs(diff_of(OLD, NEW, 1), "d")
+    with pytest.raises(
+        Failure, match=r"^metadata/src/main/java/A.java, line 14: the lines that the diff replaces are not"
+    ):
+        patched(TEXT.replace("line 15", "fifteen"), diff)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("--- a/A.java\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "d:2: the diff deletes A.java"),
+        ("--- a/A.java\n+++ b/A.java\n@@ -1,2 +1 @@\n-x\n", "d:3: the hunk ends before its 2 old and 1 new lines"),
+        ("--- a/A.java\n+++ b/A.java\n@@ -1,2 +1 @@\n-x\nindex\n", "d:3: the hunk ends before"),
+        ("--- a/A.java\n+++ b/A.java\n@@ x\n", "d:3: '@@ x' is no header of a hunk"),
+        ("@@ -1 +1 @@\n-x\n+y\n", "d:1: a hunk of no file"),
+        ("rename from A.java\n", "d:1: rename is not supported"),
+    ],
+)
+def test_what_is_no_change_of_text_is_refused(text: str, message: str) -> None:
+    with pytest.raises(Failure, match=f"^{message}") as refused:
+        file_diffs(text, "d")
+    assert refused.value.code is Exit.USAGE
