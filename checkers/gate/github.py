@@ -7,16 +7,12 @@ from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.code_hosts import annotation, in_actions
 from reassure.checkers.gate.locations import Locations
 from reassure.checkers.gate.run_gate import GateReport
 
 MOST = 900_000
 """Characters of a summary; GitHub refuses 1 MiB."""
-
-
-def in_actions() -> bool:
-    """Whether this runs in a job of GitHub Actions."""
-    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def workflow_commands(report: GateReport) -> list[str]:
@@ -26,18 +22,9 @@ def workflow_commands(report: GateReport) -> list[str]:
     for check, outcome in report.answered:
         for problem in outcome.problems:
             place = locations.of_problem(check, outcome, problem)
-            level = "warning" if problem.code is Exit.INCONCLUSIVE and not outcome.ran else "error"
-            about = f"file={_value(place.file)},line={place.line},title={_value(check.name)}"
-            lines.append(f"::{level} {about}::{_data(problem.text)}%0Aagain: {_data(check.repro())}")
+            warning = problem.code is Exit.INCONCLUSIVE and not outcome.ran
+            lines.append(annotation(place, check.name, f"{problem.text}\nagain: {check.repro()}", warning))
     return lines
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _value(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def summary(report: GateReport) -> str:

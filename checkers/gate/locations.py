@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
-from reassure.checkers.gate.run_check import CheckOutcome, SourcePlace
+from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.gate.update import HEADER
 

@@ -22,6 +22,7 @@ from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import BY_USER, StopReason
 from reassure.checkers.base.terminal import Console, printed
+from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import read_trace
 from reassure.checkers.console.parser import parse
@@ -33,18 +34,6 @@ from reassure.spec.semantics.interpreter import BoundModel
 
 WIDTH = 120
 """Columns of what a command prints."""
-
-
-@dataclass(frozen=True)
-class SourcePlace:
-    """The place of a declaration. line: from 1."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        path, here = Path(self.file), Path.cwd()
-        return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{self.line}"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def junit_method(trace: ControllerTrace, release: Release, name: str, promise: s
 
 def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = True) -> str:
     """The statements of the method."""
-    lines = _beginning(trace, elr)
+    lines = beginning(trace, elr)
     shift = 0 if len(trace.start.partition.isr) == len(trace.start.partition.replicas) else 1
     emptied = _emptied(trace) if promise in _OF_LOST_RECORDS else None
     lines += _left_the_replicas(emptied) if emptied is not None and emptied.number == 0 else []
@@ -48,7 +48,7 @@ def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = Tru
         lines += ["", f"// {number}. {step.text}"]
         if promise and step.command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION) and expected in ACCEPTED:
             expected = "accepted"
-        lines += _call(step, number, expected, release, shift)
+        lines += call(step, number, expected, release, shift)
         if emptied is not None and emptied.number == number:
             lines += _left_the_replicas(emptied)
     if promise in _PROMISES and trace.commands:
@@ -69,7 +69,8 @@ def class_name(name: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
-def _beginning(trace: ControllerTrace, elr: bool) -> list[str]:
+def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
+    """The statements that make the state that a trace starts in; `Failure` if the test context does not make it."""
     start, p = trace.start, trace.start.partition
     everybody = frozenset(Broker(b) for b in range(1, trace.brokers + 1))
     usual = start.unfenced == everybody and not any(start.incarnations) and p.leader == p.replicas[0]
@@ -98,7 +99,7 @@ def _beginning(trace: ControllerTrace, elr: bool) -> list[str]:
     return lines
 
 
-def _call(step: TraceCommand, number: int, expected: str | None, release: Release, shift: int) -> list[str]:
+def call(step: TraceCommand, number: int, expected: str | None, release: Release, shift: int) -> list[str]:
     """The command, the assertion of its answer unless `expected` is None, and the replay of its records."""
     command, result = step.command, f"result{number}"
     if command.kind in (Kind.REASSIGN, Kind.CANCEL):

@@ -85,6 +85,12 @@ class BuildDifference:
     last: Command
 
     @property
+    def title(self) -> str:
+        """The difference in words."""
+        fields = f"{', '.join(self.fields)} differ{'s' * (len(self.fields) == 1)}"
+        return f"{self.kind.name.lower()}: {fields} in {self.count:,} step{'s' * (self.count != 1)}"
+
+    @property
     def name(self) -> str:
         """The difference as a slug: of files and rules."""
         return "-".join([self.kind.name.lower().replace("_", "-"), *(f.lower().replace(" ", "-") for f in self.fields)])

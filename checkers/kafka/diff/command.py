@@ -4,43 +4,44 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, DEPTH, OUTPUTS, PROPERTY, SPARK, STORIES
-from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.arguments import spark_settings
+from reassure.checkers.console.arguments import note, spark_settings
+from reassure.checkers.console.code_hosts import annotation, in_actions, sarif_log
 from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.command import PARTITIONS, UNCLEAN
-from reassure.checkers.kafka.controller.command import SUBCOMMANDS as CONTROLLER_SUBCOMMANDS
+from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
+from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_with
+from reassure.checkers.kafka.controller.explore import ControllerExploration, Scope, explore_with
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import few_enough
-from reassure.checkers.kafka.diff.analysis import BASE, HEAD, BuildComparison
+from reassure.checkers.kafka.diff.alerts import alerts
+from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
+from reassure.checkers.kafka.diff.builds import digest_of
 from reassure.checkers.kafka.diff.explore_both import Explorer, SharedLimits, explore_both
-from reassure.checkers.kafka.diff.promises import compare_promises, must_be_promises
-from reassure.checkers.kafka.diff.report import (
-    difference_record,
-    promises_record,
-    report_differences,
-    report_promises,
-    report_run_of_both,
-    report_states,
-    verdict_text,
-)
-from reassure.checkers.kafka.diff.runs import run_of_both
+from reassure.checkers.kafka.diff.junit_test import difference_method, promise_method
+from reassure.checkers.kafka.diff.promises import must_be_promises
+from reassure.checkers.kafka.diff.report import diff_record, report_diff
+from reassure.checkers.kafka.diff.result import BuildDiff, compare_builds
+from reassure.checkers.kafka.diff.sources import HeadSources
 
-_EXPLORE = {option.name: option for option in CONTROLLER_SUBCOMMANDS["explore"].options}
+_EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
 OPTIONS = (
     Option("BASE", "the build to compare with: a release such as 4.3.0"),
     Option("HEAD", "the build that is judged"),
@@ -55,82 +56,93 @@ OPTIONS = (
     PARTITIONS,
     *SPARK,
     *OUTPUTS,
+    Option("--sarif FILE", "write differences, and promises that HEAD breaks, as SARIF 2.1.0", Path, output=True),
+    Option(
+        "--test FILE",
+        "write a JUnit test that one build passes and the other fails: of the shortest difference, or of --property",
+        Path,
+        output=True,
+    ),
 )  # fmt: skip
 
 
 def _figures(record: Record) -> dict[str, int]:
     """Counts of a comparison."""
     diff = record.get("diff", {})
-    return {name: diff[name] for name in ("states", "steps", "differing_steps") if name in diff}
+    return {name: diff[name] for name in PINS if name in diff}
 
 
-KIND = GateKind(("states", "steps", "differing_steps"), _figures, by_digest=False)
+PINS = ("states", "steps", "differing_steps")
+KIND = GateKind(PINS, _figures, left_out=frozenset({"test"}), by_digest=False)
 SUBCOMMANDS = {"diff": Subcommand("compare two builds: the runs and promises in which they differ", OPTIONS, KIND)}
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Explores both builds, compares them, and writes what is asked for."""
-    if args.replicas > args.brokers:
-        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
-    few_enough(args.brokers, "--brokers")
+    scope = _scope(args)
     must_be_promises(args.property)
     spark_settings(args)
-    scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
     paths = (fetch(release(args.base)), fetch(release(args.head)))
+    digests = (digest_of(paths[BASE]), digest_of(paths[HEAD]))
+    builds = [
+        {"release": path.release.version, "sha256": digest, "given": given}
+        for path, digest, given in zip(paths, digests, (args.base, args.head), strict=True)
+    ]
+    identity = RunIdentity("", None, _config(args), "kafka", args.repro)
+    if digests[BASE] == digests[HEAD]:
+        console.print(f"BASE and HEAD are the same build: Kafka {paths[HEAD].release.version}, sha256 {digests[HEAD]}")
+        console.print_exit(Exit.OK, "no difference: nothing was explored")
+        if args.json:
+            write_record(args.json, {**identity.record(Exit.OK, True, ALL_VISITED), "diff": {"builds": builds}})
+        return Exit.OK
     progress = Progress(quiet=args.quiet)
     with ExitStack() as stack:
         graphs, drivers = _explored(args, paths, scope, progress, stack)
-        comparison = BuildComparison(*graphs)
-        differences = comparison.differences()
-        shown = [run_of_both(comparison, difference, drivers) for difference in differences]
-        promises = compare_promises(comparison, args.property, drivers)
+        progress.ready("comparing")
+        diff = compare_builds(graphs, drivers, args.property)
         progress.done()
-    stories = 0 if args.quiet else args.stories
-    report_states(comparison, console)
-    report_differences(differences, console)
-    for one in shown[:stories]:
-        report_run_of_both(one, console)
-    report_promises(promises, console, stories)
-    stop = _stop(graphs)
-    code = worst(
-        [
-            Exit.EXPECTATION if differences else Exit.OK,
-            promises.exit,
-            Exit.OK if stop.reason in (StopReason.COMPLETE, StopReason.DEPTH) else Exit.INCONCLUSIVE,
-        ]
-    )
+    report_diff(diff, console, 0 if args.quiet else args.stories)
+    traces = _write_runs(diff, args) if args.trace_dir else {}
+    name_traces([path for several in traces.values() for path in several], console)
+    if args.test:
+        _write_test(diff, args, paths[HEAD], console)
     console.print("")
-    console.print_exit(code, verdict_text(comparison, len(differences), _bounds(args)))
+    console.print_exit(diff.exit, diff.verdict(_bounds(args)))
     if args.json:
-        config = {name: getattr(args, name) for name in ("brokers", "min_isr", "replicas", "unclean", "depth")}
-        identity = RunIdentity("", None, config, "kafka", args.repro)
-        complete = all(graph.complete for graph in graphs)
-        diff: dict[str, Any] = {
-            "base": args.base,
-            "head": args.head,
-            "states": comparison.both,
-            "states_of_one": dict(zip(("base", "head"), comparison.only, strict=True)),
-            "steps": comparison.steps,
-            "differing_steps": comparison.differing_steps,
-            "differences": [difference_record(d, r, []) for d, r in zip(differences, shown, strict=True)],
-            "promises": promises_record(promises),
-        }
-        write_record(args.json, {**identity.record(code, complete, stop), "diff": diff})
-    return code
+        record = identity.record(diff.exit, all(graph.complete for graph in graphs), diff.stop)
+        write_record(args.json, {**record, **diff_record(diff, traces, builds)})
+    problems = alerts(diff, HeadSources.of(Path(args.head)), args.repro)
+    if args.sarif:
+        write_atomically(args.sarif, sarif_log(problems, diff.exit))
+    for alert in problems if in_actions() else ():
+        console.print(annotation(alert.place, alert.about, alert.text, alert.warning))
+    return diff.exit
 
 
-def _stop(graphs: tuple[ControllerExploration, ControllerExploration]) -> Stop:
-    """Why the comparison ended: the reason of the build that was not finished, if there is one."""
-    return next((graph.stopped for graph in graphs if not graph.complete), ALL_VISITED)
+def _scope(args: argparse.Namespace) -> Scope:
+    """The bounds of both explorations; `Failure` for options that contradict each other."""
+    if args.replicas > args.brokers:
+        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
+    few_enough(args.brokers, "--brokers")
+    if args.jvms and args.engine == "spark":
+        raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
+    return Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
+
+
+def _config(args: argparse.Namespace) -> dict[str, Any]:
+    """The bounds as data."""
+    names = ("brokers", "min_isr", "replicas", "unclean", "controlled_shutdown", "depth", "property")
+    return {name: getattr(args, name) for name in names}
 
 
 def _bounds(args: argparse.Namespace) -> str:
-    """The bounds of a comparison as text."""
-    text = f"{args.brokers} brokers, MinISR {args.min_isr}, {args.replicas} replicas at first"
-    text += {"either": ", unclean election off and on", "off": ", unclean election off", "on": ", unclean election on"}[
-        args.unclean
-    ]
-    return text + (f", depth {args.depth}" if args.depth else "")
+    """The bounds as text."""
+    unclean = {"either": "off and on", "off": "off", "on": "on"}[args.unclean]
+    texts = [f"{args.brokers} brokers", f"MinISR {args.min_isr}", f"{args.replicas} replicas at first"]
+    texts.append(f"unclean election {unclean}")
+    texts += ["controlled shutdown"] if args.controlled_shutdown else []
+    texts += [f"depth {args.depth}"] if args.depth else []
+    return ", ".join(texts)
 
 
 def _explored(
@@ -139,7 +151,7 @@ def _explored(
     """Both explorations, and a driver of each build."""
     limits = SharedLimits(args.depth, args.budget)
     if args.engine == "local":
-        jvms = args.jvms or max(1, (os.cpu_count() or 1) // 2)
+        jvms = args.jvms or max(1, (os.cpu_count() or 1) // len(SIDES))
         pools = [[stack.enter_context(Driver(path)) for _ in range(jvms)] for path in paths]
 
         def local(side: int) -> Explorer:
@@ -149,11 +161,40 @@ def _explored(
     from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, explore_by_spark
 
     cluster = spark_settings(args)
-    graphs = [
-        explore_by_spark(
-            ExpandTask(path.release.version, scope), cluster, ExploreLimits(args.depth, args.budget), progress
-        )
-        for path in paths
-    ]
+    graphs = [explore_by_spark(ExpandTask(path.release.version, scope), cluster, limits, progress) for path in paths]
     drivers = [stack.enter_context(Driver(path)) for path in paths]
     return (graphs[BASE], graphs[HEAD]), (drivers[BASE], drivers[HEAD])
+
+
+def _write_runs(diff: BuildDiff, args: argparse.Namespace) -> dict[str, list[str]]:
+    """Every run as ITF, as each build takes it: the files of each difference and each promise that one breaks."""
+    about = {"base": args.base, "head": args.head, "repro": args.repro}
+    files: dict[str, list[str]] = {}
+    for name, side, itf_run, meta in _runs(diff):
+        path = args.trace_dir / f"kafka-diff--{name}--{SIDES[side].lower()}-{itf_run.version}.itf.json"
+        write_atomically(path, to_itf(itf_run, {**meta, "build": SIDES[side].lower(), **about}))
+        files.setdefault(name, []).append(str(path))
+    return files
+
+
+def _runs(diff: BuildDiff) -> Iterator[tuple[str, int, Any, dict[str, str]]]:
+    """Of each run of the result: its name, the build, the run, and what it shows."""
+    for run in diff.runs:
+        for side in (BASE, HEAD):
+            yield run.difference.name, side, run.runs[side], {"difference": run.difference.title}
+    for breaker in (HEAD, BASE):
+        for name, shown in diff.promises.only[breaker].items():
+            meta = {"property": name, "property_kind": "violated"}
+            yield name, breaker, shown.run, meta
+            yield name, 1 - breaker, diff.promises.keepers[name], {"property_kept": name}
+
+
+def _write_test(diff: BuildDiff, args: argparse.Namespace, head: ClassPath, console: Console) -> None:
+    """Writes the JUnit test that was asked for; says so if there is none."""
+    try:
+        text = promise_method(diff, head.release) if args.property else difference_method(diff, head.release)
+    except Failure as failure:
+        note(f"no test is written: {failure}")
+        return
+    write_atomically(args.test, text)
+    console.print(f"test: {args.test}", style="dim")

@@ -48,15 +48,16 @@ def explore_both(
 ) -> tuple[ControllerExploration, ControllerExploration]:
     """BASE's exploration and HEAD's, as far as they came when Ctrl-C or a limit ended them. Raises as they do."""
     counts: dict[int, tuple[int, int, int, int]] = {}
+    futures: list[Future[ControllerExploration]] = []
     with ThreadPoolExecutor(len(explorers)) as threads:
-        futures: list[Future[ControllerExploration]] = [
-            threads.submit(explorer, limits, _SideProgress(progress, counts, side))
-            for side, explorer in enumerate(explorers)
-        ]
         try:
+            for side, explorer in enumerate(explorers):
+                futures.append(threads.submit(explorer, limits, _SideProgress(progress, counts, side)))
             wait(futures, return_when=FIRST_EXCEPTION)
         except KeyboardInterrupt:
             limits.ended.set()
+            if len(futures) < len(explorers):
+                raise
         if any(future.done() and future.exception() for future in futures):
             limits.ended.set()
     base, head = (future.result() for future in futures)

@@ -7,9 +7,11 @@ from fnmatch import fnmatchcase
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.kafka.controller.controller_itf import ControllerRun, executed
 from reassure.checkers.kafka.controller.controller_properties import CAN_END, KEEPS_COMMITTED
 from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate, names_of_promises
 from reassure.checkers.kafka.controller.explore_report import Shown
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
@@ -20,13 +22,14 @@ class PromiseComparison:
     """The promises by who breaks them. only: by build, those that it alone breaks, each with a shortest run.
 
     kept: neither breaks them, as far as they were explored. undecided: promises that the states explored do not decide,
-    with the build that breaks them, or "".
+    with the build that breaks them, or "". keepers: the commands of those runs, by the build that keeps the promise.
     """
 
     only: tuple[dict[str, Shown], dict[str, Shown]] = field(default_factory=lambda: ({}, {}))
     both: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     undecided: dict[str, str] = field(default_factory=dict)
+    keepers: dict[str, ControllerRun] = field(default_factory=dict)
 
     @property
     def exit(self) -> Exit:
@@ -66,7 +69,14 @@ def compare_promises(
         names = broken_by_one[side]
         runs = counterexamples(comparison.graphs[side], findings[side], losses[side], drivers[side], names)
         result.only[side].update(runs)
+        result.keepers.update({name: _taken(shown.run, drivers[1 - side]) for name, shown in runs.items()})
     return result
+
+
+def _taken(run: ControllerRun, driver: Driver) -> ControllerRun:
+    """The commands of a run by another build; steps of logs are left out."""
+    steps = [LogStep(command, 0, 0) for _, command, _ in run.steps if command is not None]
+    return executed(run.states[0], steps, driver, run.min_isr)[0]
 
 
 def _decided(name: str, side: int, comparison: BuildComparison, findings: list[Findings]) -> bool:

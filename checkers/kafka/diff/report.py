@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.kafka.controller.explore_report import report_run
+from reassure.checkers.kafka.controller.controller_properties import CAN_END
+from reassure.checkers.kafka.controller.explore_report import Shown, report_run
 from reassure.checkers.kafka.controller.report import own_words, two_columns
 from reassure.checkers.kafka.controller.words import described
-from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison, BuildDifference
+from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
 from reassure.checkers.kafka.diff.promises import PromiseComparison
+from reassure.checkers.kafka.diff.result import BuildDiff
 from reassure.checkers.kafka.diff.runs import RunOfBoth
+from reassure.spec.kafka.partition_properties import SHARED
 
-MORE = "after another difference"
+AFTER = "after another difference"
 
 
-def report_states(comparison: BuildComparison, console: Console) -> None:
-    """The figures of both explorations, and how much of them was compared."""
+def report_diff(diff: BuildDiff, console: Console, stories: int) -> None:
+    """Figures, a row for each difference, the shortest runs, the promises. stories: runs that are printed of each."""
+    _report_states(diff.comparison, console)
+    _report_differences(diff.runs, console)
+    for run in diff.runs[:stories]:
+        console.print("")
+        report_run_of_both(run, console)
+    _report_promises(diff.promises, console)
+    for side in (HEAD, BASE):
+        for name, shown in list(diff.promises.only[side].items())[:stories]:
+            console.print("")
+            report_broken(name, side, shown, console)
+
+
+def _report_states(comparison: BuildComparison, console: Console) -> None:
     for side, graph in enumerate(comparison.graphs):
         text = f"{SIDES[side]} Kafka {graph.version}: {len(graph.states):,} states, {graph.steps:,} steps"
         console.print(text, style="bold")
@@ -27,29 +42,25 @@ def report_states(comparison: BuildComparison, console: Console) -> None:
     console.print(f"{states}; {comparison.differing_steps:,} of {comparison.steps:,} steps of both differ")
 
 
-def report_differences(differences: list[BuildDifference], console: Console) -> None:
-    """A row for each difference."""
-    if not differences:
+def _report_differences(runs: tuple[RunOfBoth, ...], console: Console) -> None:
+    if not runs:
         return
-    width = max(len(d.kind.name) for d in differences)
+    width = max(len(run.difference.kind.name) for run in runs)
     console.print("\ndifferences", style="bold")
     console.print(f"  {'steps':>9}  {'command':{width}}  {'run':>8}  fields", style="dim")
-    for d in differences:
+    for d in (run.difference for run in runs):
         length = len(d.before) + 1
-        run = f"{length} step{'s' * (length != 1)}"
-        after = "" if d.side is None else f" ({MORE})"
-        console.print(f"  {d.count:9,}  {d.kind.name.lower():{width}}  {run:>8}  {', '.join(d.fields)}{after}")
+        text = f"{length} step{'s' * (length != 1)}"
+        after = "" if d.side is None else f" ({AFTER})"
+        console.print(f"  {d.count:9,}  {d.kind.name.lower():{width}}  {text:>8}  {', '.join(d.fields)}{after}")
 
 
 def report_run_of_both(run: RunOfBoth, console: Console) -> None:
     """The shortest run to a difference; its last step by both builds, side by side, in Kafka's own words."""
     d = run.difference
-    console.print("")
-    console.print(
-        f"{d.kind.name.lower()}: {', '.join(d.fields)} differ in {d.count:,} step{'s' * (d.count != 1)}", style="red"
-    )
+    console.print(f"{d.title}:", style="red")
     if d.side is not None:
-        console.print(f"  only {SIDES[d.side]} takes the steps before the last; every such step is {MORE}", style="dim")
+        console.print(f"  only {SIDES[d.side]} takes the steps before the last: {AFTER}", style="dim")
     last = len(run.longest.steps) - 1
     report_run(run.longest, [""] * len(run.longest.steps), console, last - 1)
     answers = [one.answers[-1] for one in run.runs]
@@ -61,67 +72,73 @@ def report_run_of_both(run: RunOfBoth, console: Console) -> None:
         own_words(text, f"in Kafka's words, {label}:", console)
 
 
-def report_promises(promises: PromiseComparison, console: Console, stories: int) -> None:
-    """The promises that one build breaks, with runs; those of both; the number that neither breaks."""
+def _report_promises(promises: PromiseComparison, console: Console) -> None:
     console.print("\npromises", style="bold")
-    for side, other in ((HEAD, BASE), (BASE, HEAD)):
+    for side in (HEAD, BASE):
         for name, shown in promises.only[side].items():
             style = "red" if side == HEAD else "green"
-            console.print(f"  {SIDES[side]} breaks {name}, {SIDES[other]} keeps it: {shown.doc}", style=style)
+            console.print(f"  {SIDES[side]} breaks {name}, {SIDES[1 - side]} keeps it: {shown.doc}", style=style)
     for name, breaker in promises.undecided.items():
         text = f"{breaker} breaks it; " if breaker else ""
-        console.print(f"  not decided: {name}: {text}the states explored are too few", style="yellow")
+        console.print(f"  not decided: {name}: {text}too few states were explored", style="yellow")
     if promises.both:
         console.print(f"  both break {len(promises.both)}: {', '.join(promises.both)}", style="dim")
     console.print(f"  both keep {len(promises.kept)}")
-    for side in (HEAD, BASE):
-        for name, shown in list(promises.only[side].items())[:stories]:
-            console.print("")
-            console.print(f"{name}: {SIDES[side]} Kafka {shown.run.version} breaks it", style="red")
-            report_run(shown.run, shown.texts, console)
 
 
-def difference_record(difference: BuildDifference, run: RunOfBoth | None, traces: list[str]) -> dict[str, Any]:
-    """A difference as data. run: None if it was not executed."""
-    side = None if difference.side is None else SIDES[difference.side].lower()
-    data: dict[str, Any] = {
-        "command": difference.kind.name.lower(),
-        "fields": list(difference.fields),
-        "steps": difference.count,
-        "run": [str(command) for command in (*difference.before, difference.last)],
-        "after_another_difference_of": side,
-        "traces": traces,
+def report_broken(name: str, side: int, shown: Shown, console: Console) -> None:
+    """The run to a promise that one build alone breaks."""
+    console.print(f"{name}: {SIDES[side]} Kafka {shown.run.version} breaks it", style="red")
+    report_run(shown.run, shown.texts, console)
+
+
+def diff_record(diff: BuildDiff, traces: dict[str, list[str]], builds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The keys that a comparison adds to a run record. traces: the files of the runs. builds: BASE and HEAD.
+
+    `properties` has the promises that BASE keeps: violated means that HEAD breaks them.
+    """
+    comparison, promises = diff.comparison, diff.promises
+    rows = [_property(name, "violated", shown, traces) for name, shown in promises.only[HEAD].items()]
+    rows += [_property(name, "holds", None, traces) for name in promises.kept]
+    rows += [_property(name, "unknown", None, traces) for name in promises.undecided]
+    by_side = dict(zip(("base", "head"), comparison.only, strict=True))
+    return {
+        "properties": rows,
+        "diff": {
+            "builds": builds,
+            "states": comparison.both,
+            "states_of_one": by_side,
+            "steps": comparison.steps,
+            "differing_steps": comparison.differing_steps,
+            "differences": [_difference(run, traces.get(run.difference.name, [])) for run in diff.runs],
+            "promises": {
+                "head_breaks": list(promises.only[HEAD]),
+                "base_breaks": list(promises.only[BASE]),
+                "both_break": promises.both,
+                "both_keep": promises.kept,
+                "not_decided": list(promises.undecided),
+            },
+        },
     }
-    if run is None:
-        return data
-    return data | {
+
+
+def _property(name: str, status: str, shown: Shown | None, traces: dict[str, list[str]]) -> dict[str, Any]:
+    kind = {CAN_END: "leads_to", **{p.name: p.kind for p in SHARED}}.get(name, "invariant")
+    trace = traces[name][0] if shown is not None and name in traces else None
+    depth = len(shown.run.states) if shown is not None else None
+    return {"name": name, "kind": kind, "status": status, "trace": trace, "depth": depth}
+
+
+def _difference(run: RunOfBoth, traces: list[str]) -> dict[str, Any]:
+    d = run.difference
+    return {
+        "command": d.kind.name.lower(),
+        "fields": list(d.fields),
+        "steps": d.count,
+        "run": [str(command) for command in (*d.before, d.last)],
+        "alike_before": d.side is None,
         "before": described(run.before),
         "differs": [{"field": field, "base": base, "head": head} for field, base, head in run.rows()],
-        "base": run.texts[BASE],
-        "head": run.texts[HEAD],
+        "records": {"base": run.texts[BASE], "head": run.texts[HEAD]},
+        "traces": traces,
     }
-
-
-def promises_record(promises: PromiseComparison) -> dict[str, Any]:
-    """The promises as data."""
-    return {
-        "head_breaks": list(promises.only[HEAD]),
-        "base_breaks": list(promises.only[BASE]),
-        "both_break": promises.both,
-        "both_keep": promises.kept,
-        "not_decided": list(promises.undecided),
-    }
-
-
-def verdict_text(comparison: BuildComparison, differences: int, bounds: str) -> str:
-    """The last line: the result, and the bounds within which it stands."""
-    if differences:
-        text = f"the builds differ: {differences} difference{'s' * (differences != 1)}"
-    else:
-        text = "no difference"
-    unfinished = [
-        f"{SIDES[side]} was not finished: {graph.stopped.text}"
-        for side, graph in enumerate(comparison.graphs)
-        if graph.stopped.reason not in (StopReason.COMPLETE, StopReason.DEPTH)
-    ]
-    return "; ".join([f"{text} within these bounds: {bounds}", *unfinished])

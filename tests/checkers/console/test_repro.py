@@ -55,7 +55,8 @@ OTHER_OUTPUTS = {
     "gate": {"update", "schema"},
     "kafka record": {"out"},
     "kafka explore": {"jvms"},
-    "kafka diff": {"jvms"},
+    "kafka build": {"as_patch", "out"},
+    "kafka diff": {"jvms", "test"},
     "kafka test": {"out"},
     "kafka findings": {"out"},
 }
@@ -259,6 +260,7 @@ WITH_JAVA = {
     "kafka replay",
     "kafka record",
     "kafka explore",
+    "kafka build",
     "kafka diff",
     "kafka test",
     "kafka confirm",

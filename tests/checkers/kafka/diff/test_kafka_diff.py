@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.controller.driver import JvmLost
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope
 from reassure.checkers.kafka.controller.words import Command, Kind
 from reassure.checkers.kafka.diff.analysis import BuildComparison
+from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
 from tests.helpers.kafka_explored import explored
@@ -111,20 +120,99 @@ def test_a_state_that_only_one_build_reaches_before_a_difference() -> None:
     assert len(last.before) == len(base.levels) - 1 and last.last == base.commands[command]
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that it prints and writes, of a comparison that ends at a depth."""
     for version in ("4.2.0", "4.3.0"):
         class_path(version)
-    record = tmp_path / "record.json"
-    words = ["kafka", "diff", "4.2.0", "4.3.0", "--depth", "4", "--unclean", "off", "--json", str(record)]
-    assert main(words) == Exit.EXPECTATION.value
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    record, log, method = (tmp_path / name for name in ("record.json", "log.sarif", "Method.java"))
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--depth", "4", "--unclean", "off"]
+    files = ["--json", str(record), "--sarif", str(log), "--test", str(method), "--trace-dir", str(tmp_path / "runs")]
+    assert main([*words, *files]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out
     assert "BASE Kafka 4.2.0: " in out and "reassign: replicas, adding, removing, leader epoch differ in " in out
     assert "not decided: a_led_reassignment_can_end" in out
-    last = "within these bounds: 2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 4"
-    assert last in out.splitlines()[-1] and out.endswith(" (exit code 15)\n")
+    bounds = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 4 (exit code 15)"
+    (last,) = [line for line in out.splitlines() if "(exit code" in line]
+    assert last == f"the builds differ: 1 difference within these bounds: {bounds}"
     data = json.loads(record.read_text())
     assert (data["exit_code"], data["complete"], data["stop_reason"]) == (15, False, "depth")
-    assert data["diff"]["promises"]["not_decided"]
+    assert data["diff"]["promises"]["not_decided"] == ["a_led_reassignment_can_end", "leaders_hold_what_was_committed"]
+    assert {p["status"] for p in data["properties"]} == {"holds", "unknown"}
+    assert len({build["sha256"] for build in data["diff"]["builds"]}) == 2
+    assert data["repro"] == "reassure kafka diff 4.2.0 4.3.0 --depth=4 --unclean=off"
+    for difference in data["diff"]["differences"]:
+        base, head = difference["traces"]
+        assert main(["kafka", "replay", base, head]) == Exit.OK.value
+        assert main(["kafka", "replay", base, "--release", "4.3.0"]) == Exit.TRACE.value
+    (run,) = json.loads(log.read_text())["runs"]
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert len(places) == 1 and {place["region"]["startLine"] for place in places} == {1}
+    assert all(place["artifactLocation"]["uri"].endswith("/ReplicationControlManager.java") for place in places)
+    assert all(len(result["codeFlows"][0]["threadFlows"][0]["locations"]) > 3 for result in run["results"])
+    assert out.count("::warning file=metadata/src/main/java/org/apache/kafka/controller/") == 1
+    assert "public void testReassignReplicasAddingRemovingLeaderEpoch() {" in method.read_text()
+
+
+def test_the_same_build_is_said_to_be_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    class_path("4.3.0")
+    assert main(["kafka", "diff", "4.3.0", "4.3.0"]) == Exit.OK.value
+    out = capsys.readouterr().out
+    assert out.startswith("BASE and HEAD are the same build: Kafka 4.3.0, sha256 ")
+    assert out.endswith("no difference: nothing was explored (exit code 0)\n")
+
+
+def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+    for version in ("4.3.0", "4.3.1"):
+        class_path(version)
+    words = ["kafka", "diff", "4.3.0", "4.3.1", "--unclean", "off", "--depth", "3", "--test", "/dev/null"]
+    assert main(words) == Exit.OK.value
+    done = capsys.readouterr()
+    text = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 3 (exit code 0)"
+    assert done.out.splitlines()[-1] == f"no difference within these bounds: {text}"
+    assert done.err == "no test is written: the builds do not differ\n"
+
+
+def test_a_comparison_that_was_not_finished(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither "no difference" nor "keeps" is said of what was not explored."""
+    for version in ("4.3.0", "4.3.1"):
+        class_path(version)
+    assert main(["kafka", "diff", "4.3.0", "4.3.1", "--budget", "0.01s"]) == Exit.INCONCLUSIVE.value
+    out = capsys.readouterr().out
+    assert "no difference so far within these bounds" in out.splitlines()[-1]
+    assert "BASE was not finished: the budget of 0.01 s ended" in out.splitlines()[-1]
+    assert "both keep 0" in out
+
+
+def test_ctrl_c_ends_both_explorations() -> None:
+    """The states that were compared so far are the result."""
+
+    def explorer(limits: ExploreLimits, progress: Progress) -> ControllerExploration:
+        assert cast(SharedLimits, limits).ended.wait(10)
+        with pytest.raises(Interrupted) as ended:
+            limits.must_have_time(0.0)
+        return ControllerExploration("1", Scope(2), [], stopped=ended.value.stop)
+
+    def interrupting(limits: ExploreLimits, progress: Progress) -> ControllerExploration:
+        limits.must_have_time(0.0)
+        time.sleep(0.3)  # the other one runs by then
+        os.kill(os.getpid(), signal.SIGINT)
+        return explorer(limits, progress)
+
+    base, head = explore_both((explorer, interrupting), SharedLimits(), Progress(quiet=True))
+    assert base.stopped == head.stopped == BY_USER
+
+
+def test_an_error_of_one_build_ends_the_other() -> None:
+    def lost(limits: ExploreLimits, progress: Progress) -> ControllerExploration:
+        raise JvmLost("the JVM of Kafka 1 is lost")
+
+    def explorer(limits: ExploreLimits, progress: Progress) -> ControllerExploration:
+        assert cast(SharedLimits, limits).ended.wait(10)
+        return ControllerExploration("1", Scope(2), [], stopped=BY_USER)
+
+    with pytest.raises(JvmLost, match="the JVM of Kafka 1 is lost"):
+        explore_both((explorer, lost), SharedLimits(), Progress(quiet=True))
 
 
 @pytest.mark.parametrize(
