@@ -26,14 +26,15 @@ PROPOSING = ("replication_factor", "brokers", "ignore_racks", "start_index")
 
 
 EPILOG = (
-    'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, '
-    '"topics": {"orders": {"min.insync.replicas": 2}}}; all but brokers may be left out.'
+    'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2, "log.dirs": "/a,/b", "cordoned.log.dirs": "*"}], '
+    '"min.insync.replicas": 1, "topics": {"orders": {"min.insync.replicas": 2}}, "release": "4.4.0"}; '
+    "all but brokers and their ids may be left out (release: the newest)."
 )
 LIMIT = Option(
     "--replicas R", "replicas of a partition that move at once, with --protocol batching (default: no limit)", positive
 )
 OPTIONS = (
-    Option("--cluster FILE", "brokers, racks and MinISR, as JSON", Path, required=True),
+    Option("--cluster FILE", "brokers, racks, cordoned log directories and MinISR, as JSON", Path, required=True),
     Option("--current FILE", "the present assignment, in Kafka's reassignment JSON", Path, required=True),
     Option(
         "--proposed FILE",
@@ -60,7 +61,7 @@ OPTIONS = (
     Option("--show N", "print the stages of N partitions (default: 3)", whole, output=True),
     replace(JSON, help="write the run record as JSON, with every violation"),
     Option("--replication-factor N", "replication factor of the proposal (default: the topic's)", positive),
-    Option("--brokers 1,2,3", "brokers of the proposal (default: all)", ids),
+    Option("--brokers 1,2,3", "brokers of the proposal (default: all that are not cordoned)", ids),
     Option("--ignore-racks", "propose without regard to racks", bool),
     Option("--start-index N", "where in the list of brokers the proposal begins (default: 0)", whole),
 )

@@ -247,8 +247,9 @@ def promises(racked: bool) -> dict[str, Promise]:
         Promise("partitions_survive_a_rack", "any one rack may fail, and a replica in sync is left"),
         Promise("producers_survive_a_rack", "any one rack may fail, and min.insync.replicas are left"),
         Promise("stays_spread", "replicas in sync are in as many racks as before, or as in the target if fewer"),
+        Promise("cordoned_brokers_are_spared", "no request is refused for a cordoned broker, and none gets a replica"),
     ]
-    for p in all_promises[7:]:
+    for p in all_promises[7:10]:
         p.checked = racked
     return {p.name: p for p in all_promises}
 
@@ -296,6 +297,7 @@ def judge(
     judged = JudgedPlan(paths, batches(paths, limits), promises(racked), racked, len(current) - len(paths))
     for partition, path in paths.items():
         _judge_path(judged, cluster, partition, path, proposed[partition])
+        _judge_cordoned(judged, cluster, partition, path)
     _judge_limits(judged, cluster, limits)
     _loads(judged)
     return judged
@@ -359,6 +361,19 @@ def _judge_path(
         judged.promises["moves_end_as_wanted"].breaks.append(Break(partition, len(path) - 1, "", text))
 
 
+def _judge_cordoned(judged: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path) -> None:
+    """KIP-1066: a cordoned broker gets no new replica; Kafka 4.4 refuses one that stays, too."""
+    breaks = judged.promises["cordoned_brokers_are_spared"].breaks
+    before, target = path[0].replicas, path[-1].replicas
+    for b in sorted(cluster.cordoned & set(target)):
+        where = f"all log directories of broker {b} are cordoned"
+        if cluster.refuses_cordoned:
+            stays = ", where the replica is already" if b in before else ""
+            breaks.append(Break(partition, len(path) - 1, "", f"{where}{stays}: INVALID_REPLICA_ASSIGNMENT"))
+        elif b not in before:
+            breaks.append(Break(partition, len(path) - 1, "", f"{where}, and it gets a replica"))
+
+
 def _judge_limits(judged: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:
     """From the batches alone, not from how they were made."""
     broken = judged.promises["limits_are_kept"].breaks
@@ -405,12 +420,17 @@ def propose(
 ) -> Assignment:
     """A rack-aware target for all partitions (KIP-36), topic after topic, each beginning where the last one ended.
 
-    replication_factor: None keeps each topic's own.
+    replication_factor: None keeps each topic's own. A broker whose log directories are all cordoned gets nothing.
     """
     unknown = [b for b in brokers if b not in cluster.racks]
     if unknown:
         raise Failure(Exit.CONFIG, f"broker {unknown[0]} is not in the cluster")
-    racks = {b: cluster.racks[b] for b in sorted(brokers or cluster.racks)}
+    cordoned = [b for b in brokers if b in cluster.cordoned]
+    if cordoned:
+        raise Failure(Exit.CONFIG, f"all log directories of broker {cordoned[0]} are cordoned")
+    racks = {b: cluster.racks[b] for b in sorted(brokers or set(cluster.racks) - cluster.cordoned)}
+    if not racks:
+        raise Failure(Exit.CONFIG, "all log directories of every broker are cordoned")
     proposal: Assignment = {}
     for topic in sorted({t for t, _ in current}):
         mine = sorted(p for p in current if p[0] == topic)

@@ -1,6 +1,9 @@
 """The files of `reassure plan`: a cluster in a few lines of JSON, and reassignments in Kafka's own JSON.
 
-{"brokers": [{"id": 1, "rack": "a"}, {"id": 2}], "min.insync.replicas": 1, "topics": {"t": {"min.insync.replicas": 2}}}
+{"brokers": [{"id": 1, "rack": "a"}, {"id": 2, "log.dirs": "/a,/b", "cordoned.log.dirs": "*"}], "release": "4.4.0",
+ "min.insync.replicas": 1, "topics": {"t": {"min.insync.replicas": 2}}}
+
+Names with dots are those of configurations, with the values that `kafka-configs.sh --describe` prints.
 
 A file that cannot be read, or is no JSON, is a wrong command line; what it says being wrong is a wrong configuration.
 """
@@ -14,21 +17,33 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""
 Assignment = dict[Partition, tuple[int, ...]]
 MIN_ISR = "min.insync.replicas"
+LOG_DIRS, CORDONED = "log.dirs", "cordoned.log.dirs"
 INT32 = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
 class ClusterFile:
-    """The brokers with their racks, and what counts as enough replicas in sync."""
+    """The brokers with their racks, and what counts as enough replicas in sync.
+
+    cordoned: brokers whose log directories are all cordoned (KIP-1066). rules: of which release (`RELEASES_OF_RULES`).
+    """
 
     racks: dict[int, str | None]
     min_isr: int = 1
     topics: dict[str, int] = field(default_factory=dict)
+    cordoned: frozenset[int] = frozenset()
+    rules: str = max(RELEASES_OF_RULES, key=numbers)
+
+    @property
+    def refuses_cordoned(self) -> bool:
+        """Whether Kafka refuses a target with a cordoned broker, even one that has the replica: from 4.4.0 on."""
+        return numbers(self.rules) >= (4, 4)
 
     def enough(self, topic: str) -> int:
         """The topic's min.insync.replicas."""
@@ -85,12 +100,13 @@ def _number(path: Path, value: Any, least: int, what: str) -> int:
 
 def read_cluster(path: Path) -> ClusterFile:
     """The cluster that a file describes; `Failure` names what is wrong with it."""
-    data = _object(path, _json(path), ("brokers", MIN_ISR, "topics"), ("brokers",), "a cluster")
+    data = _object(path, _json(path), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
     if not isinstance(data["brokers"], list) or not data["brokers"]:
         _wrong(path, "brokers is a list of at least one")
     racks: dict[int, str | None] = {}
+    cordoned = []
     for entry in data["brokers"]:
-        broker = _object(path, entry, ("id", "rack"), ("id",), "a broker")
+        broker = _object(path, entry, ("id", "rack", LOG_DIRS, CORDONED), ("id",), "a broker")
         number = _number(path, broker["id"], 0, "a broker's id")
         rack = broker.get("rack")
         if rack is not None and not isinstance(rack, str):
@@ -98,6 +114,8 @@ def read_cluster(path: Path) -> ClusterFile:
         if number in racks:
             _wrong(path, f"broker {number} is there twice")
         racks[number] = rack
+        if _cordoned(path, broker, number):
+            cordoned.append(number)
     topics = {}
     listed = data.get("topics", {})
     if not isinstance(listed, dict):
@@ -105,7 +123,29 @@ def read_cluster(path: Path) -> ClusterFile:
     for topic, value in listed.items():
         entry = _object(path, value, (MIN_ISR,), (MIN_ISR,), f"topic {topic}")
         topics[topic] = _number(path, entry[MIN_ISR], 1, f"{MIN_ISR} of {topic}")
-    return ClusterFile(racks, _number(path, data.get(MIN_ISR, 1), 1, MIN_ISR), topics)
+    least = _number(path, data.get(MIN_ISR, 1), 1, MIN_ISR)
+    newest = max(RELEASES_OF_RULES, key=numbers)
+    rules = rules_of(str(data.get("release", newest)))
+    if not rules:
+        releases = ", ".join(RELEASES_OF_RULES)
+        _wrong(path, f"release {data['release']!r} is not known; there are {releases} and their patch releases")
+    return ClusterFile(racks, least, topics, frozenset(cordoned), rules)
+
+
+def _cordoned(path: Path, broker: dict[str, Any], number: int) -> bool:
+    """Whether all log directories of a broker are cordoned, by its configurations."""
+    names: dict[str, set[str]] = {}
+    for key in (LOG_DIRS, CORDONED):
+        value = broker.get(key, "")
+        if not isinstance(value, str):
+            _wrong(path, f"{key} of broker {number} is a text such as '/a,/b', not {value!r}")
+        names[key] = {part.strip() for part in value.split(",") if part.strip()}
+    if names[CORDONED] == {"*"}:
+        return True
+    strange = sorted(names[CORDONED] - names[LOG_DIRS])
+    if strange:
+        _wrong(path, f"{CORDONED} of broker {number} has {strange[0]!r}, which is not in its {LOG_DIRS}")
+    return bool(names[CORDONED]) and names[CORDONED] == names[LOG_DIRS]
 
 
 def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:

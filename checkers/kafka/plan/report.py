@@ -23,6 +23,7 @@ COVERED = (
     "every replica set that each partition passes through",
     "the failure of each single broker and of each single rack at each of them; only replicas certainly in sync count",
     "the limits of batches, and how much each broker receives and sends in each batch",
+    "brokers whose log directories are all cordoned, as far as the cluster's file names them (KIP-1066)",
 )
 NOT_COVERED = (
     "replicas that are out of sync, or leaders that are not preferred, before the move",

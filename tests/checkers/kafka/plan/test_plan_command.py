@@ -158,7 +158,17 @@ BROKEN: list[tuple[str, Any, int, str]] = [
     ("cluster", {"brokers": [{"id": -1}]}, 151, "a broker's id is a whole number of at least 0, not -1"),
     ("cluster", {"brokers": [{"id": True}]}, 151, "not True"),
     ("cluster", {"brokers": [{"id": 1, "rack": 7}]}, 151, "the rack of broker 1 is a text, not 7"),
-    ("cluster", {"brokers": [{"id": 1, "host": "h"}]}, 151, "a broker has no 'host'; it has id, rack"),
+    ("cluster", {"brokers": [{"id": 1, "host": "h"}]}, 151, "a broker has no 'host'; it has id, rack, log.dirs"),
+    ("cluster", {"brokers": [{"id": 1, "log.dirs": ["/a"]}]}, 151, "log.dirs of broker 1 is a text such as '/a,/b'"),
+    ("cluster", {"brokers": [{"id": 1, "cordoned.log.dirs": None}]}, 151, "cordoned.log.dirs of broker 1 is a text"),
+    (
+        "cluster",
+        {"brokers": [{"id": 1, "log.dirs": "/a", "cordoned.log.dirs": "/a,/b"}]},
+        151,
+        "cordoned.log.dirs of broker 1 has '/b', which is not in its log.dirs",
+    ),
+    ("cluster", {**CLUSTER, "release": "2.8"}, 151, "release '2.8' is not known; there are 3.9, 4.0, 4.1, 4.2, 4.3, 4"),
+    ("cluster", {**CLUSTER, "release": 4}, 151, "release 4 is not known"),
     ("cluster", {**CLUSTER, "topics": []}, 151, "topics is an object"),
     ("cluster", {**CLUSTER, "topics": {"t": {}}}, 151, "topic t has no min.insync.replicas"),
     ("cluster", {**CLUSTER, "min.insync.replicas": 0}, 151, "min.insync.replicas is a whole number of at least 1"),
@@ -235,6 +245,33 @@ def test_cluster_file(tmp_path: Path) -> None:
     cluster = read_cluster(path)
     assert (cluster.racks, cluster.enough("any")) == ({3: None, 1: None}, 2)
     assert (SIX.enough("orders"), SIX.enough("x")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("broker", "cordoned"),
+    [
+        ({}, False),
+        ({"cordoned.log.dirs": "*"}, True),
+        ({"log.dirs": "/a,/b", "cordoned.log.dirs": ""}, False),
+        ({"log.dirs": "/a,/b", "cordoned.log.dirs": "/b"}, False),
+        ({"log.dirs": "/a,/b", "cordoned.log.dirs": "/b, /a"}, True),
+    ],
+)
+def test_a_broker_is_cordoned_if_all_its_log_directories_are(
+    broker: dict[str, str], cordoned: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"brokers": [{"id": 1, **broker}]}))
+    assert read_cluster(path).cordoned == ({1} if cordoned else set())
+
+
+@pytest.mark.parametrize(
+    ("release", "refused"), [(None, True), ("4.4.0", True), ("4.4", True), ("4.3.1", False), ("3.9.2", False)]
+)
+def test_the_release_decides_who_may_stay(release: str | None, refused: bool, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"brokers": [{"id": 1}], **({"release": release} if release else {})}))
+    assert read_cluster(path).refuses_cordoned == refused
 
 
 def test_times_to_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,34 @@ def test_kraft_keeps_all_promises_between_spread_sets() -> None:
     assert broken(judged) == {}
     assert {p.status for p in judged.promises.values()} == {"holds"}
     assert (judged.moved, judged.busiest, judged.fewest_racks, judged.exit()) == (3, [3], 3, Exit.OK)
+
+
+WHERE = "all log directories of broker 1 are cordoned"
+
+
+@pytest.mark.parametrize(
+    ("rules", "current", "target", "text"),
+    [
+        ("4.4", [2, 3], [1, 3], f"{WHERE}: INVALID_REPLICA_ASSIGNMENT"),
+        ("4.4", [1, 2], [1, 3], f"{WHERE}, where the replica is already: INVALID_REPLICA_ASSIGNMENT"),
+        ("4.4", [1, 2], [2, 3], None),
+        ("4.3", [2, 3], [1, 3], f"{WHERE}, and it gets a replica"),
+        ("4.3", [1, 2], [1, 3], None),
+    ],
+)
+def test_cordoned_brokers_are_spared(rules: str, current: list[int], target: list[int], text: str | None) -> None:
+    cluster = replace(SIX, cordoned=frozenset({1}), rules=rules)
+    breaks = found(current, target, cluster=cluster).promises["cordoned_brokers_are_spared"].breaks
+    assert [(b.stage, b.failure, b.text) for b in breaks] == ([(2, "", text)] if text else [])
+
+
+def test_a_cordoned_broker_is_not_proposed() -> None:
+    cluster = replace(SIX, cordoned=frozenset({1}))
+    assert propose(cluster, {ONE: (1, 2)}, [], None, ignore_racks=True) == {ONE: (2, 3)}
+    with pytest.raises(Failure, match="all log directories of broker 1 are cordoned"):
+        propose(cluster, {ONE: (1, 2)}, [1, 2, 3], None)
+    with pytest.raises(Failure, match="all log directories of every broker are cordoned"):
+        propose(replace(SIX, cordoned=frozenset(SIX.racks)), {ONE: (1, 2)}, [], None)
 
 
 def test_batches_leave_the_racks_between_spread_sets() -> None:
