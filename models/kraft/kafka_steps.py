@@ -13,6 +13,7 @@ from reassure.models.kraft.kafka_controller import (
     Election,
     Error,
     Release,
+    Switches,
     answer,
     asked,
     built,
@@ -30,6 +31,36 @@ FAULT = "UNKNOWN_SERVER_ERROR"
 
 
 @dataclass(frozen=True)
+class Features:
+    """What the metadata version and its features switch on; as they are: of a release's newest version, with ELR."""
+
+    elr: bool = True
+    """Eligible leader replicas: the feature, and the metadata version 4.0-IV1."""
+    notices_restarts: bool = True
+    """3.9 takes a broker that registers anew out of the ISR: from the metadata version 4.0-IV1 on."""
+    directories: bool = True
+    """Log directories: 3.7-IV2."""
+    bump_on_shrink: bool = False
+    """A shrink of the ISR raises the leader epoch: before 3.6-IV0."""
+    shutting_down: bool = True
+    """A controlled shutdown is a state of a broker: 3.3-IV3."""
+    recovery: bool = True
+    """Leader recovery state: 3.2-IV0."""
+
+
+def features(metadata_version: tuple[int, int, int], elr: bool) -> Features:
+    """Those of a metadata version such as (3, 9, 0) for 3.9-IV0."""
+    return Features(
+        elr=elr,
+        notices_restarts=metadata_version >= (4, 0, 1),
+        directories=metadata_version >= (3, 7, 2),
+        bump_on_shrink=metadata_version < (3, 6, 0),
+        shutting_down=metadata_version >= (3, 3, 3),
+        recovery=metadata_version >= (3, 2, 0),
+    )
+
+
+@dataclass(frozen=True)
 class Held:
     """What the controller holds of a partition and its brokers, and the rules that it goes by."""
 
@@ -40,6 +71,10 @@ class Held:
     min_isr: int
     """As configured; the partition is partition 0 of its topic."""
     release: Release
+    features: Features = Features()
+    cordoned: Brokers = NOBODY
+    """Brokers whose log directories are all cordoned (KIP-1066)."""
+    unregistered: Brokers = NOBODY
 
 
 @dataclass(frozen=True)
@@ -61,10 +96,17 @@ def mode(h: Held) -> Election:
     return Election.UNCLEAN if h.unclean else Election.ONLINE
 
 
+def rules(h: Held) -> Switches:
+    """Those of the release, as far as the metadata version has them."""
+    of_it = h.features
+    newest = switches(h.release)
+    return replace(newest, elr=of_it.elr, recovery=of_it.recovery, bump_on_shrink=of_it.bump_on_shrink)
+
+
 def changed(h: Held, change: Change, alive: Brokers, lost: Brokers = NOBODY) -> Partition | None:
     """The partition after a change; None if the controller throws."""
     p = h.partition
-    outcome = built(p, change, alive, lost, effective_min_isr(h.min_isr, len(p.replicas)), switches(h.release))
+    outcome = built(p, change, alive, lost, effective_min_isr(h.min_isr, len(p.replicas)), rules(h))
     return None if outcome.throws else outcome.partition
 
 
@@ -73,6 +115,9 @@ def changed(h: Held, change: Change, alive: Brokers, lost: Brokers = NOBODY) -> 
 
 def reassign(h: Held, target: Replicas) -> Outcome:
     """AlterPartitionReassignments with a target."""
+    refused = h.unregistered | (h.cordoned if h.release == Release.V4_4 else NOBODY)
+    if frozenset(target) & refused != NOBODY:
+        return Outcome(h, "INVALID_REPLICA_ASSIGNMENT")
     return _answered(h, changed(h, asked(h.partition, target), active(h)))
 
 
@@ -131,7 +176,7 @@ def leaves(h: Held, broker: Broker, after: Held) -> Outcome:
     """A broker is not active any more: it leaves the ISR."""
     p = h.partition
     change = replace(unchanged(p, mode(h)), isr=p.isr - {broker}) if broker in p.isr else None
-    return event(h, after, change, active(after))
+    return event(h, after, change, active(after) - {broker})
 
 
 def fence(h: Held, broker: Broker) -> Outcome:
@@ -141,7 +186,8 @@ def fence(h: Held, broker: Broker) -> Outcome:
 
 def controlled_shutdown(h: Held, broker: Broker) -> Outcome:
     """A broker asks to be shut down."""
-    return leaves(h, broker, replace(h, shutting_down=h.shutting_down | {broker}))
+    after = replace(h, shutting_down=h.shutting_down | {broker}) if h.features.shutting_down else h
+    return leaves(h, broker, after)
 
 
 def unfence(h: Held, broker: Broker) -> Outcome:
@@ -152,19 +198,69 @@ def unfence(h: Held, broker: Broker) -> Outcome:
 
 
 def restart_cleanly(h: Held, broker: Broker) -> Outcome:
-    """A registration that proves a clean shutdown."""
-    return leaves(h, broker, _registered(h, broker))
+    """A registration that proves a clean shutdown, if there is an earlier one to compare it with."""
+    return restart_uncleanly(h, broker) if broker in h.unregistered else leaves(h, broker, _registered(h, broker))
 
 
 def restart_uncleanly(h: Held, broker: Broker) -> Outcome:
     """A registration that does not prove one: the broker leaves ISR and ELR."""
     p, after = h.partition, _registered(h, broker)
+    if h.release == Release.V3_9 and not h.features.notices_restarts:
+        return Outcome(after)
+    if h.release != Release.V3_9 and not h.features.elr:
+        return leaves(h, broker, after)
     change = replace(unchanged(p, mode(h)), isr=p.isr - {broker}) if broker in p.isr | p.elr else None
     return event(h, after, change, active(after), NOBODY | {broker})
 
 
 def _registered(h: Held, broker: Broker) -> Held:
-    return replace(h, unfenced=h.unfenced - {broker}, shutting_down=h.shutting_down - {broker})
+    return replace(
+        h,
+        unfenced=h.unfenced - {broker},
+        shutting_down=h.shutting_down - {broker},
+        cordoned=h.cordoned - {broker},
+        unregistered=h.unregistered - {broker},
+    )
+
+
+def unregister(h: Held, broker: Broker) -> Outcome:
+    """An administrator has a broker forgotten: it leaves the ISR, and stays eligible."""
+    p = h.partition
+    after = replace(_registered(h, broker), unregistered=h.unregistered | {broker})
+    change = replace(unchanged(p, mode(h)), isr=p.isr - {broker}) if broker in p.isr | p.elr else None
+    return event(h, after, change, active(after))
+
+
+def assign_directory(h: Held, broker: Broker) -> Outcome:
+    """AssignReplicasToDirs: a replica is in another directory. That is a change, and so has an election."""
+    p = h.partition
+    if not h.features.directories:
+        return Outcome(h, "UNSUPPORTED_VERSION")
+    if broker not in p.replicas:
+        return Outcome(h, "NOT_LEADER_OR_FOLLOWER")
+    after = changed(h, unchanged(p, Election.ONLINE), active(h))
+    if after is None:
+        return Outcome(h, FAULT, resigns=True)
+    return Outcome(replace(h, partition=replace(after, partition_epoch=p.partition_epoch + 1)))
+
+
+# -- configurations ---------------------------------------------------------------------------------------------
+
+
+def change_min_isr(h: Held, value: int) -> Outcome:
+    """min.insync.replicas of the topic becomes another: from 4.0 on nobody is eligible any more."""
+    p, after = h.partition, replace(h, min_isr=value)
+    remembered = p.elr != NOBODY or p.last_known_leader is not None or p.last_known_is_nobody
+    if h.release == Release.V3_9 or not h.features.elr or not remembered or value == h.min_isr:
+        return Outcome(after)
+    epoch = p.partition_epoch + 1
+    cleared = replace(p, elr=NOBODY, last_known_leader=None, last_known_is_nobody=False, partition_epoch=epoch)
+    return Outcome(replace(after, partition=cleared))
+
+
+def change_unclean(h: Held, value: int) -> Outcome:
+    """unclean.leader.election.enable of the topic: 0 or 1."""
+    return Outcome(replace(h, unclean=value == 1))
 
 
 def elect_leaderless(h: Held) -> Outcome:
@@ -198,11 +294,21 @@ _OF_BROKER: dict[str, Callable[[Held, Broker], Outcome]] = {
     "controlled_shutdown": controlled_shutdown,
     "restart_cleanly": restart_cleanly,
     "restart_uncleanly": restart_uncleanly,
+    "cordon": lambda h, broker: Outcome(replace(h, cordoned=h.cordoned | {broker})),
+    "uncordon": lambda h, broker: Outcome(replace(h, cordoned=h.cordoned - {broker})),
+    "assign_directory": assign_directory,
+    "unregister": unregister,
+}
+_OF_VALUE: dict[str, Callable[[Held, int], Outcome]] = {
+    "change_min_isr": change_min_isr,
+    "change_unclean": change_unclean,
 }
 
 
 def controller_step(held: Held, kind: str, broker: int, brokers: tuple[int, ...]) -> Outcome:
-    """The outcome of a command that applies. brokers: a target in its order, or the members of a proposed ISR."""
+    """The outcome of a command that applies. broker: 0 for none; a configuration's value. brokers: a target, an ISR."""
+    if kind in _OF_VALUE:
+        return _OF_VALUE[kind](held, broker)
     listed = tuple(Broker(b) for b in brokers)
     if kind == "reassign":
         return reassign(held, listed)

@@ -43,6 +43,7 @@ from reassure.models.kraft.kafka_controller import (
 )
 from reassure.models.kraft.kafka_steps import Held as Held
 from reassure.models.kraft.kafka_steps import controller_step as controller_step
+from reassure.models.kraft.kafka_steps import features as features
 from reassure.models.kraft.protocol import committed, decided
 from reassure.models.kraft.state import AlterPartition, Cluster
 from reassure.spec.kafka.partition import (

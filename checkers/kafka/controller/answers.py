@@ -20,6 +20,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import java_source
 from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.words import Setup
 
 MAGIC = b"reassure answers 1\n"
 QUESTION, ANSWER = 7, 4
@@ -39,18 +40,18 @@ def place(release: Release) -> Path:
 
 @dataclass
 class Recorder:
-    """A driver that also keeps what it is asked and what it answers. scopes: by (brokers, MinISR, partition 0)."""
+    """A driver that also keeps what it is asked and what it answers. rows: by setup."""
 
     driver: Driver
-    rows: dict[tuple[int, int, int], dict[bytes, bytes]] = field(default_factory=dict)
+    rows: dict[Setup, dict[bytes, bytes]] = field(default_factory=dict)
 
     @property
     def release(self) -> Release:
         return self.driver.release
 
-    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None:
-        self.driver.begin(brokers, min_isr, replicas_of_partition_zero)
-        self.now = self.rows.setdefault((brokers, min_isr, replicas_of_partition_zero), {})
+    def begin(self, setup: Setup) -> None:
+        self.driver.begin(setup)
+        self.now = self.rows.setdefault(setup, {})
 
     def steps(self, steps: Words) -> Words:
         answers = self.driver.steps(steps)
@@ -64,8 +65,8 @@ class Recorder:
         """Writes the file; the same answers always give the same bytes."""
         head: dict[str, Any] = {"release": self.release.version, "driver": driver_digest(), "scopes": []}
         columns: list[bytes] = []
-        for scope, rows in sorted(self.rows.items()):
-            head["scopes"].append([*scope, len(rows)])
+        for setup, rows in sorted(self.rows.items(), key=lambda item: item[0].packed()):
+            head["scopes"].append([setup.packed().hex(), len(rows)])
             both = np.frombuffer(b"".join(q + a for q, a in sorted(rows.items())), np.int64)
             columns += [column.tobytes() for column in both.reshape(-1, QUESTION + ANSWER).T]
         text = json.dumps(head, sort_keys=True).encode()
@@ -80,7 +81,7 @@ class RecordedAnswers:
     def __init__(self, release: Release, path: Path) -> None:
         """Reads the file; `Failure` if there is none, or if it is of another driver."""
         self.release, self.unanswered = release, 0
-        self.scopes: dict[tuple[int, ...], dict[bytes, bytes]] = {}
+        self.scopes: dict[str, dict[bytes, bytes]] = {}
         try:
             content = path.read_bytes()
             if not content.startswith(MAGIC):
@@ -88,22 +89,22 @@ class RecordedAnswers:
             (length,) = struct.unpack_from(">i", content, len(MAGIC))
             start = len(MAGIC) + 4
             head = json.loads(content[start : start + length])
+            if head["driver"] != driver_digest():
+                raise Failure(Exit.DRIFT, f"the answers of Kafka {release.version} are stale: {_again(release)}")
             words = np.frombuffer(lzma.decompress(content[start + length :], lzma.FORMAT_RAW, None, _FILTERS), np.int64)
             at = 0
-            for *scope, count in head["scopes"]:
+            for setup, count in head["scopes"]:
                 rows = words[at : at + count * (QUESTION + ANSWER)].reshape(QUESTION + ANSWER, count).T
                 at += count * (QUESTION + ANSWER)
                 questions, answers = _each(rows[:, :QUESTION]), _each(rows[:, QUESTION:])
-                self.scopes[tuple(scope)] = dict(zip(questions, answers, strict=True))
+                self.scopes[setup] = dict(zip(questions, answers, strict=True))
         except FileNotFoundError:
             raise Failure(Exit.SYSTEM, f"no answers of Kafka {release.version} are kept: {_again(release)}") from None
         except (OSError, ValueError, KeyError, TypeError, struct.error, lzma.LZMAError) as error:
             raise Failure(Exit.SYSTEM, f"{path} cannot be read: {error}") from None
-        if head["driver"] != driver_digest():
-            raise Failure(Exit.DRIFT, f"the answers of Kafka {release.version} are stale: {_again(release)}")
 
-    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None:
-        self.now = self.scopes.get((brokers, min_isr, replicas_of_partition_zero), {})
+    def begin(self, setup: Setup) -> None:
+        self.now = self.scopes.get(setup.packed().hex(), {})
 
     def steps(self, steps: Words) -> Words:
         """The answers; to a step that is not known, the answer that nothing was executed."""

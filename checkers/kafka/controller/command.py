@@ -58,6 +58,7 @@ from reassure.checkers.kafka.controller.explore_report import (
     report_explanation,
     report_exploration,
 )
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of
 from reassure.checkers.kafka.controller.findings_command import run_findings
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import run_methods
@@ -67,11 +68,9 @@ from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_accepted, report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
-from reassure.checkers.kafka.controller.words import few_enough
 from reassure.spec.semantics.trace import properties_of
 
 KEPT_MODEL = "kraft_kafka"
-UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 
 ALL = "all: the newest patch of each minor version and of each set of rules"
 RELEASE = Option("--release R", f"releases; {ALL} (default: {LATEST.version})", repeatable=True, nargs="+")
@@ -147,16 +146,7 @@ SUBCOMMANDS = {
         "search the states of Kafka's controller itself",
         (
             RELEASE,
-            Option("--brokers N", "number of brokers, 2 to 4 (default: 3)", positive, 3),
-            Option("--min-isr N", "min.insync.replicas (default: 2)", positive, 2),
-            Option("--replicas N", "replicas of the partition at the start (default: 2)", positive, 2),
-            Option(
-                "--unclean",
-                "unclean leader election; either: both are searched (default: either)",
-                default="either",
-                choices=tuple(UNCLEAN),
-            ),
-            Option("--controlled-shutdown", "let brokers shut down in a controlled way too", bool),
+            *SCOPE_OPTIONS,
             Option(
                 "--explain",
                 f"compare every step with {KEPT_MODEL}'s rules; exit code 19 if one differs (25 us a step)",
@@ -297,13 +287,10 @@ def run_record(args: argparse.Namespace, console: Console) -> Exit:
 
 def run_explore(args: argparse.Namespace, console: Console) -> Exit:
     """Searches the controller of each release, and checks the shared properties over what it found."""
-    if args.replicas > args.brokers:
-        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
-    few_enough(args.brokers, "--brokers")
     spark_settings(args)
     if args.jvms and args.engine == "spark":
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
-    scope = Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
+    scope = scope_of(args)
     codes, records, stopped = [Exit.OK], [], Stop(StopReason.COMPLETE, "the controller was explored")
     for kafka in _releases(args.release):
         progress = Progress(quiet=args.quiet)
@@ -315,7 +302,7 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
             findings = evaluate(graph)
             loss = look_for_loss(graph, findings)
             explanation = (
-                explain(graph, ReleaseRules(KEPT_MODEL, kafka, args.min_isr), progress) if args.explain else None
+                explain(graph, ReleaseRules(KEPT_MODEL, kafka, scope.setup), progress) if args.explain else None
             )
             with Driver(path) as driver:
                 runs = counterexamples(graph, findings, loss, driver)

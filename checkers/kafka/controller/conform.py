@@ -15,7 +15,7 @@ from reassure.checkers.kafka.controller.model_steps import ModelStep, StepSource
 from reassure.checkers.kafka.controller.model_view import ModelView, call_text
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
-from reassure.checkers.kafka.controller.words import answer_of, packed, unpacked
+from reassure.checkers.kafka.controller.words import Setup, answer_of, packed, unpacked
 
 BATCH = 4096
 
@@ -26,7 +26,7 @@ class Controller(Protocol):
     @property
     def release(self) -> Release: ...
 
-    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None: ...
+    def begin(self, setup: Setup) -> None: ...
 
     def steps(self, steps: Words) -> Words: ...
 
@@ -72,7 +72,7 @@ def conform(source: StepSource, view: ModelView, driver: Controller, progress: P
     """Executes each kind of step; the disagreements grouped by what differs, the most frequent first."""
     conformance = Conformance(driver.release.version)
     groups: dict[tuple[str, ...], DisagreeingSteps] = {}
-    driver.begin(view.brokers, view.min_isr, view.replicas_of_partition_zero)
+    driver.begin(view.setup)
     steps = source.steps(progress)
     while batch := list(islice(steps, BATCH)):
         for step, difference in _compared(batch, source, view, driver):

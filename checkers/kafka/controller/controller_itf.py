@@ -17,21 +17,27 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import (
+    REGISTRATIONS,
     Command,
     ControllerState,
     Kind,
+    Setup,
     answer_of,
     packed,
     unpacked,
     unpacked_set,
 )
-from reassure.spec.kafka.partition import Broker, Brokers, Partition, Replicas
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas
 from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import Range, RecordType
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.trace import TraceError, decode, encode, read_itf
 
-REGISTRATIONS = 255
+Value = Annotated[int, Range(0, 255)]
+_USUAL: dict[str, Any] = {"min_isr": {"#bigint": "0"}, "cordoned": {"#set": []}, "unregistered": {"#set": []}}
+"""Fields of a state that older files do not have."""
+CHANGES = (Kind.CHANGE_MIN_ISR, Kind.CHANGE_UNCLEAN)
+"""Commands with a value."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,10 @@ class Recorded:
     """The last known leader is written down as -1."""
     complete: Brokers
     """Ghost: who holds everything committed; empty where nothing is said of logs."""
+    min_isr: Value = 0
+    """0: as the controller began."""
+    cordoned: Brokers = NOBODY
+    unregistered: Brokers = NOBODY
 
 
 @dataclass
@@ -62,7 +72,7 @@ class ControllerRun:
     """A run of the controller: states, the steps between them, and each answer. complete: as in `Recorded`."""
 
     version: str
-    min_isr: int
+    setup: Setup
     states: list[ControllerState]
     steps: list[tuple[str, Command | None, int]]
     """Action, command, follower of `catch_up`."""
@@ -71,16 +81,16 @@ class ControllerRun:
 
     @property
     def brokers(self) -> int:
-        return self.states[0].brokers
+        return self.setup.brokers
 
 
 def executed(
-    start: ControllerState, steps: list[LogStep], driver: Driver, min_isr: int
+    start: ControllerState, steps: list[LogStep], driver: Driver, setup: Setup
 ) -> tuple[ControllerRun, list[str]]:
     """The run of these steps, nothing set in between, and Kafka's own words for each."""
-    driver.begin(start.brokers, min_isr)
+    driver.begin(setup)
     logs = start.partition.isr if any(step.command is None for step in steps) else frozenset()
-    run = ControllerRun(driver.release.version, min_isr, [start], [("initial", None, 0)], [""], [logs])
+    run = ControllerRun(driver.release.version, setup, [start], [("initial", None, 0)], [""], [logs])
     words: tuple[int, int, int] = packed(start)
     texts = [""]
     first = True
@@ -109,10 +119,13 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
         "broker": resolve(Broker, Bounds(brokers)),
         "target": resolve(Replicas, Bounds(brokers)),
         "isr": resolve(Brokers, Bounds(brokers)),
+        "value": resolve(Value, Bounds(brokers)),
     }
     params: dict[str, Any] = {}
     if follower:
         params["broker"] = Broker(follower)
+    if command is not None and command.kind in CHANGES:
+        return {"value": encode(command.broker, kinds["value"])}
     if command is not None and command.broker:
         params["broker"] = Broker(command.broker)
     if command is not None and command.kind is Kind.REASSIGN:
@@ -135,6 +148,9 @@ def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
             Map((Broker(b + 1), n) for b, n in enumerate(state.incarnations)),
             state.keeps_nobody,
             run.complete[i],
+            state.min_isr,
+            state.cordoned,
+            state.unregistered,
         )
         about = {
             "index": i,
@@ -143,7 +159,7 @@ def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
             "answer": run.answers[i],
         }
         states.append({"#meta": about, **encode(recorded, kind)})
-    config = {"release": run.version, "brokers": run.brokers, "min_isr": run.min_isr}
+    config = {"release": run.version, **run.setup.data()}
     head = {"format": "ITF", "kafka": config, **meta}
     return json.dumps({"#meta": head, "vars": sorted(n for n, _ in kind.fields), "states": states}, indent=1) + "\n"
 
@@ -166,7 +182,9 @@ def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
     """The commands of such a file; `Failure` if it is not what it says."""
     try:
         config = data["#meta"]["kafka"]
-        brokers, min_isr = int(config["brokers"]), int(config["min_isr"])
+        usual = {"brokers": int(config["brokers"]), "min_isr": int(config["min_isr"])}
+        setup = Setup(**{**{name: value for name, value in config.items() if name != "release"}, **usual})
+        brokers = setup.brokers
         kind = _type(brokers)
         states = [_state(raw, kind, brokers) for raw in data["states"]]
         commands = []
@@ -181,19 +199,32 @@ def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
         raise Failure(Exit.TRACE, f"{name} is no run of Kafka's controller: {type(error).__name__} {error}") from None
     resigns = [bool("resigns" in str(raw["#meta"]["answer"])) for raw in data["states"]]
     commands = [replace(c, resigns=resigns[c.number]) for c in commands]
-    return ControllerTrace(brokers, min_isr, states[0], tuple(commands), 0, len(states) - 1)
+    return ControllerTrace(setup, states[0], tuple(commands), len(states) - 1)
 
 
 def _state(raw: dict[str, Any], kind: RecordType, brokers: int) -> ControllerState:
-    r = decode({key: value for key, value in raw.items() if key != "#meta"}, kind)
+    fields = {**_USUAL, **{key: value for key, value in raw.items() if key != "#meta"}}
+    r = decode(fields, kind)
     incarnations = tuple(r.registrations[Broker(b)] for b in range(1, brokers + 1))
-    return ControllerState(r.partition, r.unfenced, incarnations, r.unclean, r.shutting_down, r.keeps_nobody)
+    return ControllerState(
+        r.partition,
+        r.unfenced,
+        incarnations,
+        r.unclean,
+        r.shutting_down,
+        r.keeps_nobody,
+        r.min_isr,
+        r.cordoned,
+        r.unregistered,
+    )
 
 
 def _command(action: str, params: dict[str, Any], brokers: int) -> Command | None:
     if action in ("catch_up", "commit"):
         return None
     bounds = Bounds(brokers)
+    if "value" in params:
+        return Command(Kind[action.upper()], decode(params["value"], resolve(Value, bounds)))
     broker = int(decode(params["broker"], resolve(Broker, bounds))) if "broker" in params else 0
     listed: tuple[Broker, ...] = ()
     if "target" in params:

@@ -19,7 +19,6 @@ from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.explore_report import Shown
-from reassure.checkers.kafka.controller.words import packed
 from reassure.spec.kafka.partition_properties import SHARED
 
 
@@ -54,8 +53,8 @@ def counterexamples(
             initial, commands = graph.path(hit.state)
             commands += [graph.commands[hit.command]] if hit.command is not None else []
             steps = [LogStep(command, 0, 0) for command in commands]
-        run, texts = executed(start[initial], steps, driver, graph.scope.min_isr)
-        if hit.command is None and name != KEEPS_COMMITTED and packed(run.states[-1])[0] != graph.states[hit.state]:
+        run, texts = executed(start[initial], steps, driver, graph.scope.setup)
+        if hit.command is None and name != KEEPS_COMMITTED and graph.number_of(run.states[-1]) != hit.state:
             raise AssertionError(f"{name}: Kafka {graph.version} does not run its own path again")
         runs[name] = Shown(_doc(name), run, texts)
     return runs

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, tool
 from reassure.checkers.kafka.controller.releases import Release
-from reassure.checkers.kafka.controller.words import Command
+from reassure.checkers.kafka.controller.words import Command, Setup
 
 Words = NDArray[np.int64]
 OPTIONS = (*QUICK, "-Xmx512m")
 SILENCE = 120.0
 """Seconds without an answer after which a JVM counts as hung."""
 STEP = np.dtype(">i8")
-SUCCESSOR = np.dtype([("state", ">i8"), ("answer", ">i4")])
+SUCCESSOR = np.dtype([("state", ">i8"), ("settings", ">i4"), ("answer", ">i4")])
 
 
 class JvmLost(Failure):
@@ -83,9 +83,12 @@ class Driver:
 
     # -- requests ------------------------------------------------------------------------------------------------
 
-    def begin(self, brokers: int, min_isr: int, replicas_of_partition_zero: int = 0) -> None:
-        """A fresh controller; with 0, the partition that is driven is partition 0."""
-        self._write(b"I" + bytes((brokers, min_isr, replicas_of_partition_zero)))
+    def begin(self, setup: Setup) -> None:
+        """A fresh controller; `Failure` if the release has no such setup."""
+        self._write(b"I" + setup.packed())
+        (length,) = struct.unpack(">H", self._read(2))
+        if length:
+            raise Failure(Exit.USAGE, self._read(length).decode())
 
     def steps(self, steps: Words) -> Words:
         """Executes rows of seven words in turn; rows of four words: state, epochs, incarnations, answer."""
@@ -106,7 +109,7 @@ class Driver:
         self._write(b"C" + struct.pack(">i", len(commands)) + rows)
 
     def expand(self, states: Words) -> NDArray[Any]:
-        """Every command in every state: (state, answer) by state and command."""
+        """Every command in every row (state, settings): (state, settings, answer) by row and command."""
         self._write(b"X" + struct.pack(">i", len(states)) + states.astype(STEP).tobytes())
         size = len(states) * self.width * SUCCESSOR.itemsize
         return np.frombuffer(self._read(size), SUCCESSOR).reshape(len(states), self.width)

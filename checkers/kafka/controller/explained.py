@@ -5,6 +5,7 @@ The rules are a function of the model's module, `controller_step`, and the class
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ from reassure.checkers.kafka.controller.replay import StepDifference, TraceComma
 from reassure.checkers.kafka.controller.words import (
     Command,
     ControllerState,
+    Setup,
     answer_of,
     packed,
     packed_epochs,
@@ -60,17 +62,28 @@ class Explanation:
 class ReleaseRules:
     """A model's rules for a release; `Failure` if the model has none."""
 
-    def __init__(self, model: str, release: Release, min_isr: int) -> None:
+    def __init__(self, model: str, release: Release, setup: Setup) -> None:
         module = sys.modules[load(model).module]
         if not hasattr(module, "controller_step"):
             raise Failure(Exit.USAGE, f"{model} has no rules for every step of Kafka's controller")
         self._step, self._held = module.controller_step, module.Held
-        self.release, self.min_isr = release_value(model, release), min_isr
+        if setup.company:
+            raise Failure(Exit.USAGE, f"{model} has no rules for requests of several partitions")
+        self.release = release_value(model, release)
+        self.features = module.features(_version(release, setup), setup.elr)
 
     def step(self, before: ControllerState, command: Command) -> tuple[ControllerState, str, bool]:
         """The state after a command that applies, the error, and whether the controller resigns."""
         held = self._held(
-            before.partition, before.unfenced, before.shutting_down, before.unclean, self.min_isr, self.release
+            before.partition,
+            before.unfenced,
+            before.shutting_down,
+            before.unclean,
+            before.min_isr,
+            self.release,
+            self.features,
+            before.cordoned,
+            before.unregistered,
         )
         outcome = self._step(held, command.kind.name.lower(), command.broker, command.brokers)
         after = outcome.held
@@ -81,6 +94,9 @@ class ReleaseRules:
             after.unclean,
             after.shutting_down,
             after.partition.last_known_is_nobody,
+            after.min_isr,
+            after.cordoned,
+            after.unregistered,
         )
         return state, outcome.error, outcome.resigns
 
@@ -89,21 +105,23 @@ def explain(graph: ControllerExploration, rules: ReleaseRules, progress: Progres
     """Compares every step that was executed: the state after it, the rises of the epochs, the answer."""
     explanation = Explanation()
     for number in range(len(graph.targets)):
-        before = _unpacked(int(graph.states[number]), 0, graph.scope.brokers)
+        before = _unpacked(graph, number, 0)
         applies, targets, answers = graph.applies[number], graph.targets[number], graph.answers[number]
         for k, command in enumerate(graph.commands):
             if not applies[k]:
                 continue
             explanation.steps += 1
-            answer, real = int(answers[k]), int(graph.states[targets[k]])
+            answer, real = int(answers[k]), int(targets[k])
             after, error, resigns = rules.step(before, command)
             kafka_answer = answer_of(answer)
             rises = _rises(after)
-            if packed(after)[0] == real and rises == answer >> LEADER_RISE & 255 and kafka_answer.error == error:
+            word, _, settings = packed(after)
+            same = (word, settings) == (graph.states[real], graph.settings[real])
+            if same and rises == answer >> LEADER_RISE & 255 and kafka_answer.error == error:
                 if kafka_answer.thrown == resigns:
                     continue
             step = TraceCommand(number, str(command), command, before, after, error, resigns=resigns)
-            theirs = _unpacked(real, answer >> LEADER_RISE & 255, graph.scope.brokers)
+            theirs = _unpacked(graph, real, answer >> LEADER_RISE & 255)
             _note(explanation, graph, StepDifference(step, theirs, kafka_answer, ""))
         if number % REPORT == 0:
             progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} differ")
@@ -112,7 +130,7 @@ def explain(graph: ControllerExploration, rules: ReleaseRules, progress: Progres
 
 def with_records(explanation: Explanation, graph: ControllerExploration, driver: Driver) -> None:
     """Executes the first step of each kind again, for Kafka's own words."""
-    driver.begin(graph.scope.brokers, graph.scope.min_isr)
+    driver.begin(graph.scope.setup)
     for unexplained in explanation.unexplained.values():
         d = unexplained.first
         _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
@@ -127,10 +145,18 @@ def _note(explanation: Explanation, graph: ControllerExploration, difference: St
         explanation.unexplained[kind] = Unexplained(1, graph.path(difference.step.number)[1], difference)
 
 
-def _unpacked(word: int, rises: int, brokers: int) -> ControllerState:
+def _version(release: Release, setup: Setup) -> tuple[int, int, int]:
+    """The metadata version as numbers. Of a release's newest all that counts is whether it has ELR: 3.9's has not."""
+    if not setup.metadata_version:
+        return (3, 9, 0) if release.version.startswith("3.9.") and not setup.elr else (4, 0, 1)
+    major, minor, step = re.fullmatch(r"(\d+)\.(\d+)-IV(\d+)", setup.metadata_version).groups()  # type: ignore[union-attr]
+    return int(major), int(minor), int(step)
+
+
+def _unpacked(graph: ControllerExploration, number: int, rises: int) -> ControllerState:
     """A state, its epochs as far as they are known."""
-    leader, partition = EPOCH + (rises & 15), EPOCH + (rises >> 4)
-    state = unpacked(word, packed_epochs(leader, partition), 0, brokers)
+    epochs = packed_epochs(EPOCH + (rises & 15), EPOCH + (rises >> 4))
+    state = unpacked(int(graph.states[number]), epochs, int(graph.settings[number]), graph.scope.brokers)
     if not state.keeps_nobody:
         return state
     fields: dict[str, Any] = {**vars(state.partition), "last_known_is_nobody": True}

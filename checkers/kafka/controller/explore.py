@@ -1,8 +1,9 @@
 """Breadth-first search over the states of Kafka's own controller: the real class is the model.
 
-A state is the partition without its epochs, the brokers' states, and whether unclean election is allowed. Every
-command is tried in every state, by several JVMs; nothing limits how often. States are numbered in the order of the
-search, which does not depend on the JVMs, so that results are the same each time.
+A state is the partition without its epochs, the brokers' states, and the topic's configuration: two words, `state` and
+`settings` (`words.packed` without epochs and incarnations). Every command is tried in every state, by several JVMs;
+nothing limits how often. States are numbered in the order of the search, which does not depend on the JVMs, so that
+results are the same each time.
 """
 
 from __future__ import annotations
@@ -23,42 +24,101 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, Interrupted, Stop, budget_ended, depth_reached
 from reassure.checkers.kafka.controller.class_path import ClassPath
 from reassure.checkers.kafka.controller.driver import SUCCESSOR, Driver, Words
-from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, packed
+from reassure.checkers.kafka.controller.words import (
+    CORDONED,
+    FENCED,
+    ISR,
+    MIN_ISR,
+    SETTINGS,
+    SHUTTING_DOWN,
+    UNCLEAN,
+    UNREGISTERED,
+    Command,
+    ControllerState,
+    Kind,
+    Setup,
+    packed,
+    unpacked,
+)
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 BATCH = 256
 """States that a JVM gets at once."""
 NOT_APPLICABLE, THROWN = 1 << 23, 1 << 16
+EVENTS = {
+    "controlled-shutdown": (Kind.CONTROLLED_SHUTDOWN,),
+    "cordon": (Kind.CORDON, Kind.UNCORDON),
+    "directories": (Kind.ASSIGN_DIRECTORY,),
+    "unregister": (Kind.UNREGISTER,),
+}
+"""Events of a broker that are searched on request."""
+KEY_BROKERS, KEY_MIN_ISR = 4, 7
+"""The most brokers whose settings fit into a key, and the bits of MinISR there."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The bounds of an exploration. unclean: the settings of unclean election to begin with."""
+    """The bounds of an exploration. unclean: the settings of unclean election to begin with.
+
+    configuration_changes: MinISR (1 to `brokers`) and unclean election are changed on the way. events: of `EVENTS`.
+    elr, metadata_version, company: as of `Setup`.
+    """
 
     brokers: int
     min_isr: int = 2
     replication_factor: int = 2
     unclean: tuple[bool, ...] = (False, True)
-    controlled_shutdown: bool = False
+    configuration_changes: bool = False
+    events: tuple[str, ...] = ()
+    elr: bool = True
+    metadata_version: str = ""
+    company: bool = False
+
+    @property
+    def setup(self) -> Setup:
+        """The controller that is searched."""
+        directories = 2 if "directories" in self.events else 1
+        return Setup(self.brokers, self.min_isr, 0, self.elr, self.metadata_version, directories, self.company)
+
+    @property
+    def text(self) -> str:
+        """The bounds in a line."""
+        allowed = " and ".join("on" if unclean else "off" for unclean in self.unclean)
+        texts = [f"{self.brokers} brokers", f"MinISR {self.min_isr}", f"{self.replication_factor} replicas at first"]
+        texts.append(f"unclean election {allowed}")
+        texts += ["changes of both"] if self.configuration_changes else []
+        texts += [name.replace("-", " ") for name in self.events]
+        texts += [] if self.elr else ["ELR off"]
+        texts += [f"metadata version {self.metadata_version}"] if self.metadata_version else []
+        texts += ["a second partition in each request"] if self.company else []
+        return ", ".join(texts)
 
     def initial_states(self) -> list[ControllerState]:
         """Replicas on the first brokers, all in sync, led by the first; everybody alive."""
         replicas = tuple(Broker(b) for b in range(1, self.replication_factor + 1))
         everybody = frozenset(Broker(b) for b in range(1, self.brokers + 1))
         partition = Partition(replicas, frozenset(replicas), NOBODY, NOBODY, NOBODY, replicas[0], 0, 0, False, None)
-        return [ControllerState(partition, everybody, (0,) * self.brokers, unclean) for unclean in self.unclean]
+        nobody_restarted = (0,) * self.brokers
+        return [
+            ControllerState(partition, everybody, nobody_restarted, unclean, min_isr=self.min_isr)
+            for unclean in self.unclean
+        ]
 
     def commands(self) -> list[Command]:
-        """Every ordered target, cancellation, every ISR proposal, every event of a broker, every election."""
+        """Every ordered target, cancellation, every ISR proposal, events of brokers, every election, configurations."""
         brokers = range(1, self.brokers + 1)
         commands = [Command(Kind.REASSIGN, 0, ids) for n in brokers for ids in permutations(brokers, n)]
         commands.append(Command(Kind.CANCEL))
         commands += [Command(Kind.PROPOSE, 0, ids) for n in brokers for ids in combinations(brokers, n)]
         kinds = [Kind.FENCE, Kind.UNFENCE, Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY]
-        kinds += [Kind.CONTROLLED_SHUTDOWN] if self.controlled_shutdown else []
+        kinds += [kind for name, of_name in EVENTS.items() if name in self.events for kind in of_name]
         commands += [Command(kind, broker) for kind in kinds for broker in brokers]
         elections = (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN, Kind.MAYBE_ELECT_UNCLEAN)
-        return commands + [Command(kind) for kind in (*elections, Kind.BALANCE, Kind.ELECT_LEADERLESS)]
+        commands += [Command(kind) for kind in (*elections, Kind.BALANCE, Kind.ELECT_LEADERLESS)]
+        if self.configuration_changes:
+            commands += [Command(Kind.CHANGE_MIN_ISR, value) for value in brokers]
+            commands += [Command(Kind.CHANGE_UNCLEAN, value) for value in (0, 1)]
+        return commands
 
 
 @dataclass
@@ -69,6 +129,10 @@ class ControllerExploration:
     scope: Scope
     commands: list[Command]
     states: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    settings: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Of each state: MinISR, cordoned brokers, unregistered brokers, as in the word of the incarnations."""
+    keys: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Of each state: a number that is its own (`keys_of`), the same in every exploration with as many brokers."""
     levels: list[int] = field(default_factory=list)
     """The number of states of each level."""
     parents: Words = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -91,6 +155,21 @@ class ControllerExploration:
     @property
     def steps(self) -> int:
         return int(self.applies.sum())
+
+    @property
+    def min_isr(self) -> Words:
+        """Of each state: min.insync.replicas."""
+        return self.settings >> MIN_ISR & 255
+
+    def state(self, number: int) -> ControllerState:
+        """A state, its epochs and incarnations zero."""
+        return unpacked(int(self.states[number]), 0, int(self.settings[number]), self.scope.brokers)
+
+    def number_of(self, state: ControllerState) -> int:
+        """The number of a state, whatever its epochs and incarnations; -1 if it was not found."""
+        word, _, incarnations = packed(state)
+        numbers = np.flatnonzero((self.states == word) & (self.settings == (incarnations & SETTINGS)))
+        return int(numbers[0]) if len(numbers) else -1
 
     def level_of(self, number: int) -> int:
         """The level of a state, the initial states being level 1."""
@@ -122,7 +201,7 @@ class Expander(Protocol):
     """Executes the commands: JVMs of this machine, or a cluster."""
 
     def expand(self, states: Words, began: float, limits: ExploreLimits, report: Callable[[int], None]) -> NDArray[Any]:
-        """Every command in every state, as `Driver.expand`; `Interrupted` when the time is up.
+        """Every command in every row (state, settings), as `Driver.expand`; `Interrupted` when the time is up.
 
         began: when the search did (`time.monotonic`). report: called now and then, with how many states are done.
         """
@@ -154,8 +233,8 @@ def search(
 ) -> ControllerExploration:
     """Breadth-first, level by level. began: when it did, the start of what executes the commands included."""
     graph = ControllerExploration(version, scope, scope.commands())
-    first = np.array([packed(state)[0] for state in scope.initial_states()], np.int64)
-    table = _Table(first)
+    first = np.array([packed(state)[::2] for state in scope.initial_states()], np.int64)
+    table = _Table(first, scope.brokers)
     frontier, parents, successors, answers = first, [np.full(len(first), -1, np.int64)], [], []
     try:
         while len(frontier):
@@ -164,13 +243,16 @@ def search(
                 raise Interrupted(depth_reached(limits.depth).reason, depth_reached(limits.depth).text)
             numbers = np.arange(table.size - len(frontier), table.size)
             got = expander.expand(frontier, began, limits, _reporter(progress, graph, table, len(frontier)))
-            successors.append(got["state"].astype(np.int64))
+            rows = np.stack([got["state"].astype(np.int64), got["settings"].astype(np.int64)], axis=-1)
+            successors.append(keys_of(rows[..., 0], rows[..., 1], scope.brokers))
             answers.append(got["answer"].astype(np.int32))
-            frontier, origins = table.add(successors[-1], (answers[-1] & NOT_APPLICABLE) == 0, numbers)
+            executed = (answers[-1] & NOT_APPLICABLE) == 0
+            frontier, origins = table.add(rows, successors[-1], executed, numbers)
             parents.append(origins)
     except Interrupted as end:
         graph.stopped = end.stop
-    graph.states, graph.parents = table.states, np.concatenate(parents)
+    graph.states, graph.settings, graph.keys = table.rows[:, 0].copy(), table.rows[:, 1].copy(), table.keys
+    graph.parents = np.concatenate(parents)
     width = len(graph.commands)
     graph.answers = (
         np.concatenate([a.reshape(-1, width) for a in answers]) if answers else np.zeros((0, width), np.int32)
@@ -194,7 +276,7 @@ def _reporter(progress: Progress, graph: ControllerExploration, table: _Table, f
 
 def prepare(driver: Driver, scope: Scope) -> None:
     """Makes a driver ready to expand states."""
-    driver.begin(scope.brokers, scope.min_isr)
+    driver.begin(scope.setup)
     driver.commands(scope.commands())
 
 
@@ -228,33 +310,53 @@ class _Pool:
             self.free.put(driver)
 
 
-class _Table:
-    """The states found, with their numbers."""
+def keys_of(states: Words, settings: Words, brokers: int) -> Words:
+    """One word for each pair: the settings in those bits of the state that so many brokers leave unused.
 
-    def __init__(self, first: Words) -> None:
-        self.states = first
-        self.sorted = np.sort(first)
-        self.order = np.argsort(first, kind="stable")
+    Beyond `KEY_BROKERS` brokers, the states alone: there the settings must be the same everywhere.
+    """
+    if brokers > KEY_BROKERS:
+        return states
+    ends = [range(3 * brokers, ISR)]
+    ends += [range(at + brokers, at + 6) for at in (*range(ISR, ISR + 24, 6), FENCED, SHUTTING_DOWN)]
+    free = [bit for end in ends for bit in end] + [UNCLEAN + 1]
+    used = [*range(MIN_ISR, MIN_ISR + KEY_MIN_ISR)]
+    used += [at + broker for at in (CORDONED, UNREGISTERED) for broker in range(brokers)]
+    keys = states.copy()
+    for bit, place in zip(used, free, strict=False):
+        keys |= (settings >> bit & 1) << place
+    return keys
+
+
+class _Table:
+    """The states found, as rows (state, settings), with their keys and numbers."""
+
+    def __init__(self, first: Words, brokers: int) -> None:
+        self.rows, self.keys = first, keys_of(first[:, 0], first[:, 1], brokers)
+        self.order = np.argsort(self.keys, kind="stable")
+        self.sorted = self.keys[self.order]
 
     @property
     def size(self) -> int:
-        return len(self.states)
+        return len(self.rows)
 
-    def add(self, successors: Words, executed: NDArray[np.bool_], numbers: Words) -> tuple[Words, Words]:
-        """The new states among successors in the order of their steps, and where each comes from."""
-        width = successors.shape[1]
+    def add(self, successors: Words, keys: Words, executed: NDArray[np.bool_], numbers: Words) -> tuple[Words, Words]:
+        """The new rows among successors in the order of their steps, and where each comes from. keys: theirs."""
+        width = keys.shape[1]
         flat = np.flatnonzero(executed.reshape(-1))
-        values, where = np.unique(successors.reshape(-1)[flat], return_index=True)
+        values, where = np.unique(keys.reshape(-1)[flat], return_index=True)
         at = np.minimum(np.searchsorted(self.sorted, values), len(self.sorted) - 1)
         fresh = self.sorted[at] != values
         order = np.argsort(where[fresh], kind="stable")
-        new, origin = values[fresh][order], flat[where[fresh][order]]
-        self.states = np.concatenate([self.states, new])
-        self.order = np.argsort(self.states, kind="stable")
-        self.sorted = self.states[self.order]
+        origin = flat[where[fresh][order]]
+        new = successors.reshape(-1, 2)[origin]
+        self.rows = np.concatenate([self.rows, new])
+        self.keys = np.concatenate([self.keys, values[fresh][order]])
+        self.order = np.argsort(self.keys, kind="stable")
+        self.sorted = self.keys[self.order]
         return new, numbers[origin // width] * width + origin % width if len(new) else origin
 
-    def numbers(self, states: Words) -> Words:
+    def numbers(self, keys: Words) -> Words:
         """The number of each state; -1 of one that was not found."""
-        at = np.minimum(np.searchsorted(self.sorted, states), len(self.sorted) - 1)
-        return np.where(self.sorted[at] == states, self.order[at], -1)
+        at = np.minimum(np.searchsorted(self.sorted, keys), len(self.sorted) - 1)
+        return np.where(self.sorted[at] == keys, self.order[at], -1)

@@ -55,7 +55,7 @@ def expanded(task: ExpandTask, parcel: bytes) -> bytes:
         driver = Driver(fetch(release(task.version)))
         prepare(driver, task.scope)
         _drivers[task] = driver
-    states = np.frombuffer(parcel, np.int64)
+    states = np.frombuffer(parcel, np.int64).reshape(-1, 2)
     try:
         return b"".join(driver.expand(states[i : i + BATCH]).tobytes() for i in range(0, len(states), BATCH))
     except JvmLost:

@@ -4,7 +4,8 @@ The controller is Kafka's. The logs are ours, the ghost that the models have too
 that is committed. A broker deletes its log when it sees that it is no replica any more, which one that is fenced does
 not; it comes back empty, and catches up with the leader. With MinISR in sync a record is committed, which everybody
 outside the ISR then lacks. A leader proposes for the ISR only who holds everything. An unclean election, which Kafka
-marks by RECOVERING, redefines what is committed. Nothing else loses a log: unclean restarts are left out here.
+marks by RECOVERING, redefines what is committed. Nothing else loses a log: unclean restarts are left out here, and that
+unclean election is allowed on the way.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class LogSearch:
         self.graph = graph
         self.room = 1 << graph.scope.brokers
         s = graph.states
+        self.min_isr = graph.min_isr
         self.replicas = _replicas(s)
         self.isr, self.elr = s >> ISR & 63, s >> ELR & 63
         self.leader = s >> LEADER & 7
@@ -94,7 +96,7 @@ class LogSearch:
         parts += [
             self._controller(pairs, state, logs, number)
             for number, kind in enumerate(kinds)
-            if kind is not Kind.RESTART_UNCLEANLY
+            if kind not in (Kind.RESTART_UNCLEANLY, Kind.CHANGE_UNCLEAN)
         ]
         return (
             np.concatenate([after for after, _, _ in parts]),
@@ -104,7 +106,7 @@ class LogSearch:
 
     def _commit(self, pairs: Words, state: Words, logs: Words) -> tuple[Words, Words, int]:
         isr = self.isr[state]
-        able = (self.leader[state] > 0) & (_sizes(isr) >= self.graph.scope.min_isr) & (isr & ~logs == 0) & (logs != isr)
+        able = (self.leader[state] > 0) & (_sizes(isr) >= self.min_isr[state]) & (isr & ~logs == 0) & (logs != isr)
         return state[able] * self.room + isr[able], pairs[able], COMMIT
 
     def _catch_up(self, pairs: Words, state: Words, logs: Words, follower: int) -> tuple[Words, Words, int]:

@@ -91,29 +91,31 @@ def evaluate(graph: ControllerExploration) -> Findings:
 
 
 def _over_states(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
-    _, first = np.unique(graph.states & PARTITION, return_index=True)
+    min_isr = graph.min_isr
+    _, first = np.unique(np.stack([graph.states & PARTITION, min_isr]), axis=1, return_index=True)
     for number in np.sort(first).tolist():
-        watched = _before(int(graph.states[number]) & PARTITION, graph.scope.brokers, graph.scope.min_isr)
+        watched = _before(int(graph.states[number]) & PARTITION, graph.scope.brokers, int(min_isr[number]))
         for p in properties:
             if p.function(watched) == (p.kind == "cover"):
                 findings.note(Hit(p.name, number), p.kind == "cover")
-    for number, word in enumerate(graph.states.tolist()):
-        state = unpacked(word, 0, 0, graph.scope.brokers)
+    for number in range(len(graph.states)):
+        state = graph.state(number)
         for own in STATE_PROPERTIES:
             if not own.holds(state):
                 findings.note(Hit(own.name, number))
 
 
 def _over_steps(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
+    min_isr = graph.min_isr
     by_tag = {tag: [p for p in properties if not p.tags or tag in p.tags] for tag in (*TAGS, "")}
     for before, command, after, rises, refused in _distinct_steps(graph):
-        brokers, min_isr = graph.scope.brokers, graph.scope.min_isr
-        b = _before(int(graph.states[before]) & PARTITION, brokers, min_isr)
+        brokers = graph.scope.brokers
+        b = _before(int(graph.states[before]) & PARTITION, brokers, int(min_isr[before]))
         tag, target = kind_of_step(graph.commands[command], b)
         a = Watched(
             _partition(int(graph.states[after]) & PARTITION, rises, brokers),
-            min_isr,
-            b.unclean,
+            int(min_isr[after]),
+            bool(int(graph.states[after]) >> UNCLEAN & 1),
             requests=1 if graph.commands[command].kind in REQUESTS else 0,
             wanted=b.wanted if refused else target,
         )
@@ -155,7 +157,8 @@ def _distinct_steps(graph: ControllerExploration) -> Iterator[tuple[int, int, in
     expanded, width = graph.targets.shape
     if not expanded:
         return
-    _, partition = np.unique(graph.states & PARTITION, return_inverse=True)
+    views = np.stack([graph.states & PARTITION, graph.min_isr])
+    partition = np.unique(views, axis=1, return_inverse=True)[1].reshape(-1)
     kinds = _kinds(graph)
     flat = np.flatnonzero(graph.applies.reshape(-1) & (graph.targets.reshape(-1) >= 0))
     before, command = flat // width, flat % width

@@ -74,7 +74,7 @@ def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
     start, p = trace.start, trace.start.partition
     everybody = frozenset(Broker(b) for b in range(1, trace.brokers + 1))
     usual = start.unfenced == everybody and not any(start.incarnations) and p.leader == p.replicas[0]
-    if not usual or p.elr != NOBODY or p.adding | p.removing != NOBODY or trace.replicas_of_partition_zero:
+    if not usual or p.elr != NOBODY or p.adding | p.removing != NOBODY or trace.setup.replicas_of_partition_zero:
         raise Failure(Exit.USAGE, "the trace starts in a state that Kafka's test context does not make")
     ids = ", ".join(str(b) for b in range(1, trace.brokers + 1))
     lines = [

@@ -17,7 +17,7 @@ from typing import Any
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.kafka.controller.releases import Release, own_release
-from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, few_enough
+from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, Setup, few_enough
 from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor
 from reassure.spec.language.values import Map
@@ -94,9 +94,9 @@ class ModelView:
         if missing:
             what = f"it has no {missing[0]}"
             raise Failure(Exit.USAGE, f"{bound.model.name} is no model of Kafka's controller: {what}")
-        self.brokers: int = bound.config.brokers
-        self.min_isr: int = bound.config.min_isr
-        self.replicas_of_partition_zero: int = getattr(bound.config, "replicas_of_partition_zero", 0)
+        config = bound.config
+        self.brokers: int = config.brokers
+        self.setup = Setup(config.brokers, config.min_isr, getattr(config, "replicas_of_partition_zero", 0))
         few_enough(self.brokers, bound.model.name)
         self._answer = getattr(sys.modules.get(bound.model.module), "controller_answer", None)
 

@@ -11,6 +11,7 @@ from reassure.checkers.kafka.controller.words import (
     Command,
     ControllerAnswer,
     ControllerState,
+    Setup,
     answer_of,
     described,
     packed,
@@ -43,13 +44,19 @@ class TraceCommand:
 class ControllerTrace:
     """The controller's part of a trace: its start, and the commands with their expected results."""
 
-    brokers: int
-    min_isr: int
+    setup: Setup
     start: ControllerState
     commands: tuple[TraceCommand, ...]
-    replicas_of_partition_zero: int = 0
     steps: int = 0
     """Steps of the whole trace."""
+
+    @property
+    def brokers(self) -> int:
+        return self.setup.brokers
+
+    @property
+    def min_isr(self) -> int:
+        return self.setup.min_isr
 
 
 @dataclass(frozen=True)
@@ -101,14 +108,7 @@ def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
                 expected.resigns,
             )
         )
-    return ControllerTrace(
-        view.brokers,
-        view.min_isr,
-        view.state(trace.states[0]),
-        tuple(commands),
-        view.replicas_of_partition_zero,
-        len(trace) - 1,
-    )
+    return ControllerTrace(view.setup, view.state(trace.states[0]), tuple(commands), len(trace) - 1)
 
 
 def _acts(view: ModelView, trace: Trace, j: int) -> bool:
@@ -118,7 +118,7 @@ def _acts(view: ModelView, trace: Trace, j: int) -> bool:
 
 def replayed(trace: ControllerTrace, driver: Driver) -> StepDifference | None:
     """Executes the commands in turn from the trace's start; the first difference, None if there is none."""
-    driver.begin(trace.brokers, trace.min_isr, trace.replicas_of_partition_zero)
+    driver.begin(trace.setup)
     words: tuple[int, int, int] = packed(trace.start)
     first = True
     for step in trace.commands:

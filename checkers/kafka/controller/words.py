@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition
@@ -17,8 +18,11 @@ MAX_BROKERS = 6
 ISR, ELR, ADDING, REMOVING = 18, 24, 30, 36
 LEADER, RECOVERING, LAST_KNOWN = 42, 45, 46
 FENCED, SHUTTING_DOWN, UNCLEAN = 49, 55, 61
-MIN_ISR = 48
-"""In the word of the incarnations."""
+MIN_ISR, CORDONED, UNREGISTERED, INCARNATIONS = 0, 8, 14, 20
+"""In the word of the incarnations, whose lowest bits are the settings."""
+SETTINGS = (1 << INCARNATIONS) - 1
+REGISTRATIONS = 127
+"""The most that an incarnation can be."""
 KEEPS_NOBODY = 7
 """The code of the last known leader if Kafka keeps [-1]."""
 
@@ -39,10 +43,45 @@ class ControllerState:
     """The last known leader is written down as -1 (Kafka 3.9 to 4.1)."""
     min_isr: int = 0
     """min.insync.replicas where it may change on the way; 0: as the controller began."""
+    cordoned: Brokers = NOBODY
+    """Brokers whose log directories are all cordoned (KIP-1066)."""
+    unregistered: Brokers = NOBODY
+    """Brokers that are not registered; they are fenced, too."""
 
     @property
     def brokers(self) -> int:
         return len(self.incarnations)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The controller that a driver begins with.
+
+    replicas_of_partition_zero: 0 if the watched partition is partition 0. elr: eligible leader replicas are on.
+    metadata_version: a name such as 3.9-IV0; "": the release's newest for production (3.9 has ELR in its newest for
+    testing only). directories: log directories of each broker. company: each request has a second partition, whose own
+    change throws.
+    """
+
+    brokers: int
+    min_isr: int = 2
+    replicas_of_partition_zero: int = 0
+    elr: bool = True
+    metadata_version: str = ""
+    directories: int = 1
+    company: bool = False
+
+    def data(self) -> dict[str, Any]:
+        """For a file: brokers, MinISR, and whatever is not usual."""
+        usual = Setup(self.brokers)
+        fields = {name: value for name, value in vars(self).items() if value != getattr(usual, name)}
+        return {"brokers": self.brokers, "min_isr": self.min_isr, **fields}
+
+    def packed(self) -> bytes:
+        """The driver's request for such a controller."""
+        name = self.metadata_version.encode()
+        numbers = (self.brokers, self.min_isr, self.replicas_of_partition_zero, self.directories)
+        return bytes((*numbers, self.elr | self.company << 1)) + len(name).to_bytes(2, "big") + name
 
 
 @dataclass(frozen=True)
@@ -77,10 +116,17 @@ class Kind(IntEnum):
     """The new value stands for the broker."""
     CHANGE_UNCLEAN = 16
     """The same: 0 or 1."""
+    CORDON = 17
+    """All log directories of a broker are cordoned; not applicable before 4.3."""
+    UNCORDON = 18
+    ASSIGN_DIRECTORY = 19
+    """The broker tells that its replica is in its other log directory."""
+    UNREGISTER = 20
 
 
 BROKER_EVENTS = frozenset({Kind.FENCE, Kind.UNFENCE, Kind.CONTROLLED_SHUTDOWN})
 BROKER_EVENTS |= {Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY}
+_CHANGES = (Kind.CHANGE_MIN_ISR, Kind.CHANGE_UNCLEAN)
 _SETS_STATE = 1 << 16
 
 
@@ -109,7 +155,7 @@ class Command:
             return f"reassign([{', '.join(map(str, self.brokers))}])"
         if self.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION):
             return f"{name}({'' if not self.broker else f'from {self.broker}, '}{braces(self.brokers)})"
-        return f"{name}({self.broker})" if self.broker else f"{name}()"
+        return f"{name}({self.broker})" if self.broker or self.kind in _CHANGES else f"{name}()"
 
 
 @dataclass(frozen=True)
@@ -131,7 +177,9 @@ ERRORS = {
     -1: "UNKNOWN_SERVER_ERROR",
     0: "NONE",
     3: "UNKNOWN_TOPIC_OR_PARTITION",
+    6: "NOT_LEADER_OR_FOLLOWER",
     9: "REPLICA_NOT_AVAILABLE",
+    35: "UNSUPPORTED_VERSION",
     39: "INVALID_REPLICA_ASSIGNMENT",
     41: "NOT_CONTROLLER",
     42: "INVALID_REQUEST",
@@ -185,7 +233,7 @@ def packed_epochs(leader: int, partition: int) -> int:
 
 
 def packed_incarnations(incarnations: Iterable[int]) -> int:
-    return sum(n << (8 * i) for i, n in enumerate(incarnations))
+    return sum(n << (INCARNATIONS + 7 * i) for i, n in enumerate(incarnations))
 
 
 def braces(brokers: Iterable[int]) -> str:
@@ -214,7 +262,8 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
         | packed_set(state.shutting_down) << SHUTTING_DOWN
         | int(state.unclean) << UNCLEAN
     )
-    incarnations = packed_incarnations(state.incarnations) | state.min_isr << MIN_ISR
+    settings = state.min_isr | packed_set(state.cordoned) << CORDONED | packed_set(state.unregistered) << UNREGISTERED
+    incarnations = packed_incarnations(state.incarnations) | settings
     return word, packed_epochs(p.leader_epoch, p.partition_epoch), incarnations
 
 
@@ -237,11 +286,13 @@ def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> Control
     return ControllerState(
         partition=partition,
         unfenced=everybody - unpacked_set(word >> FENCED),
-        incarnations=tuple(incarnations >> (8 * i) & 255 for i in range(brokers)),
+        incarnations=tuple(incarnations >> (INCARNATIONS + 7 * i) & REGISTRATIONS for i in range(brokers)),
         unclean=bool(word >> UNCLEAN & 1),
         shutting_down=unpacked_set(word >> SHUTTING_DOWN),
         keeps_nobody=last_known == KEEPS_NOBODY,
-        min_isr=incarnations >> MIN_ISR,
+        min_isr=incarnations & 255,
+        cordoned=unpacked_set(incarnations >> CORDONED),
+        unregistered=unpacked_set(incarnations >> UNREGISTERED),
     )
 
 
@@ -268,7 +319,8 @@ def described(state: ControllerState) -> dict[str, str]:
         "shutting down": braces(state.shutting_down),
         "registrations": ", ".join(map(str, state.incarnations)),
     }
-    return values | {"MinISR": str(state.min_isr)} if state.min_isr else values
+    values |= {"MinISR": str(state.min_isr)} if state.min_isr else {}
+    return values | {"cordoned": braces(state.cordoned), "unregistered": braces(state.unregistered)}
 
 
 def few_enough(brokers: int, what: str) -> None:

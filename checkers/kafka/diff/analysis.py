@@ -18,15 +18,19 @@ from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore import NOT_APPLICABLE, ControllerExploration
 from reassure.checkers.kafka.controller.words import (
     ADDING,
+    CORDONED,
     ELR,
     FENCED,
+    INCARNATIONS,
     ISR,
     LAST_KNOWN,
     LEADER,
+    MIN_ISR,
     RECOVERING,
     REMOVING,
     SHUTTING_DOWN,
     UNCLEAN,
+    UNREGISTERED,
     Command,
     Kind,
 )
@@ -45,6 +49,12 @@ STATE_FIELDS = {
     "unclean election": (UNCLEAN, UNCLEAN + 1),
 }
 """The bits of a state's word: first, and first after."""
+SETTINGS_FIELDS = {
+    "MinISR": (MIN_ISR, CORDONED),
+    "cordoned": (CORDONED, UNREGISTERED),
+    "unregistered": (UNREGISTERED, INCARNATIONS),
+}
+"""The bits of its settings."""
 ANSWER_FIELDS = {
     "error code": (0, 16),
     "exception": (16, 17),
@@ -54,7 +64,7 @@ ANSWER_FIELDS = {
     "partition epoch": (28, 32),
 }
 """The bits of an answer's word: the rises of the epochs, and how many records there are."""
-FIELDS = (*STATE_FIELDS, *ANSWER_FIELDS)
+FIELDS = (*STATE_FIELDS, *SETTINGS_FIELDS, *ANSWER_FIELDS)
 BASE, HEAD = 0, 1
 SIDES = ("BASE", "HEAD")
 
@@ -104,7 +114,7 @@ class BuildComparison:
         if base.scope != head.scope or base.commands != head.commands:
             raise ValueError("explorations of different scopes")
         self.graphs = (base, head)
-        keys = [_keys(graph) for graph in self.graphs]
+        keys = [graph.keys for graph in self.graphs]
         _, of_base, of_head = np.intersect1d(keys[BASE], keys[HEAD], assume_unique=True, return_indices=True)
         order = np.argsort(of_base)
         self.numbers: tuple[Words, Words] = (of_base[order], of_head[order])
@@ -129,21 +139,22 @@ class BuildComparison:
         return all(graph.complete for graph in self.graphs)
 
     @cached_property
-    def _rows(self) -> tuple[list[Words], list[Words], list[NDArray[np.int64]]]:
-        """Of each state of both that is expanded, by build: numbers of successors, and their words, and answers."""
-        targets, words, answers = [], [], []
+    def _rows(self) -> tuple[list[Words], list[Words], list[Words], list[NDArray[np.int64]]]:
+        """Of each state of both that is expanded, by build: numbers of successors, their words, settings; answers."""
+        targets, words, settings, answers = [], [], [], []
         for side, graph in enumerate(self.graphs):
             rows = self.numbers[side][self.expanded]
             numbers = graph.targets[rows]
             targets.append(numbers)
             words.append(np.where(numbers >= 0, graph.states[numbers], -1))
+            settings.append(np.where(numbers >= 0, graph.settings[numbers], -1))
             answers.append(graph.answers[rows].astype(np.int64))
-        return targets, words, answers
+        return targets, words, settings, answers
 
     @property
     def steps(self) -> int:
         """Steps that were compared: commands that at least one build executes."""
-        _, _, (base, head) = self._rows
+        _, _, _, (base, head) = self._rows
         return int(((base & head & NOT_APPLICABLE) == 0).sum())
 
     @property
@@ -154,8 +165,9 @@ class BuildComparison:
     @cached_property
     def differing(self) -> NDArray[np.bool_]:
         """By state of `expanded` and command: whether the builds differ."""
-        _, words, answers = self._rows
-        return np.asarray((words[BASE] != words[HEAD]) | (answers[BASE] != answers[HEAD]))
+        _, words, settings, answers = self._rows
+        differs = (words[BASE] != words[HEAD]) | (settings[BASE] != settings[HEAD])
+        return np.asarray(differs | (answers[BASE] != answers[HEAD]))
 
     def differences(self) -> list[BuildDifference]:
         """Every difference, those with the shortest runs first; those after another difference last."""
@@ -182,12 +194,14 @@ class BuildComparison:
 
     def _changed_fields(self, rows: Words, commands: Words) -> Words:
         """A bit for each of `FIELDS`, of some steps that differ."""
-        _, words, answers = self._rows
+        _, words, settings, answers = self._rows
         bits = np.zeros(len(rows), np.int64)
         one, other = (words[side][rows, commands] for side in (BASE, HEAD))
         both = (one >= 0) & (other >= 0)
         ours, theirs = (answers[side][rows, commands] for side in (BASE, HEAD))
         places = [(one ^ other, both, at) for at in STATE_FIELDS.values()]
+        changed = settings[BASE][rows, commands] ^ settings[HEAD][rows, commands]
+        places += [(changed, both, at) for at in SETTINGS_FIELDS.values()]
         places += [(ours ^ theirs, both | (at == ANSWER_FIELDS["applies"]), at) for at in ANSWER_FIELDS.values()]
         for bit, (changes, counts, (first, after)) in enumerate(places):
             differs = (changes >> first & (1 << after - first) - 1) != 0
@@ -205,7 +219,7 @@ class BuildComparison:
         A level of 0: not reached. An origin is the state before times the number of commands, plus the command; -1: an
         initial state.
         """
-        (targets, _), _, (answers, _) = self._rows
+        (targets, _), _, _, (answers, _) = self._rows
         width = len(self.graphs[BASE].commands)
         place = np.full(len(self.graphs[BASE].states), -1, np.int64)
         place[self.numbers[BASE]] = np.arange(self.both)
@@ -248,8 +262,3 @@ class BuildComparison:
         return BuildDifference(
             last.kind, fields, count, StepPlace(numbers, command), side, initial, tuple(before), last
         )
-
-
-def _keys(graph: ControllerExploration) -> Words:
-    """A number for each state, the same in every build."""
-    return graph.states

@@ -24,13 +24,13 @@ from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
-from reassure.checkers.kafka.controller.command import PARTITIONS, UNCLEAN
+from reassure.checkers.kafka.controller.command import PARTITIONS
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
 from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration, Scope, explore_with
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of
 from reassure.checkers.kafka.controller.releases import release
-from reassure.checkers.kafka.controller.words import few_enough
 from reassure.checkers.kafka.diff.alerts import alerts
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
 from reassure.checkers.kafka.diff.builds import digest_of
@@ -46,7 +46,7 @@ OPTIONS = (
     Option("BASE", "the build to compare with: a release such as 4.3.0"),
     Option("HEAD", "the build that is judged"),
     replace(_EXPLORE["brokers"], help="number of brokers, 2 to 4 (default: 2)", default=2),
-    *(_EXPLORE[name] for name in ("min_isr", "replicas", "unclean", "controlled_shutdown")),
+    *(option for option in SCOPE_OPTIONS if option.name != "brokers"),
     replace(PROPERTY, help="compare only these promises; repeatable, * matches any letters (default: all)"),
     replace(DEPTH, help="stop after N levels (default: no limit)"),
     replace(BUDGET, help="stop both explorations after this time; the result is partial (default: no limit)"),
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.test:
         _write_test(diff, args, paths[HEAD], console)
     console.print("")
-    console.print_exit(diff.exit, diff.verdict(_bounds(args)))
+    console.print_exit(diff.exit, diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else "")))
     if args.json:
         record = identity.record(diff.exit, all(graph.complete for graph in graphs), diff.stop)
         write_record(args.json, {**record, **diff_record(diff, traces, builds)})
@@ -121,28 +121,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def _scope(args: argparse.Namespace) -> Scope:
     """The bounds of both explorations; `Failure` for options that contradict each other."""
-    if args.replicas > args.brokers:
-        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
-    few_enough(args.brokers, "--brokers")
     if args.jvms and args.engine == "spark":
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
-    return Scope(args.brokers, args.min_isr, args.replicas, UNCLEAN[args.unclean], args.controlled_shutdown)
+    return scope_of(args)
 
 
 def _config(args: argparse.Namespace) -> dict[str, Any]:
     """The bounds as data."""
-    names = ("brokers", "min_isr", "replicas", "unclean", "controlled_shutdown", "depth", "property")
+    names = [option.name for option in SCOPE_OPTIONS] + ["depth", "property"]
     return {name: getattr(args, name) for name in names}
-
-
-def _bounds(args: argparse.Namespace) -> str:
-    """The bounds as text."""
-    unclean = {"either": "off and on", "off": "off", "on": "on"}[args.unclean]
-    texts = [f"{args.brokers} brokers", f"MinISR {args.min_isr}", f"{args.replicas} replicas at first"]
-    texts.append(f"unclean election {unclean}")
-    texts += ["controlled shutdown"] if args.controlled_shutdown else []
-    texts += [f"depth {args.depth}"] if args.depth else []
-    return ", ".join(texts)
 
 
 def _explored(

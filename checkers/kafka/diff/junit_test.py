@@ -80,7 +80,7 @@ def _trace(run: ControllerRun) -> ControllerTrace:
         error = run.answers[i].split(",")[0]
         thrown = "resigns" in run.answers[i]
         commands.append(TraceCommand(i, str(command), command, run.states[i - 1], run.states[i], error, resigns=thrown))
-    return ControllerTrace(run.brokers, run.min_isr, run.states[0], tuple(commands), 0, len(run.steps) - 1)
+    return ControllerTrace(run.setup, run.states[0], tuple(commands), len(run.steps) - 1)
 
 
 def _requests(trace: ControllerTrace, release: Release) -> list[str]:

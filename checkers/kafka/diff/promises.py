@@ -76,7 +76,7 @@ def compare_promises(
 def _taken(run: ControllerRun, driver: Driver) -> ControllerRun:
     """The commands of a run by another build; steps of logs are left out."""
     steps = [LogStep(command, 0, 0) for _, command, _ in run.steps if command is not None]
-    return executed(run.states[0], steps, driver, run.min_isr)[0]
+    return executed(run.states[0], steps, driver, run.setup)[0]
 
 
 def _decided(name: str, side: int, comparison: BuildComparison, findings: list[Findings]) -> bool:

@@ -8,7 +8,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun, executed
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
-from reassure.checkers.kafka.controller.words import ControllerState, described, packed
+from reassure.checkers.kafka.controller.words import ControllerState, described
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison, BuildDifference
 
 
@@ -52,7 +52,7 @@ def run_of_both(comparison: BuildComparison, difference: BuildDifference, driver
         begin, rest = start, steps
         if difference.side not in (None, side):
             begin, rest = runs[0].states[-2], steps[-1:]
-        run, words = executed(begin, rest, drivers[side], scope.min_isr)
+        run, words = executed(begin, rest, drivers[side], scope.setup)
         _must_be_as_explored(comparison, difference, side, run)
         runs.append(run)
         texts.append(words[-1])
@@ -68,7 +68,7 @@ def _must_be_as_explored(
     graph, place = comparison.graphs[side], difference.place
     target = int(graph.targets[place.numbers[side], place.command])
     states = [place.numbers[side], target] if target >= 0 else [place.numbers[side]] * 2
-    if [packed(state)[0] for state in run.states[-2:]] != [int(graph.states[number]) for number in states]:
+    if [graph.number_of(state) for state in run.states[-2:]] != states:
         text = f"{SIDES[side]} (Kafka {graph.version}) does not do again what it did in its exploration"
         raise Failure(Exit.DISAGREE, f"{text}: {', '.join(step for step, _, _ in run.steps[1:])}")
 

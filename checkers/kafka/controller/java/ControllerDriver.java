@@ -33,6 +33,7 @@ import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData.ReassignablePartition;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData.ReassignableTopic;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ElectLeadersRequestData;
 import org.apache.kafka.common.message.RequestHeaderData;
@@ -43,6 +44,7 @@ import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
@@ -73,15 +75,22 @@ import org.apache.kafka.timeline.SnapshotRegistry;
  * first byte of a request:
  * <ul>
  *   <li>{@code I} (begin): bytes brokers, min.insync.replicas, replicas of partition 0 (0: the watched partition is
- *       partition 0). A fresh controller; everybody is registered and unfenced.
+ *       partition 0), log directories of each broker, switches ({@link Setup}), and the metadata version (UTF; empty:
+ *       the release's newest). A fresh controller; everybody is registered and unfenced. The answer is a text (UTF):
+ *       empty, or why there is no such controller.
  *   <li>{@code S} (steps): int n, n x 7 longs; the answer is n x 4 longs.
  *   <li>{@code D} (describe): one step; the answer is 4 longs and a text: Kafka's records, what was thrown.
  *   <li>{@code C} (commands): int n, n x 2 longs (command, list): the table for {@code X}. No answer.
- *   <li>{@code X} (expand): int n, n states; the answer is, for each state and command, a state and an int (answer).
+ *   <li>{@code X} (expand): int n, n x 2 longs (state, settings); the answer is, for each state and command, a long
+ *       (state) and two ints (settings, answer).
  * </ul>
  *
  * <p>A step is: state, epochs, incarnations, command, list, request epochs, request incarnations. An answer is: state,
  * epochs, incarnations, answer. The words are laid out as {@link State}, {@link Command} and {@link Answer} say.
+ *
+ * <p>Two things are not the log's. A replica's directory is left out of a state: each that a broker names is online, so
+ * nothing depends on it. Kafka's index of eligible leaders keeps those that a ClearElrRecord removes; here it is put
+ * right, as it is in a controller that begins with a snapshot.
  */
 public final class ControllerDriver {
     private static final int MAX_BROKERS = 6;
@@ -94,6 +103,7 @@ public final class ControllerDriver {
     private static final String MIN_ISR_CONFIG = "min.insync.replicas";
 
     private final Clock clock = new Clock();
+    private final Setup setup;
     private final int brokers;
     private final int minIsr;
     private final int index;
@@ -126,7 +136,13 @@ public final class ControllerDriver {
             int request = in.read();
             switch (request) {
                 case 'I':
-                    driver = new ControllerDriver(in.readByte(), in.readByte(), in.readByte());
+                    driver = null;
+                    try {
+                        driver = new ControllerDriver(new Setup(in));
+                        out.writeUTF("");
+                    } catch (IllegalArgumentException e) {
+                        out.writeUTF(e.getMessage());
+                    }
                     break;
                 case 'S':
                     driver.steps(readLongs(in, 7), out);
@@ -138,7 +154,7 @@ public final class ControllerDriver {
                     commands = readLongs(in, 2);
                     break;
                 case 'X':
-                    driver.expand(readLongs(in, 1), commands, out);
+                    driver.expand(readLongs(in, 2), commands, out);
                     break;
                 case -1:
                     return;
@@ -166,15 +182,16 @@ public final class ControllerDriver {
         return rows;
     }
 
-    private ControllerDriver(int brokers, int minIsr, int replicasOfPartitionZero) throws Exception {
-        if (brokers < 1 || brokers > MAX_BROKERS) {
-            throw new IllegalArgumentException(brokers + " brokers; 1 to " + MAX_BROKERS);
+    private ControllerDriver(Setup setup) throws Exception {
+        if (setup.brokers < 1 || setup.brokers > MAX_BROKERS) {
+            throw new IllegalArgumentException(setup.brokers + " brokers; 1 to " + MAX_BROKERS);
         }
-        this.brokers = brokers;
-        this.minIsr = minIsr;
-        this.index = replicasOfPartitionZero == 0 ? 0 : 1;
+        this.setup = setup;
+        this.brokers = setup.brokers;
+        this.minIsr = setup.minIsr;
+        this.index = setup.replicasOfPartitionZero == 0 ? 0 : 1;
         SnapshotRegistry snapshots = Release.snapshotRegistry();
-        this.release = new Release();
+        this.release = new Release(setup);
         this.features = release.features(snapshots);
         this.configuration = release.configuration(snapshots, features, schema());
         ClusterControlManager.Builder clusterBuilder = new ClusterControlManager.Builder().
@@ -198,7 +215,7 @@ public final class ControllerDriver {
         replay(new TopicRecord().setName(TOPIC).setTopicId(TOPIC_ID));
         configure(MIN_ISR_CONFIG, Integer.toString(minIsr));
         if (index > 0) {
-            partitionZero(replicasOfPartitionZero);
+            partitionZero(setup.replicasOfPartitionZero);
         }
     }
 
@@ -221,10 +238,10 @@ public final class ControllerDriver {
     private void partitionZero(int replicas) throws Exception {
         List<Integer> ids = new ArrayList<>();
         for (int id = MAX_BROKERS + 1; id <= MAX_BROKERS + replicas; id++) {
-            replay(registration(id, 0, false, false));
+            replay(registration(id, 0, false, false, false));
             ids.add(id);
         }
-        replay(record(0, ids, ids).setLeader(ids.get(0)).setLeaderEpoch(0).setPartitionEpoch(0));
+        replay(located(record(0, ids, ids).setLeader(ids.get(0)).setLeaderEpoch(0).setPartitionEpoch(0)));
     }
 
     // -- requests of the protocol -------------------------------------------------------------------------------
@@ -251,14 +268,15 @@ public final class ControllerDriver {
 
     /** Every command in every state. Epochs do not count here: they start from the same, and the answer says by how much they rose. */
     private void expand(long[][] states, long[][] commands, DataOutputStream out) throws Exception {
-        ByteBuffer bytes = ByteBuffer.allocate(commands.length * (Long.BYTES + Integer.BYTES));
+        ByteBuffer bytes = ByteBuffer.allocate(commands.length * (Long.BYTES + 2 * Integer.BYTES));
         long epochs = State.epochs(EPOCHS_OF_EXPANSION, EPOCHS_OF_EXPANSION);
         for (long[] state : states) {
             bytes.clear();
             for (long[] command : commands) {
-                set(state[0], epochs, 0L);
+                set(state[0], epochs, state[1]);
                 long answer = execute(new Command(command[0], command[1], 0L, 0L), null);
-                bytes.putLong(now.packed).putInt((int) Answer.withRises(answer, now, EPOCHS_OF_EXPANSION));
+                bytes.putLong(now.packed).putInt((int) (now.incarnations & State.SETTINGS));
+                bytes.putInt((int) Answer.withRises(answer, now, EPOCHS_OF_EXPANSION));
             }
             out.write(bytes.array());
         }
@@ -281,8 +299,14 @@ public final class ControllerDriver {
             return;
         }
         for (int id = 1; id <= brokers; id++) {
-            if (now == null || !wanted.sameBroker(now, id)) {
-                replay(registration(id, wanted.incarnation(id), wanted.isFenced(id), wanted.isShuttingDown(id)));
+            if (now != null && wanted.sameBroker(now, id)) {
+                continue;
+            }
+            if (wanted.isRegistered(id)) {
+                replay(registration(id, wanted.incarnation(id), wanted.isFenced(id), wanted.isShuttingDown(id),
+                    wanted.isCordoned(id)));
+            } else if (now != null && now.isRegistered(id)) {
+                replay(new UnregisterBrokerRecord().setBrokerId(id).setBrokerEpoch(epochOf(id)));
             }
         }
         if (now == null || now.isUnclean() != wanted.isUnclean()) {
@@ -292,9 +316,24 @@ public final class ControllerDriver {
             configure(MIN_ISR_CONFIG, Integer.toString(wanted.minIsr(minIsr)));
         }
         if (now == null || !wanted.samePartition(now)) {
-            replay(wanted.record(index));
+            replay(located(wanted.record(index)));
+        }
+        if (setup.company && (now == null || replication.getPartition(TOPIC_ID, index + 1).partitionEpoch > 0)) {
+            replay(companion());
         }
         now = wanted;
+    }
+
+    /**
+     * The other partition of a request: without a leader, its last known leader one that is not a replica any more. Kafka
+     * throws as soon as it looks for a leader while that broker, the last one, is alive.
+     */
+    private PartitionRecord companion() {
+        return located(record(index + 1, List.of(1), List.of()).
+            setLeader(-1).
+            setLeaderEpoch(0).
+            setPartitionEpoch(0).
+            setLastKnownElr(List.of(brokers)));
     }
 
     private void read() {
@@ -303,9 +342,15 @@ public final class ControllerDriver {
         long incarnations = 0L;
         for (int id = 1; id <= brokers; id++) {
             BrokerRegistration registration = cluster.brokerRegistrations().get(id);
+            if (registration == null) {
+                fenced |= State.bit(id);
+                incarnations |= State.unregistered(id) | now.incarnations & State.incarnationBits(id);
+                continue;
+            }
             fenced |= registration.fenced() ? State.bit(id) : 0L;
             shuttingDown |= registration.inControlledShutdown() ? State.bit(id) : 0L;
             incarnations |= (registration.epoch() - FIRST_BROKER_EPOCH) << State.incarnationShift(id);
+            incarnations |= release.isCordoned(registration) ? State.cordoned(id) : 0L;
         }
         PartitionRegistration partition = replication.getPartition(TOPIC_ID, index);
         now = new State(
@@ -322,14 +367,21 @@ public final class ControllerDriver {
             setValue(value));
     }
 
-    private static RegisterBrokerRecord registration(int id, int incarnation, boolean fenced, boolean shuttingDown) {
+    private RegisterBrokerRecord registration(
+        int id, int incarnation, boolean fenced, boolean shuttingDown, boolean cordoned
+    ) {
         RegisterBrokerRecord record = new RegisterBrokerRecord().
             setBrokerId(id).
             setIncarnationId(incarnationId(id, incarnation)).
             setBrokerEpoch(FIRST_BROKER_EPOCH + incarnation).
             setFenced(fenced).
-            setInControlledShutdown(shuttingDown).
-            setLogDirs(List.of(directory(id)));
+            setInControlledShutdown(shuttingDown);
+        if (release.knowsDirectories()) {
+            record.setLogDirs(directories(id));
+        }
+        if (cordoned) {
+            release.cordon(record, directories(id));
+        }
         record.endPoints().add(new RegisterBrokerRecord.BrokerEndpoint().
             setName("PLAINTEXT").setHost("localhost").setPort(9092 + id).setSecurityProtocol((short) 0));
         return record;
@@ -339,22 +391,33 @@ public final class ControllerDriver {
         return new Uuid(1000L + id, 1000L + incarnation);
     }
 
-    /** The one log directory of a broker: a partition without directories counts as one that is being migrated. */
-    private static Uuid directory(int id) {
-        return new Uuid(2000L + id, 2000L + id);
+    /** The log directories of a broker. */
+    private List<Uuid> directories(int id) {
+        List<Uuid> directories = new ArrayList<>();
+        for (int number = 0; number < setup.directories; number++) {
+            directories.add(directory(id, number));
+        }
+        return directories;
+    }
+
+    private static Uuid directory(int id, int number) {
+        return new Uuid(2000L + id, 2000L + id + 1000L * number);
     }
 
     private static PartitionRecord record(int index, List<Integer> replicas, List<Integer> isr) {
-        List<Uuid> directories = new ArrayList<>();
-        for (int id : replicas) {
-            directories.add(directory(id));
+        return new PartitionRecord().setTopicId(TOPIC_ID).setPartitionId(index).setReplicas(replicas).setIsr(isr);
+    }
+
+    /** With the first directory of each replica: a partition without directories counts as one that is being migrated. */
+    private PartitionRecord located(PartitionRecord record) {
+        if (release.knowsDirectories()) {
+            List<Uuid> directories = new ArrayList<>();
+            for (int id : record.replicas()) {
+                directories.add(directory(id, 0));
+            }
+            record.setDirectories(directories);
         }
-        return new PartitionRecord().
-            setTopicId(TOPIC_ID).
-            setPartitionId(index).
-            setReplicas(replicas).
-            setIsr(isr).
-            setDirectories(directories);
+        return record;
     }
 
     /** What the log does with a record. */
@@ -372,7 +435,7 @@ public final class ControllerDriver {
         } else if (message instanceof ConfigRecord) {
             configuration.replay((ConfigRecord) message);
         } else {
-            release.replay(replication, message);
+            release.replay(message, replication, cluster);
         }
     }
 
@@ -389,6 +452,7 @@ public final class ControllerDriver {
         List<ApiMessageAndVersion> records = new ArrayList<>();
         Errors error;
         boolean thrown = false;
+        int count = 0;
         message = null;
         try {
             error = call(command, records);
@@ -410,12 +474,30 @@ public final class ControllerDriver {
                 text.append(record.message()).append('\n');
             }
             replay(record.message());
+            count += isOfCompanion(record.message()) ? 0 : 1;
         }
         if (!records.isEmpty()) {
+            if (command.kind() == Command.CHANGE_MIN_ISR) {
+                putElrIndexRight();
+            }
             now = now.reconfigured(command);
             read();
         }
-        return Answer.of(error, thrown, records.size());
+        return Answer.of(error, thrown, count);
+    }
+
+    private boolean isOfCompanion(ApiMessage message) {
+        return setup.company && message instanceof PartitionChangeRecord
+            && ((PartitionChangeRecord) message).partitionId() == index + 1;
+    }
+
+    /** Takes those out of the index of eligible leaders whom a ClearElrRecord has removed. */
+    private void putElrIndexRight() {
+        int[] before = State.members(now.packed >> State.ELR).stream().mapToInt(Integer::intValue).toArray();
+        int[] after = replication.getPartition(TOPIC_ID, index).elr;
+        if (before.length > 0 && after.length == 0) {
+            replication.brokersToElrs().update(TOPIC_ID, index, before, after);
+        }
     }
 
     private static void say(StringBuilder text, Throwable thrown) {
@@ -441,7 +523,15 @@ public final class ControllerDriver {
             case Command.FENCE:
                 return !now.isFenced(id);
             case Command.UNFENCE:
-                return now.isFenced(id);
+                return now.isFenced(id) && now.isRegistered(id);
+            case Command.CORDON:
+                return release.cordons() && now.isRegistered(id) && !now.isCordoned(id);
+            case Command.UNCORDON:
+                return now.isRegistered(id) && now.isCordoned(id);
+            case Command.ASSIGN_DIRECTORY:
+                return setup.directories > 1 && now.isRegistered(id);
+            case Command.UNREGISTER:
+                return now.isRegistered(id);
             case Command.CONTROLLED_SHUTDOWN:
                 return !now.isFenced(id) && !now.isShuttingDown(id);
             case Command.RESTART_CLEANLY:
@@ -491,6 +581,17 @@ public final class ControllerDriver {
                 return alterConfig(MIN_ISR_CONFIG, Integer.toString(command.value()), records);
             case Command.CHANGE_UNCLEAN:
                 return alterConfig(UNCLEAN_CONFIG, Boolean.toString(command.value() != 0), records);
+            case Command.CORDON:
+                release.cordon(replication, id, epochOf(id), directories(id), records);
+                return Errors.NONE;
+            case Command.UNCORDON:
+                release.cordon(replication, id, epochOf(id), List.of(), records);
+                return Errors.NONE;
+            case Command.ASSIGN_DIRECTORY:
+                return assignDirectory(id, records);
+            case Command.UNREGISTER:
+                records.addAll(replication.unregisterBroker(id).records());
+                return Errors.NONE;
             case Command.BALANCE:
                 records.addAll(replication.maybeBalancePartitionLeaders().records());
                 return Errors.NONE;
@@ -509,17 +610,22 @@ public final class ControllerDriver {
         return 0;
     }
 
+    /** The broker epoch of the present registration, or of the last one. */
     private long epochOf(int id) {
-        return cluster.brokerRegistrations().get(id).epoch();
+        return FIRST_BROKER_EPOCH + now.incarnation(id);
     }
 
     private Errors reassign(List<Integer> target, List<ApiMessageAndVersion> records) {
+        List<ReassignablePartition> partitions = new ArrayList<>();
+        if (setup.company) {
+            partitions.add(new ReassignablePartition().setPartitionIndex(index + 1).setReplicas(target));
+        }
+        partitions.add(new ReassignablePartition().setPartitionIndex(index).setReplicas(target));
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData().
-            setTopics(List.of(new ReassignableTopic().setName(TOPIC).setPartitions(List.of(
-                new ReassignablePartition().setPartitionIndex(index).setReplicas(target)))));
+            setTopics(List.of(new ReassignableTopic().setName(TOPIC).setPartitions(partitions)));
         var result = replication.alterPartitionReassignments(request);
         records.addAll(result.records());
-        var answer = result.response().responses().get(0).partitions().get(0);
+        var answer = last(result.response().responses().get(0).partitions());
         message = answer.errorMessage();
         return Errors.forCode(answer.errorCode());
     }
@@ -536,32 +642,42 @@ public final class ControllerDriver {
         }
         LeaderRecoveryState recovery =
             command.recovering() ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED;
+        List<AlterPartitionRequestData.PartitionData> partitions = new ArrayList<>();
+        for (int each = index + (setup.company ? 1 : 0); each >= index; each--) {
+            partitions.add(new AlterPartitionRequestData.PartitionData().
+                setPartitionIndex(each).
+                setLeaderEpoch(each == index ? State.leaderEpoch(epochs) : 0).
+                setPartitionEpoch(each == index ? State.partitionEpoch(epochs) : 0).
+                setLeaderRecoveryState(recovery.value()).
+                setNewIsrWithEpochs(isr));
+        }
         AlterPartitionRequestData request = new AlterPartitionRequestData().
             setBrokerId(source).
             setBrokerEpoch(FIRST_BROKER_EPOCH + State.incarnation(incarnations, source)).
-            setTopics(List.of(new AlterPartitionRequestData.TopicData().setTopicId(TOPIC_ID).setPartitions(List.of(
-                new AlterPartitionRequestData.PartitionData().
-                    setPartitionIndex(index).
-                    setLeaderEpoch(State.leaderEpoch(epochs)).
-                    setPartitionEpoch(State.partitionEpoch(epochs)).
-                    setLeaderRecoveryState(recovery.value()).
-                    setNewIsrWithEpochs(isr)))));
+            setTopics(List.of(
+                new AlterPartitionRequestData.TopicData().setTopicId(TOPIC_ID).setPartitions(partitions)));
         RequestHeaderData header = new RequestHeaderData().
             setRequestApiKey(ApiKeys.ALTER_PARTITION.id).
             setRequestApiVersion((short) 3);
         var context = new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty());
         var result = replication.alterPartition(context, request);
         records.addAll(result.records());
-        return Errors.forCode(result.response().topics().get(0).partitions().get(0).errorCode());
+        return Errors.forCode(last(result.response().topics().get(0).partitions()).errorCode());
+    }
+
+    /** The watched partition's part of an answer: the other partition of a request comes first. */
+    private static <T> T last(List<T> parts) {
+        return parts.get(parts.size() - 1);
     }
 
     private Errors elect(byte type, List<ApiMessageAndVersion> records) {
         var partitions = new ElectLeadersRequestData.TopicPartitionsCollection();
-        partitions.add(new ElectLeadersRequestData.TopicPartitions().setTopic(TOPIC).setPartitions(List.of(index)));
+        partitions.add(new ElectLeadersRequestData.TopicPartitions().setTopic(TOPIC).setPartitions(
+            setup.company ? List.of(index + 1, index) : List.of(index)));
         var result = replication.electLeaders(
             new ElectLeadersRequestData().setElectionType(type).setTopicPartitions(partitions));
         records.addAll(result.records());
-        var answer = result.response().replicaElectionResults().get(0).partitionResult().get(0);
+        var answer = last(result.response().replicaElectionResults().get(0).partitionResult());
         message = answer.errorMessage();
         return Errors.forCode(answer.errorCode());
     }
@@ -574,6 +690,28 @@ public final class ControllerDriver {
         ControllerResult<Map<ConfigResource, ApiError>> result = release.alterConfigs(configuration, change);
         records.addAll(result.records());
         return result.response().values().iterator().next().error();
+    }
+
+    /** AssignReplicasToDirs: the broker has moved its replica to its other directory, or keeps it in the second one. */
+    private Errors assignDirectory(int id, List<ApiMessageAndVersion> records) {
+        PartitionRegistration partition = replication.getPartition(TOPIC_ID, index);
+        boolean moves = false;
+        for (int i = 0; i < partition.replicas.length; i++) {
+            moves |= partition.replicas[i] == id && partition.directories[i].equals(directory(id, 1));
+        }
+        var request = new AssignReplicasToDirsRequestData().
+            setBrokerId(id).
+            setBrokerEpoch(epochOf(id)).
+            setDirectories(List.of(new AssignReplicasToDirsRequestData.DirectoryData().
+                setId(directory(id, moves ? 0 : 1)).
+                setTopics(List.of(new AssignReplicasToDirsRequestData.TopicData().
+                    setTopicId(TOPIC_ID).
+                    setPartitions(List.of(
+                        new AssignReplicasToDirsRequestData.PartitionData().setPartitionIndex(index)))))));
+        var result = replication.handleAssignReplicasToDirs(request);
+        records.addAll(result.records());
+        var directory = result.response().directories().get(0);
+        return Errors.forCode(directory.topics().get(0).partitions().get(0).errorCode());
     }
 
     /** A broker comes back as a new incarnation, after its session has run out. */
@@ -598,7 +736,7 @@ public final class ControllerDriver {
             setIncarnationId(incarnationId(id, incarnation)).
             setListeners(listeners).
             setFeatures(supported).
-            setLogDirs(List.of(directory(id)));
+            setLogDirs(directories(id));
         release.previousEpoch(request, clean ? epochOf(id) : -1L);
         records.addAll(release.register(
             cluster, request, FIRST_BROKER_EPOCH + incarnation, features.finalizedFeatures(Long.MAX_VALUE)).records());
@@ -615,8 +753,9 @@ public final class ControllerDriver {
      * Partition and brokers in a long, epochs and incarnations in one each. From bit 0: replicas, three bits each in
      * order (0: no more); ISR, ELR, adding, removing, six bits each, bit b-1 for broker b; leader, three bits (0: none);
      * recovering; last known leader, three bits (0: none, 7: Kafka keeps [-1]); fenced and shutting down, six bits each;
-     * unclean election allowed. Epochs: the leader's in the upper half. Incarnations: eight bits each; above those of six
-     * brokers min.insync.replicas, 0 for what the controller began with.
+     * unclean election allowed. Epochs: the leader's in the upper half. Incarnations: first the settings, which are
+     * min.insync.replicas, eight bits, 0 for what the controller began with; brokers whose directories are all cordoned,
+     * and brokers that are not registered, six bits each (these count as fenced, too); then seven bits for each broker.
      */
     private static final class State {
         private static final int ISR = 18;
@@ -632,8 +771,11 @@ public final class ControllerDriver {
         private static final long SET = 63L;
         private static final int NOBODY = 7;
         private static final long PARTITION = (1L << FENCED) - 1;
-        private static final int MIN_ISR = 48;
-        private static final long MIN_ISR_BITS = 255L << MIN_ISR;
+        private static final long MIN_ISR_BITS = 255L;
+        private static final int CORDONED = 8;
+        private static final int UNREGISTERED = 14;
+        private static final int INCARNATIONS = 20;
+        private static final long SETTINGS = (1L << INCARNATIONS) - 1;
 
         private final long packed;
         private final long epochs;
@@ -656,7 +798,28 @@ public final class ControllerDriver {
 
         boolean sameBroker(State other, int id) {
             return isFenced(id) == other.isFenced(id) && isShuttingDown(id) == other.isShuttingDown(id)
-                && incarnation(id) == other.incarnation(id);
+                && incarnation(id) == other.incarnation(id) && isCordoned(id) == other.isCordoned(id)
+                && isRegistered(id) == other.isRegistered(id);
+        }
+
+        boolean isCordoned(int id) {
+            return (incarnations & cordoned(id)) != 0;
+        }
+
+        boolean isRegistered(int id) {
+            return (incarnations & unregistered(id)) == 0;
+        }
+
+        static long cordoned(int id) {
+            return bit(id) << CORDONED;
+        }
+
+        static long unregistered(int id) {
+            return bit(id) << UNREGISTERED;
+        }
+
+        static long incarnationBits(int id) {
+            return 127L << incarnationShift(id);
         }
 
         int leader() {
@@ -681,7 +844,7 @@ public final class ControllerDriver {
 
         /** min.insync.replicas, given what the controller began with. */
         int minIsr(int begun) {
-            int own = (int) (incarnations >> MIN_ISR) & 255;
+            int own = (int) (incarnations & MIN_ISR_BITS);
             return own == 0 ? begun : own;
         }
 
@@ -689,7 +852,7 @@ public final class ControllerDriver {
         State reconfigured(Command command) {
             if (command.kind() == Command.CHANGE_MIN_ISR) {
                 long others = incarnations & ~MIN_ISR_BITS;
-                return new State(packed, epochs, others | (long) command.value() << MIN_ISR);
+                return new State(packed, epochs, others | command.value());
             }
             if (command.kind() == Command.CHANGE_UNCLEAN) {
                 long others = packed & ~(1L << UNCLEAN);
@@ -782,11 +945,11 @@ public final class ControllerDriver {
         }
 
         static int incarnationShift(int id) {
-            return 8 * (id - 1);
+            return INCARNATIONS + 7 * (id - 1);
         }
 
         static int incarnation(long incarnations, int id) {
-            return (int) (incarnations >> incarnationShift(id)) & 255;
+            return (int) (incarnations >> incarnationShift(id)) & 127;
         }
     }
 
@@ -811,6 +974,10 @@ public final class ControllerDriver {
         static final int ELECT_LEADERLESS = 14;
         static final int CHANGE_MIN_ISR = 15;
         static final int CHANGE_UNCLEAN = 16;
+        static final int CORDON = 17;
+        static final int UNCORDON = 18;
+        static final int ASSIGN_DIRECTORY = 19;
+        static final int UNREGISTER = 20;
         private static final int SETS_STATE = 16;
         private static final int RECOVERS = 17;
 
@@ -869,6 +1036,28 @@ public final class ControllerDriver {
         }
     }
 
+    /** How a controller begins. Switches, by bit: eligible leader replicas; a second partition in each request. */
+    private static final class Setup {
+        private final int brokers;
+        private final int minIsr;
+        private final int replicasOfPartitionZero;
+        private final int directories;
+        private final boolean elr;
+        private final boolean company;
+        private final String metadataVersion;
+
+        Setup(DataInputStream in) throws IOException {
+            this.brokers = in.readUnsignedByte();
+            this.minIsr = in.readUnsignedByte();
+            this.replicasOfPartitionZero = in.readUnsignedByte();
+            this.directories = in.readUnsignedByte();
+            int switches = in.readUnsignedByte();
+            this.elr = (switches & 1) != 0;
+            this.company = (switches & 2) != 0;
+            this.metadataVersion = in.readUTF();
+        }
+    }
+
     /** A clock that stands still unless it is told that a session's time passes. */
     private static final class Clock implements Time {
         private long milliseconds = 0L;
@@ -918,6 +1107,68 @@ public final class ControllerDriver {
         private final Method setMetadataVersion = named(FeatureControlManager.Builder.class, "setMetadataVersion");
         private final Method setElrEnabled =
             named(ReplicationControlManager.Builder.class, "setEligibleLeaderReplicasEnabled");
+
+        private final Method handleDirectoriesCordoned =
+            named(ReplicationControlManager.class, "handleDirectoriesCordoned");
+        private final Method setCordonedLogDirs = named(RegisterBrokerRecord.class, "setCordonedLogDirs");
+        private final Method hasUncordonedDirs = named(BrokerRegistration.class, "hasUncordonedDirs");
+        private final Map<Class<?>, Method> replays = new HashMap<>();
+        private final boolean elr;
+        private final MetadataVersion metadataVersion;
+
+        /** Raises IllegalArgumentException for a metadata version that is unknown, or that has no ELR where it is on. */
+        Release(Setup setup) throws IOException {
+            this.elr = setup.elr;
+            this.metadataVersion = metadataVersion(setup.metadataVersion);
+            if (elr && !metadataVersion.isElrSupported()) {
+                throw new IllegalArgumentException("the metadata version " + metadataVersion.version()
+                    + " has no eligible leader replicas: they must be off");
+            }
+        }
+
+        private MetadataVersion metadataVersion(String name) throws IOException {
+            if (name.isEmpty()) {
+                return newest();
+            }
+            List<String> names = new ArrayList<>();
+            for (MetadataVersion version : MetadataVersion.values()) {
+                if (version.version().equals(name)) {
+                    return version;
+                }
+                names.add(version.version());
+            }
+            throw new IllegalArgumentException(
+                "Kafka " + name() + " has no metadata version " + name + "; it has " + String.join(", ", names));
+        }
+
+        boolean knowsDirectories() {
+            return metadataVersion.isDirectoryAssignmentSupported();
+        }
+
+        /** From 4.3 on, with its metadata version. */
+        boolean cordons() {
+            Method supported = named(MetadataVersion.class, "isCordonedLogDirsSupported");
+            return supported != null && (boolean) call(supported, metadataVersion);
+        }
+
+        boolean isCordoned(BrokerRegistration registration) {
+            return hasUncordonedDirs != null && !(boolean) call(hasUncordonedDirs, registration);
+        }
+
+        void cordon(RegisterBrokerRecord record, List<Uuid> directories) {
+            call(setCordonedLogDirs, record, directories);
+        }
+
+        /** What the heartbeat of a broker with these directories cordoned brings. */
+        void cordon(
+            ReplicationControlManager replication,
+            int id,
+            long epoch,
+            List<Uuid> directories,
+            List<ApiMessageAndVersion> records
+        ) {
+            call(handleDirectoriesCordoned, replication, id, epoch, directories, records);
+        }
 
         /** What the jars on the class path call themselves. */
         static String name() throws IOException {
@@ -969,14 +1220,14 @@ public final class ControllerDriver {
                         ELR_FEATURE, VersionRange.of((short) 0, (short) 1)),
                     List.of(0)));
             if (setMetadataVersion != null) {
-                call(setMetadataVersion, builder, metadataVersion());
+                call(setMetadataVersion, builder, metadataVersion);
             }
             return builder.build();
         }
 
         /** The newest for production; in 3.9 ELR is there with the newest for testing only. */
-        private MetadataVersion metadataVersion() {
-            return setElrEnabled != null ? MetadataVersion.latestTesting() : MetadataVersion.latestProduction();
+        private MetadataVersion newest() {
+            return elr && setElrEnabled != null ? MetadataVersion.latestTesting() : MetadataVersion.latestProduction();
         }
 
         /** The metadata version if it is a record, and from 4.0 on ELR, a feature of its own. */
@@ -984,9 +1235,9 @@ public final class ControllerDriver {
             if (setMetadataVersion == null) {
                 features.replay(new FeatureLevelRecord().
                     setName(MetadataVersion.FEATURE_NAME).
-                    setFeatureLevel(metadataVersion().featureLevel()));
+                    setFeatureLevel(metadataVersion.featureLevel()));
             }
-            if (setElrEnabled == null) {
+            if (setElrEnabled == null && elr) {
                 features.replay(new FeatureLevelRecord().setName(ELR_FEATURE).setFeatureLevel((short) 1));
             }
         }
@@ -994,7 +1245,7 @@ public final class ControllerDriver {
         /** Up to 3.9 ELR is a switch of the builder. */
         void enableElr(ReplicationControlManager.Builder builder) {
             if (setElrEnabled != null) {
-                call(setElrEnabled, builder, true);
+                call(setElrEnabled, builder, elr);
             }
         }
 
@@ -1050,15 +1301,28 @@ public final class ControllerDriver {
             }
         }
 
-        /** From 4.0 on a change of min.insync.replicas comes with a ClearElrRecord. */
-        void replay(ReplicationControlManager replication, ApiMessage message) {
-            for (Method method : ReplicationControlManager.class.getMethods()) {
-                if (method.getName().equals("replay") && method.getParameterTypes()[0] == message.getClass()) {
-                    call(method, replication, message);
+        /**
+         * Of records that not every release has, such as the ClearElrRecord, which from 4.0 on comes with a change of
+         * min.insync.replicas; or of one that only an old metadata version has, such as FenceBrokerRecord.
+         */
+        void replay(ApiMessage message, Object... managers) {
+            for (Object manager : managers) {
+                Method replay = replays.computeIfAbsent(message.getClass(), type -> replay(manager, type));
+                if (replay != null && replay.getDeclaringClass() == manager.getClass()) {
+                    call(replay, manager, message);
                     return;
                 }
             }
             throw new IllegalStateException("no use for a " + message.getClass().getSimpleName());
+        }
+
+        private static Method replay(Object manager, Class<?> record) {
+            for (Method method : manager.getClass().getMethods()) {
+                if (method.getName().equals("replay") && method.getParameterTypes()[0] == record) {
+                    return method;
+                }
+            }
+            return null;
         }
 
         /** Whether the resource is new, and, in later releases, whether the change is only tried. */

@@ -8,9 +8,9 @@ import signal
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
-from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, answer_of, packed, unpacked
+from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Setup, answer_of, packed, unpacked
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 
@@ -31,7 +31,7 @@ def row(state: ControllerState, command: Command) -> list[int]:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_release_fences_and_answers(version: str) -> None:
     driver = shared_driver(version)
-    driver.begin(3, 2)
+    driver.begin(Setup(3, 2))
     (state, epochs, incarnations, word), records = driver.describe(row(settled(), Command(Kind.FENCE, 1)))
     after = unpacked(state, epochs, incarnations, 3)
     assert answer_of(word).error == "NONE" and answer_of(word).records == 2
@@ -43,7 +43,7 @@ def test_every_release_fences_and_answers(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_new_incarnation_is_registered(version: str) -> None:
     driver = shared_driver(version)
-    driver.begin(3, 2)
+    driver.begin(Setup(3, 2))
     (*words, word), _ = driver.describe(row(settled(), Command(Kind.RESTART_UNCLEANLY, 2)))
     after = unpacked(*words, 3)
     assert answer_of(word).error == "NONE"
@@ -57,7 +57,7 @@ def test_a_new_incarnation_is_registered(version: str) -> None:
 
 def test_steps_go_on_from_where_they_are_unless_the_state_is_set() -> None:
     driver = shared_driver("4.4.0")
-    driver.begin(3, 2)
+    driver.begin(Setup(3, 2))
     fence, back = Command(Kind.FENCE, 1), Command(Kind.UNFENCE, 1)
     going_on = [0, 0, 0, *back.words(set_state=False)]
     answers = driver.steps(np.array([row(settled(), fence), going_on, row(settled(), fence)]))
@@ -70,7 +70,7 @@ def test_partition_zero_may_be_another_one() -> None:
     driver = shared_driver("4.4.0")
     kept = {}
     for replicas in (0, 1, 2):
-        driver.begin(3, 2, replicas)
+        driver.begin(Setup(3, 2, replicas))
         (*words, _), _ = driver.describe(row(settled(), Command(Kind.FENCE, 2)))
         kept[replicas] = unpacked(*words, 3).partition.elr
     assert kept == {0: {TWO}, 1: NOBODY, 2: {TWO}}
@@ -81,7 +81,7 @@ def test_an_exception_of_the_controller_is_an_answer() -> None:
     partition = Partition((ONE,), frozenset({ONE}), NOBODY, NOBODY, NOBODY, None, 4, 6, False, TWO)
     state = ControllerState(partition, frozenset({TWO}), (0, 0), unclean=True)
     driver = shared_driver("4.4.0")
-    driver.begin(2, 1)
+    driver.begin(Setup(2, 1))
     (*words, word), records = driver.describe(row(state, Command(Kind.RESTART_UNCLEANLY, 1)))
     assert answer_of(word).thrown and unpacked(*words, 2) == state
     assert records.splitlines()[0] == "java.lang.IllegalArgumentException: Replica 2 is not assigned to this partition."
@@ -92,26 +92,48 @@ def test_an_exception_of_the_controller_is_an_answer() -> None:
 def test_a_jvm_that_is_killed_is_one_line_and_another_can_be_started() -> None:
     path = class_path("4.4.0")
     with Driver(path) as driver:
-        driver.begin(3, 2)
+        driver.begin(Setup(3, 2))
         os.kill(driver.process.pid, signal.SIGKILL)
         with pytest.raises(JvmLost, match=r"^the JVM of Kafka 4\.4\.0 was ended by signal 9$") as caught:
             driver.describe(row(settled(), Command(Kind.BALANCE)))
         assert caught.value.code is Exit.SYSTEM
     with Driver(path) as driver:
-        driver.begin(3, 2)
+        driver.begin(Setup(3, 2))
         assert driver.describe(row(settled(), Command(Kind.BALANCE)))[1] == ""
 
 
 def test_a_jvm_that_hangs_is_one_line() -> None:
-    with Driver(class_path("4.4.0"), silence=0.5) as driver:
-        driver.begin(3, 2)
+    with Driver(class_path("4.4.0")) as driver:
+        driver.begin(Setup(3, 2))
+        driver.silence = 0.5
         os.kill(driver.process.pid, signal.SIGSTOP)
         with pytest.raises(JvmLost, match=r"^the JVM of Kafka 4\.4\.0 gave no answer for 0\.5 s$"):
             driver.describe(row(settled(), Command(Kind.BALANCE)))
 
 
 def test_a_fault_of_the_driver_is_one_line_with_its_reason() -> None:
-    with Driver(class_path("4.4.0")) as driver:
-        driver.begin(7, 2)
-        with pytest.raises(JvmLost, match=r"ended with code 1: .*7 brokers; 1 to 6"):
-            driver.describe(row(settled(), Command(Kind.BALANCE)))
+    with (
+        Driver(class_path("4.4.0")) as driver,
+        pytest.raises(JvmLost, match=r"ended with code 1: .*NullPointerException"),
+    ):
+        driver.describe(row(settled(), Command(Kind.BALANCE)))
+
+
+def test_a_setup_that_a_release_does_not_have_is_refused_in_a_line() -> None:
+    driver = shared_driver("4.4.0")
+    for setup, words in (
+        (Setup(7), r"7 brokers; 1 to 6"),
+        (
+            Setup(2, metadata_version="3.2-IV0"),
+            r"Kafka 4\.4\.0 has no metadata version 3\.2-IV0; it has 3\.3-IV3, 3\.4-IV0, ",
+        ),
+        (
+            Setup(2, metadata_version="3.9-IV0"),
+            r"the metadata version 3\.9-IV0 has no eligible leader replicas: they must",
+        ),
+    ):
+        with pytest.raises(Failure, match=f"^{words}") as caught:
+            driver.begin(setup)
+        assert caught.value.code is Exit.USAGE
+    driver.begin(Setup(2, metadata_version="3.9-IV0", elr=False))
+    assert driver.describe(row(settled(2), Command(Kind.BALANCE)))[1] == ""

@@ -19,7 +19,7 @@ from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, 
 from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_report import report_explanation
 from reassure.checkers.kafka.controller.releases import release
-from reassure.checkers.kafka.controller.words import Command, Kind
+from reassure.checkers.kafka.controller.words import Command, Kind, Setup
 from tests.helpers.kafka_explored import explored, findings_of
 from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
 
@@ -89,7 +89,7 @@ def test_paths_are_shortest() -> None:
 def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> None:
     """The same rules as `kraft_kafka`, in every state that the real class reaches, without a bound on anything."""
     found = explored(version)
-    explanation = explain(found, ReleaseRules("kraft_kafka", release(version), 2), Progress(quiet=True))
+    explanation = explain(found, ReleaseRules("kraft_kafka", release(version), Setup(2)), Progress(quiet=True))
     assert (explanation.steps, explanation.unexplained) == (found.steps, {})
 
 
@@ -101,14 +101,14 @@ def test_every_patch_release_goes_by_the_rules_of_its_row(version: str) -> None:
     kafka = release(version)
     found = explored(version)
     assert len(found.states) == STATES[f"{kafka.rules}.0"]
-    explanation = explain(found, ReleaseRules("kraft_kafka", kafka, 2), Progress(quiet=True))
+    explanation = explain(found, ReleaseRules("kraft_kafka", kafka, Setup(2)), Progress(quiet=True))
     assert kafka.listed and (explanation.steps, explanation.unexplained) == (found.steps, {})
 
 
 def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
     """The first is the rollback that never ends: 4.2 completed it at once, 4.3 and 4.4 wait for what is not wanted."""
     found = explored("4.4.0")
-    explanation = explain(found, ReleaseRules("kraft_kafka", release("4.2.0"), 2), Progress(quiet=True))
+    explanation = explain(found, ReleaseRules("kraft_kafka", release("4.2.0"), Setup(2)), Progress(quiet=True))
     assert (explanation.count, explanation.steps) == (1208, 26400)
     driver = shared_driver("4.4.0")
     with_records(explanation, found, driver)
@@ -133,9 +133,9 @@ def test_a_release_without_rules_is_refused() -> None:
     with pytest.raises(
         Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, .*; `--set release=4\.4` names"
     ):
-        ReleaseRules("kraft_kafka", release("5.0.0"), 2)
+        ReleaseRules("kraft_kafka", release("5.0.0"), Setup(2))
     with pytest.raises(Failure, match="die_hard has no rules for every step of Kafka's controller"):
-        ReleaseRules("die_hard", release("4.4.0"), 2)
+        ReleaseRules("die_hard", release("4.4.0"), Setup(2))
 
 
 def test_commands_of_three_brokers() -> None:

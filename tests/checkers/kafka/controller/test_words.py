@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.base.exit_codes import Failure
@@ -51,9 +51,13 @@ def states(draw: st.DrawFn) -> ControllerState:
         unclean=draw(st.booleans()),
         shutting_down=draw(sets),
         keeps_nobody=known is None and draw(st.booleans()),
+        min_isr=draw(st.integers(0, 255)),
+        cordoned=draw(sets),
+        unregistered=draw(sets),
     )
 
 
+@settings(deadline=None)
 @given(states())
 def test_a_state_survives_the_words(state: ControllerState) -> None:
     words = packed(state)
@@ -61,6 +65,7 @@ def test_a_state_survives_the_words(state: ControllerState) -> None:
     assert unpacked(*words, MAX_BROKERS) == state
 
 
+@settings(deadline=None)
 @given(states(), states())
 def test_different_states_have_different_words(one: ControllerState, other: ControllerState) -> None:
     assert (packed(one) == packed(other)) == (one == other)

@@ -1,0 +1,62 @@
+"""The bounds of an exploration as options: of `kafka explore`, `kafka diff`."""
+
+from __future__ import annotations
+
+import argparse
+
+from reassure.checkers.base.argument_types import positive
+from reassure.checkers.base.declared import Option
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, Scope
+from reassure.checkers.kafka.controller.words import few_enough
+
+UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
+SCOPE_OPTIONS = (
+    Option("--brokers N", "number of brokers, 2 to 4 (default: 3)", positive, 3),
+    Option("--min-isr N", "min.insync.replicas (default: 2)", positive, 2),
+    Option("--replicas N", "replicas of the partition at the start (default: 2)", positive, 2),
+    Option(
+        "--unclean",
+        "unclean leader election; either: both are searched (default: either)",
+        default="either",
+        choices=tuple(UNCLEAN),
+    ),
+    Option(
+        "--configuration",
+        "changes: MinISR (1 to --brokers) and unclean election change on the way (default: fixed)",
+        default="fixed",
+        choices=("fixed", "changes"),
+    ),
+    Option("--events EVENT", "search these events too", choices=tuple(EVENTS), default=(), nargs="+"),
+    Option("--controlled-shutdown", "the same as --events controlled-shutdown", bool),
+    Option("--elr", "eligible leader replicas (default: on)", default="on", choices=("on", "off")),
+    Option(
+        "--metadata-version V",
+        "the cluster's metadata version, such as 3.9-IV0 (default: the release's newest)",
+        default="",
+    ),
+)
+"""In the order of the commands' pages."""
+
+
+def scope_of(args: argparse.Namespace) -> Scope:
+    """The bounds of these options; `Failure` for a contradiction, or for what the words of a state have no room for."""
+    if args.replicas > args.brokers:
+        raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
+    few_enough(args.brokers, "--brokers")
+    events = {*args.events, *(["controlled-shutdown"] if args.controlled_shutdown else [])}
+    if args.brokers > KEY_BROKERS and (args.configuration == "changes" or events & {"cordon", "unregister"}):
+        text = f"--brokers {args.brokers}: changes of settings are searched with {KEY_BROKERS} brokers at most"
+        raise Failure(Exit.USAGE, text)
+    if args.min_isr >= 1 << KEY_MIN_ISR:
+        raise Failure(Exit.USAGE, f"--min-isr {args.min_isr} is more than {(1 << KEY_MIN_ISR) - 1}")
+    return Scope(
+        args.brokers,
+        args.min_isr,
+        args.replicas,
+        UNCLEAN[args.unclean],
+        args.configuration == "changes",
+        tuple(name for name in EVENTS if name in events),
+        args.elr == "on",
+        args.metadata_version,
+    )
