@@ -29,6 +29,7 @@ from reassure.checkers.kafka.controller.words import (
     FENCED,
     ISR,
     MIN_ISR,
+    REFUSED_PROPOSALS,
     SETTINGS,
     SHUTTING_DOWN,
     UNCLEAN,
@@ -45,13 +46,15 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 BATCH = 256
 """States that a JVM gets at once."""
 NOT_APPLICABLE, THROWN = 1 << 23, 1 << 16
+LATE = "late-proposals"
 EVENTS = {
     "controlled-shutdown": (Kind.CONTROLLED_SHUTDOWN,),
     "cordon": (Kind.CORDON, Kind.UNCORDON),
     "directories": (Kind.ASSIGN_DIRECTORY,),
     "unregister": (Kind.UNREGISTER,),
+    LATE: REFUSED_PROPOSALS,
 }
-"""Events of a broker that are searched on request."""
+"""Events that are searched on request: of each broker, or proposals of all brokers as the ISR."""
 KEY_BROKERS, KEY_MIN_ISR = 4, 7
 """The most brokers whose settings fit into a key, and the bits of MinISR there."""
 
@@ -111,8 +114,9 @@ class Scope:
         commands.append(Command(Kind.CANCEL))
         commands += [Command(Kind.PROPOSE, 0, ids) for n in brokers for ids in combinations(brokers, n)]
         kinds = [Kind.FENCE, Kind.UNFENCE, Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY]
-        kinds += [kind for name, of_name in EVENTS.items() if name in self.events for kind in of_name]
+        kinds += [kind for name, of_name in EVENTS.items() if name in self.events and name != LATE for kind in of_name]
         commands += [Command(kind, broker) for kind in kinds for broker in brokers]
+        commands += [Command(kind, 0, tuple(brokers)) for kind in EVENTS[LATE] if LATE in self.events]
         elections = (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN, Kind.MAYBE_ELECT_UNCLEAN)
         commands += [Command(kind) for kind in (*elections, Kind.BALANCE, Kind.ELECT_LEADERLESS)]
         if self.configuration_changes:

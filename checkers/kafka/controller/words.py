@@ -122,10 +122,24 @@ class Kind(IntEnum):
     ASSIGN_DIRECTORY = 19
     """The broker tells that its replica is in its other log directory."""
     UNREGISTER = 20
+    PROPOSE_OLD_PARTITION_EPOCH = 21
+    """AlterPartition by the present leader, with the partition epoch before the present one."""
+    PROPOSE_OLD_LEADER_EPOCH = 22
+    PROPOSE_OLD_BROKER_EPOCHS = 23
+    """The same with the epochs before the present ones of all members but the leader."""
+    PROPOSE_BY_FOLLOWER = 24
+    """AlterPartition with the present epochs, by the first registered broker that does not lead."""
 
 
 BROKER_EVENTS = frozenset({Kind.FENCE, Kind.UNFENCE, Kind.CONTROLLED_SHUTDOWN})
 BROKER_EVENTS |= {Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY}
+REFUSED_PROPOSALS = (
+    Kind.PROPOSE_OLD_PARTITION_EPOCH,
+    Kind.PROPOSE_OLD_LEADER_EPOCH,
+    Kind.PROPOSE_OLD_BROKER_EPOCHS,
+    Kind.PROPOSE_BY_FOLLOWER,
+)
+"""Proposals that every release refuses, if it checks epochs and source."""
 _CHANGES = (Kind.CHANGE_MIN_ISR, Kind.CHANGE_UNCLEAN)
 _SETS_STATE = 1 << 16
 
@@ -153,7 +167,7 @@ class Command:
         name = self.kind.name.lower()
         if self.kind is Kind.REASSIGN:
             return f"reassign([{', '.join(map(str, self.brokers))}])"
-        if self.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION):
+        if self.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION, *REFUSED_PROPOSALS):
             return f"{name}({'' if not self.broker else f'from {self.broker}, '}{braces(self.brokers)})"
         return f"{name}({self.broker})" if self.broker or self.kind in _CHANGES else f"{name}()"
 

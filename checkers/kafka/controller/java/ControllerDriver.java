@@ -519,7 +519,12 @@ public final class ControllerDriver {
         int id = command.broker();
         switch (command.kind()) {
             case Command.PROPOSE:
+            case Command.PROPOSE_OLD_PARTITION_EPOCH:
+            case Command.PROPOSE_OLD_LEADER_EPOCH:
+            case Command.PROPOSE_OLD_BROKER_EPOCHS:
                 return now.leader() != 0;
+            case Command.PROPOSE_BY_FOLLOWER:
+                return now.leader() != 0 && someFollower() != 0;
             case Command.FENCE:
                 return !now.isFenced(id);
             case Command.UNFENCE:
@@ -554,6 +559,14 @@ public final class ControllerDriver {
                 return alterPartition(id, command.epochs, command.incarnations, command, records);
             case Command.PROPOSE:
                 return alterPartition(now.leader(), now.epochs, now.incarnations, command, records);
+            case Command.PROPOSE_OLD_PARTITION_EPOCH:
+                return alterPartition(now.leader(), State.earlier(now.epochs, 0, 1), now.incarnations, command, records);
+            case Command.PROPOSE_OLD_LEADER_EPOCH:
+                return alterPartition(now.leader(), State.earlier(now.epochs, 1, 0), now.incarnations, command, records);
+            case Command.PROPOSE_OLD_BROKER_EPOCHS:
+                return alterPartition(now.leader(), now.epochs, now.incarnations, command, records);
+            case Command.PROPOSE_BY_FOLLOWER:
+                return alterPartition(someFollower(), now.epochs, now.incarnations, command, records);
             case Command.FENCE:
                 replication.handleBrokerFenced(id, records);
                 return Errors.NONE;
@@ -600,6 +613,16 @@ public final class ControllerDriver {
         }
     }
 
+    /** The first registered broker that does not lead; 0 if there is none. */
+    private int someFollower() {
+        for (int id = 1; id <= brokers; id++) {
+            if (id != now.leader() && now.isRegistered(id)) {
+                return id;
+            }
+        }
+        return 0;
+    }
+
     /** The first broker that is not fenced; 0 if there is none. */
     private int someUnfenced() {
         for (int id = 1; id <= brokers; id++) {
@@ -636,9 +659,10 @@ public final class ControllerDriver {
     ) {
         List<AlterPartitionRequestData.BrokerState> isr = new ArrayList<>();
         for (int id : State.members(command.list)) {
+            int age = command.kind() == Command.PROPOSE_OLD_BROKER_EPOCHS && id != source ? 1 : 0;
             isr.add(new AlterPartitionRequestData.BrokerState().
                 setBrokerId(id).
-                setBrokerEpoch(FIRST_BROKER_EPOCH + State.incarnation(incarnations, id)));
+                setBrokerEpoch(FIRST_BROKER_EPOCH + State.incarnation(incarnations, id) - age));
         }
         LeaderRecoveryState recovery =
             command.recovering() ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED;
@@ -944,6 +968,11 @@ public final class ControllerDriver {
             return (int) epochs;
         }
 
+        /** The epochs before so many rises. */
+        static long earlier(long epochs, int leader, int partition) {
+            return (long) (leaderEpoch(epochs) - leader) << 32 | partitionEpoch(epochs) - partition & 0xffffffffL;
+        }
+
         static int incarnationShift(int id) {
             return INCARNATIONS + 7 * (id - 1);
         }
@@ -978,6 +1007,10 @@ public final class ControllerDriver {
         static final int UNCORDON = 18;
         static final int ASSIGN_DIRECTORY = 19;
         static final int UNREGISTER = 20;
+        static final int PROPOSE_OLD_PARTITION_EPOCH = 21;
+        static final int PROPOSE_OLD_LEADER_EPOCH = 22;
+        static final int PROPOSE_OLD_BROKER_EPOCHS = 23;
+        static final int PROPOSE_BY_FOLLOWER = 24;
         private static final int SETS_STATE = 16;
         private static final int RECOVERS = 17;
 

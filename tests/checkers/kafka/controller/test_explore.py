@@ -16,10 +16,10 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
-from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope, explore, explore_with
 from reassure.checkers.kafka.controller.explore_report import report_explanation
 from reassure.checkers.kafka.controller.releases import release
-from reassure.checkers.kafka.controller.words import Command, Kind, Setup
+from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind, Setup, answer_of
 from tests.helpers.kafka_explored import explored, findings_of
 from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
 
@@ -143,6 +143,26 @@ def test_commands_of_three_brokers() -> None:
     assert sum(c.kind is Kind.REASSIGN for c in commands) == 3 + 6 + 6
     assert sum(c.kind is Kind.PROPOSE for c in commands) == 7
     assert Command(Kind.CANCEL) in commands and len(commands) == len(set(commands)) == 40
+
+
+def test_proposals_with_old_epochs_and_of_a_follower_are_refused_and_change_nothing() -> None:
+    scope = Scope(2, unclean=(False,), events=(LATE,))
+    new = [command for command in scope.commands() if command.kind in REFUSED_PROPOSALS]
+    assert [command.brokers for command in new] == [(1, 2)] * 4
+    found = explore_with([shared_driver("4.4.0")], scope, ExploreLimits(depth=3), Progress(quiet=True))
+    refusals = {}
+    for command in new:
+        column = found.commands.index(command)
+        answers = found.answers[found.applies[:, column], column]
+        refusals[command.kind] = {answer_of(int(answer)).error for answer in answers}
+        rows = np.flatnonzero(found.applies[:, column])
+        assert np.array_equal(found.targets[rows, column], rows)
+    assert refusals == {
+        Kind.PROPOSE_OLD_PARTITION_EPOCH: {"INVALID_UPDATE_VERSION"},
+        Kind.PROPOSE_OLD_LEADER_EPOCH: {"FENCED_LEADER_EPOCH"},
+        Kind.PROPOSE_OLD_BROKER_EPOCHS: {"INELIGIBLE_REPLICA", "INVALID_REQUEST"},
+        Kind.PROPOSE_BY_FOLLOWER: {"INVALID_REQUEST"},
+    }
 
 
 def test_what_is_cut_short_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

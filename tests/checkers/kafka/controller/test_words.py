@@ -79,6 +79,7 @@ def test_kinds_of_commands_are_the_drivers() -> None:
 def test_commands_as_text() -> None:
     assert str(Command(Kind.REASSIGN, 0, (3, 1))) == "reassign([3, 1])"
     assert str(Command(Kind.PROPOSE, 0, (3, 1))) == "propose({1, 3})"
+    assert str(Command(Kind.PROPOSE_BY_FOLLOWER, 0, (2, 1))) == "propose_by_follower({1, 2})"
     assert str(Command(Kind.FENCE, 2)) == "fence(2)"
     assert str(Command(Kind.BALANCE)) == "balance()"
 
