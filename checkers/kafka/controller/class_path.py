@@ -23,7 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.kafka.controller.local_build import (
+    DIGEST,
+    OF_KAFKA,
+    VERSION_FILE,
+    has_libraries,
+    local_build,
+    test_parts,
+)
 from reassure.checkers.kafka.controller.releases import (
     CONTROLLER,
     NEWEST,
@@ -31,6 +39,7 @@ from reassure.checkers.kafka.controller.releases import (
     TEST_MODULES,
     TESTED_WITH,
     Release,
+    libraries_of,
 )
 
 DRIVER = "ControllerDriver.java"
@@ -39,6 +48,8 @@ JAVAC_SECONDS = 120
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 """For a JVM whose run is over before the second compiler pays; with few cores it is in the way."""
 FORMAT = 2
+MOST_BUILDS = 24
+"""Builds of one's own that the cache keeps."""
 WITHOUT = "the answers that come with the project need neither: `reassure kafka conform --kept`"
 
 
@@ -71,7 +82,7 @@ def tool(name: str) -> str:
     path = shutil.which(name)
     if path is None:
         needed = "Maven" if name == "mvn" else "a JDK, 17 or newer,"
-        raise Failure(Exit.SYSTEM, f"no `{name}` on the path: {needed} is needed to run Kafka's classes; {WITHOUT}")
+        raise SystemFailure(f"no `{name}` on the path: {needed} is needed to run Kafka's classes; {WITHOUT}")
     return path
 
 
@@ -114,33 +125,77 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     """
     if (class_path := fetched(release, tests)) is not None:
         return class_path
-    javac, maven = tool("javac"), tool("mvn")
+    if DIGEST in release.version and not release.build:
+        raise UsageFailure(f"{release.version} names a build by its digest: write its path, as in --release PATH")
+    javac = tool("javac")
     if tests and release.listed and not release.tested:
         there = ", ".join(r.version for r in NEWEST if r.tested)
-        raise Failure(
-            Exit.SYSTEM,
+        raise SystemFailure(
             f"Kafka {release.version} was published without the jars of its tests; {there} are, "
             "and `reassure kafka test --main` needs none",
         )
     place = _place(release, tests)
-    jars = _known_jars(release, tests) or resolved(maven, _coordinates(release, tests), seconds)
     place.parent.mkdir(parents=True, exist_ok=True)
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if (class_path := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
             return class_path
-        classes = Path(temporary) / "classes"
-        compiled(javac, jars, {DRIVER: java_source()}, classes)
+        (fresh := Path(temporary) / "place").mkdir()
+        jars = (_jars_of_build if release.build else _jars_of_release)(release, tests, fresh, seconds)
+        try:
+            compiled(javac, jars, {DRIVER: java_source()}, fresh / "classes")
+        except SystemFailure as failure:
+            if not release.build:
+                raise
+            why = str(failure).removeprefix(f"javac refuses {DRIVER}: ")
+            raise SystemFailure(f"the driver does not compile against {release.build}: {why}") from None
+        if release.build:
+            _write_version(release, fresh / "classes")
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        shutil.move(classes, place / "classes")
+        shutil.move(fresh, place)
+        jars = [place / jar.relative_to(fresh) if jar.is_relative_to(fresh) else jar for jar in jars]
         manifest = {
             "format": FORMAT,
             "driver": _digest(java_source().encode()),
             "jars": _digests(jars),
-            "classes": _digests(sorted((place / "classes").rglob("*.class"))),
+            "classes": _digests(sorted(path for path in (place / "classes").rglob("*") if path.is_file())),
         }
         write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    if release.build:
+        _forget_older_builds()
     return ClassPath(release, place / "classes", tuple(jars))
+
+
+def _jars_of_release(release: Release, tests: bool, fresh: Path, seconds: float) -> list[Path]:
+    return _known_jars(release, tests) or resolved(tool("mvn"), _coordinates(release, tests), seconds)
+
+
+def _jars_of_build(release: Release, tests: bool, fresh: Path, seconds: float) -> list[Path]:
+    """The jars of a build: folders of classes as copies in `fresh`, libraries by Maven if it has none."""
+    build = local_build(release.build)
+    if build.name != release.version:
+        raise SystemFailure(f"{release.build} has changed since this command began: start it again")
+    parts = [*build.parts, *(test_parts(build) if tests else ())]
+    jars = [part.stored(fresh / "modules" / f"{n}-{part.name.replace('/', '-')}.jar") for n, part in enumerate(parts)]
+    jars += [part.paths[0] for part in build.libraries]
+    if not has_libraries(build):
+        with_libraries = libraries_of(release)
+        others = _jars_of_release(with_libraries, False, fresh, seconds)
+        jars += [jar for jar in others if not jar.name.startswith(OF_KAFKA)]
+    return jars + (resolved(tool("mvn"), list(TESTED_WITH), seconds) if tests else [])
+
+
+def _write_version(release: Release, classes: Path) -> None:
+    """The driver says hello with the version that it finds first on the class path: that of the build."""
+    file = classes / VERSION_FILE
+    file.parent.mkdir(parents=True)
+    file.write_text(f"version={release.version}\n", encoding="utf-8")
+
+
+def _forget_older_builds() -> None:
+    """The newest builds stay in the cache: a checkout gives another with each change."""
+    places = sorted(folder().glob(f"*{DIGEST}*-driver-*/manifest.json"), key=lambda file: file.stat().st_mtime)
+    for manifest in places[:-MOST_BUILDS]:
+        shutil.rmtree(manifest.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -163,9 +218,12 @@ def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Pat
             [javac, *(f"-J{option}" for option in QUICK), *options, "-d", str(classes), *paths], JAVAC_SECONDS, "javac"
         )
     if ran.returncode != 0:
-        lines = [line for line in (ran.stdout + ran.stderr).splitlines() if "error:" in line]
-        first = (lines or ["no reason given"])[0].replace(temporary + os.sep, "")
-        raise Failure(Exit.SYSTEM, f"javac refuses {Path(paths[0]).name}: {first}")
+        lines = (ran.stdout + ran.stderr).splitlines()
+        errors = [number for number, line in enumerate(lines) if "error:" in line]
+        symbols = [line.strip() for line in lines[errors[0] :] if line.startswith("  symbol:")] if errors else []
+        first = lines[errors[0]].replace(temporary + os.sep, "") if errors else "no reason given"
+        first += f", {re.sub(' +', ' ', symbols[0])}" if first.endswith("cannot find symbol") and symbols else ""
+        raise SystemFailure(f"javac refuses {Path(paths[0]).name}: {first}")
 
 
 def _coordinates(release: Release, tests: bool) -> list[str]:
@@ -187,7 +245,7 @@ def resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
         if ran.returncode != 0 or not listed.is_file():
             lines = [line for line in ran.stdout.splitlines() if "ERROR" in line]
             why = _without_hosts((lines or ["no reason given"])[0])
-            raise Failure(Exit.SYSTEM, f"Maven cannot bring {coordinates[0]}: {why}")
+            raise SystemFailure(f"Maven cannot bring {coordinates[0]}: {why}")
         text = listed.read_text(encoding="utf-8").strip()
     return [Path(path) for path in text.split(os.pathsep) if path]
 
@@ -231,9 +289,9 @@ def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedP
             env=environment,
         )
     except subprocess.TimeoutExpired:
-        raise Failure(Exit.SYSTEM, f"{name} did not finish within {seconds:g} s") from None
+        raise SystemFailure(f"{name} did not finish within {seconds:g} s") from None
     except OSError as error:
-        raise Failure(Exit.SYSTEM, f"{name} cannot be run: {error.strerror}") from None
+        raise SystemFailure(f"{name} cannot be run: {error.strerror}") from None
 
 
 def _place(release: Release, tests: bool) -> Path:
@@ -242,6 +300,9 @@ def _place(release: Release, tests: bool) -> Path:
 
 
 def _name(release: Release, tests: bool) -> str:
+    if tests and release.build:
+        digests = "".join(_digest(f.read_bytes()) for p in test_parts(local_build(release.build)) for _, f in p.files())
+        return f"{release.version}-tests-{_digest(digests.encode())[:12]}"
     return release.version + ("-tests" if tests else "")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
@@ -62,6 +62,7 @@ from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scop
 from reassure.checkers.kafka.controller.findings_command import run_findings
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import run_methods
+from reassure.checkers.kafka.controller.local_build import newer_source
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView, release_setting, rules_note
 from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES, Release, own_release, release
@@ -73,7 +74,9 @@ from reassure.spec.semantics.trace import properties_of
 KEPT_MODEL = "kraft_kafka"
 
 ALL = "all: the newest patch of each minor version and of each set of rules"
-RELEASE = Option("--release R", f"releases; {ALL} (default: {LATEST.version})", repeatable=True, nargs="+")
+RELEASE = Option(
+    "--release R", f"releases, or paths of builds; {ALL} (default: {LATEST.version})", repeatable=True, nargs="+"
+)
 PARTITIONS = Option("--partitions N", "Spark: partitions of the work (default: one for each core)", positive)
 ENGINE = Option(
     "--engine",
@@ -108,7 +111,10 @@ SUBCOMMANDS = {
         (
             replace(TRACE, usage="traces TRACE", nargs="+"),
             OF_TRACE,
-            replace(RELEASE, help=f"releases; {ALL} (default: that of the trace's configuration, or the newest)"),
+            replace(
+                RELEASE,
+                help=f"releases, or paths of builds; {ALL} (default: that of the trace's configuration, or the newest)",
+            ),
         ),
     ),
     "conform": Subcommand(
@@ -166,7 +172,11 @@ SUBCOMMANDS = {
         (
             TRACE,
             OF_TRACE,
-            Option("--release R", "the release to write it for (default: the trace's, or the newest)", default=""),
+            Option(
+                "--release R",
+                "the release, or path of a build, to write it for (default: the trace's, or the newest)",
+                default="",
+            ),
             replace(
                 PROPERTY,
                 help="of several that the trace violates, assert this (default: the first)",
@@ -188,7 +198,11 @@ SUBCOMMANDS = {
         (
             TRACE,
             OF_TRACE,
-            Option("--release R", "the release to run (default: the newest with jars of its tests)", default=""),
+            Option(
+                "--release R",
+                "the release, or path of a build, to run (default: the newest with jars of its tests)",
+                default="",
+            ),
         ),
     ),
     "findings": Subcommand(
@@ -200,8 +214,18 @@ SUBCOMMANDS = {
 
 def _releases(versions: list[str], default: Release = LATEST) -> list[Release]:
     """The releases of the command line, each once."""
-    releases = list(NEWEST) if "all" in versions else [release(version) for version in versions]
+    releases = list(NEWEST) if "all" in versions else [named_release(version) for version in versions]
     return list(dict.fromkeys(releases)) or [default]
+
+
+def named_release(text: str) -> Release:
+    """The release or build that the command line names; a line says which build it is, and if it may be an old one."""
+    kafka = release(text)
+    if kafka.build:
+        note(f"{kafka.build} is Kafka {kafka.version}")
+        if (source := newer_source(kafka.build)) is not None:
+            note(f"note: {source} is newer than the classes of its module: build again if it has changed")
+    return kafka
 
 
 def run_fetch(args: argparse.Namespace, console: Console) -> Exit:
@@ -271,6 +295,8 @@ KEPT_CONFIGURATIONS: tuple[tuple[str, ...], ...] = ((), ("admin_requests=3", "un
 def run_record(args: argparse.Namespace, console: Console) -> Exit:
     """Asks each release every step of the model, and keeps the answers."""
     for kafka in _releases(args.release):
+        if kafka.build:
+            raise UsageFailure(f"{kafka.build} is a build: answers are kept of releases")
         with Driver(fetch(kafka)) as driver:
             recorder = Recorder(driver)
             for more in KEPT_CONFIGURATIONS:
@@ -342,7 +368,9 @@ def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress:
         return explore(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
     from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, explore_by_spark
 
-    return explore_by_spark(ExpandTask(path.release.version, scope), spark_settings(args), limits, progress)
+    return explore_by_spark(
+        ExpandTask(path.release.version, scope, path.release.build), spark_settings(args), limits, progress
+    )
 
 
 def _write_runs(runs: dict[str, Shown], folder: Path) -> list[str]:
@@ -359,7 +387,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     meta = itf(args.trace)["#meta"]
     trace, own = _controller_traces(args.trace, args.model)[-1]
-    kafka = release(args.release) if args.release else own
+    kafka = named_release(args.release) if args.release else own
     promise = args.property or meta.get("property", "")
     if args.property and promise not in properties_of(meta):
         raise Failure(Exit.USAGE, f"{args.trace} is not about {promise}")
@@ -388,7 +416,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
-    kafka = release(args.release or [r.version for r in RELEASES if r.tested][-1])
+    kafka = named_release(args.release or [r.version for r in RELEASES if r.tested][-1])
     steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(kafka, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"

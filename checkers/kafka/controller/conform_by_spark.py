@@ -24,7 +24,7 @@ from reassure.checkers.kafka.controller.conform import ActionCount, Conformance,
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_steps import ModelStep, NativeSteps, StepKinds
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.releases import release_on_worker
 
 CLIPPED = ""
 """The key under which steps that leave a bound are counted; those of an action are under its name."""
@@ -39,11 +39,12 @@ First = tuple[int, bytes, int, bytes]
 
 @dataclass(frozen=True)
 class ComparisonTask:
-    """The input of a task: a model under a configuration, and a release."""
+    """The input of a task: a model under a configuration, and a release. build: the path of one's own, or ""."""
 
     model: str
     settings: tuple[str, ...]
     version: str
+    build: str = ""
 
 
 @dataclass
@@ -125,7 +126,7 @@ def share_of(task: ComparisonTask, records: Iterable[tuple[bytes | str, Any]]) -
     conformance = None
     if firsts:
         kinds = kinds_of(task.model, task.settings)
-        with Driver(fetch(release(task.version))) as driver:
+        with Driver(fetch(release_on_worker(task.version, task.build))) as driver:
             conformance = conform(ShuffledSteps(kinds, firsts), kinds.view, driver, Progress(quiet=True))
     yield ConformanceShare(conformance, counts)
 

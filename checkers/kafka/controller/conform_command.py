@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import pairs
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
@@ -51,13 +51,16 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
     """Compares the model with each release, under that release's rules if the model has them."""
     spark_settings(args)
     if args.kept and args.engine == "spark":
-        raise Failure(Exit.USAGE, "--kept asks no JVM: leave out --engine spark")
+        raise UsageFailure("--kept asks no JVM: leave out --engine spark")
+    if args.kept and any(kafka.build for kafka in releases):
+        raise UsageFailure("--kept has answers of releases, not of builds")
     codes, records, stopped = [Exit.OK], [], COMPARED
     settings = [args.set] if args.gate is None else configurations(args.gate, args.model, args.set)
     for line in filter(None, (rules_note(args.model, args.set, kafka) for kafka in releases)):
         console.print(line)
     if args.gate is not None:
-        report_conformance_header(args.model, console)
+        width = max(len(kafka.version) for kafka in releases)
+        report_conformance_header(args.model, width, console)
     for setting in settings:
         for kafka in releases:
             try:
@@ -71,7 +74,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
             if args.gate is None:
                 report_conformance(conformance, source, compared.bound.model.name, console)
             else:
-                report_conformance_row(conformance, source, " ".join(setting), console)
+                report_conformance_row(conformance, source, " ".join(setting), width, console)
             codes.append(Exit.OK if conformance.steps == conformance.agree else Exit.DISAGREE)
             if not conformance.steps:
                 raise Failure(Exit.NOTHING, f"{compared.bound.model.name} has no step of the controller")
@@ -124,7 +127,8 @@ def _by_spark(
     from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
 
     fetch(kafka)
-    task = ComparisonTask(args.model, tuple(release_setting(args.model, setting, kafka)), kafka.version)
+    settings = tuple(release_setting(args.model, setting, kafka))
+    task = ComparisonTask(args.model, settings, kafka.version, kafka.build)
     return conform_by_spark(task, source, spark_settings(args), progress)
 
 

@@ -143,7 +143,8 @@ class Driver:
             self.process.wait(timeout=5)
         code = self.process.returncode
         self.errors.seek(0)
-        lines = [line for line in self.errors.read(20_000).decode(errors="replace").splitlines() if line.strip()]
+        texts = self.errors.read(20_000).decode(errors="replace").splitlines()
+        lines = [line for line in texts if line.strip() and not line.startswith("SLF4J")]  # of a build without logging
         how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
         why = f": {lines[0]}" if lines else ""
         return JvmLost(f"the JVM of Kafka {self.release.version} {how}{why}")

@@ -27,7 +27,7 @@ from reassure.checkers.kafka.controller.explore import (
     prepare,
     search,
 )
-from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.releases import release_on_worker
 
 ROUNDS = 4
 """Parcels of a level for each partition, so that a slow one does not keep the others waiting; none has fewer than
@@ -36,10 +36,11 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class ExpandTask:
-    """The input of a worker: a release and the scope."""
+    """The input of a worker: a release and the scope. build: the path of a build of one's own, or ""."""
 
     version: str
     scope: Scope
+    build: str = ""
 
 
 _drivers: dict[ExpandTask, Driver] = {}
@@ -52,7 +53,7 @@ def expanded(task: ExpandTask, parcel: bytes) -> bytes:
     if driver is None:
         for other in list(_drivers):
             _drivers.pop(other).close()
-        driver = Driver(fetch(release(task.version)))
+        driver = Driver(fetch(release_on_worker(task.version, task.build)))
         prepare(driver, task.scope)
         _drivers[task] = driver
     states = np.frombuffer(parcel, np.int64).reshape(-1, 2)

@@ -34,7 +34,13 @@ def with_methods(source: str, methods: Sequence[str]) -> str:
 
 
 def kafkas_test(class_path: ClassPath) -> str:
-    """The text of `ReplicationControlManagerTest` of a release; `Failure` if its test sources are not there."""
+    """The text of `ReplicationControlManagerTest` of a release; `Failure` if its test sources are not there.
+
+    Of a checkout, that in its `metadata/src/test/java`.
+    """
+    of_checkout = Path(class_path.release.build) / "metadata" / "src" / "test" / "java" / TEST
+    if class_path.release.build and of_checkout.is_file():
+        return of_checkout.read_text(encoding="utf-8")
     for jar in class_path.jars:
         if jar.name == f"kafka-metadata-{class_path.release.version}-test-sources.jar":
             with zipfile.ZipFile(jar) as sources:

@@ -185,13 +185,14 @@ def rules_note(model: str, pairs: list[str], kafka: Release) -> str:
     if not _rules(model):
         return ""
     if own := _own_rules(pairs):
-        return f"Kafka {kafka.version} is compared with the rules of {own}, by `--set release`"
+        return f"Kafka {kafka.version} is compared with the rules of {own}"
     rules = release_value(model, kafka).value
     if kafka.listed:
         why = "" if minor(kafka.version) == rules else ", by the table of releases"
     else:
         like = f", like {own_release(rules).version}" if rules in RELEASES_OF_RULES else ""
-        why = f"{like}: {kafka.version} is not in the table of releases"
+        state = f"the build states {kafka.stated}" if kafka.build else f"{kafka.version} is in no table of releases"
+        why = f"{like}: {state}"
     return f"Kafka {kafka.version} is compared with the rules of {rules}{why}" if why else ""
 
 

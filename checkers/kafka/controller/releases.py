@@ -1,4 +1,4 @@
-"""Releases of Kafka that are driven, and where they are found: by Maven coordinates, no more."""
+"""Releases of Kafka that are driven, and where they are found: by Maven coordinates, or a build by its path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.kafka.controller.local_build import DIGEST, LIBRARIES, local_build, names_a_build
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, numbers
 
 CONTROLLER = "org.apache.kafka:kafka-metadata"
@@ -28,12 +29,20 @@ class Release:
     """A release of Kafka. rules: the name of the rules that it goes by (`RELEASES_OF_RULES`).
 
     tested: Kafka published the jars of its tests. listed: the release is in the table, so its rules were compared.
+    A build of one's own is a release too: build is its path or paths, and its version ends with a digest of its
+    classes, as in 4.4.0-SNAPSHOT+build-1a2b3c4d5e6f.
     """
 
     version: str
     rules: str
     tested: bool = False
     listed: bool = False
+    build: str = ""
+
+    @property
+    def stated(self) -> str:
+        """The version that a build states; of a release its version."""
+        return self.version.partition("+")[0]
 
 
 RELEASES = tuple(
@@ -53,24 +62,51 @@ NEWEST = tuple({(minor(r.version), r.rules): r for r in RELEASES}.values())
 
 
 def release(version: str) -> Release:
-    """A release by its version; `Failure` for what is no version.
+    """A release by its version, or a build of one's own by its path; `Failure` for what is neither.
 
     One that is not in the table has the rules of the newest patch of its minor version; if there is none, rules that
-    bear the name of its minor version, which a model may have or not.
+    bear the name of its minor version, which a model may have or not. A build that states no version has no rules.
     """
+    if names_a_build(version):
+        build = local_build(version)
+        numbered = re.match(r"\d+\.\d+\.\d+", build.stated)
+        return Release(build.name, release(numbered[0]).rules if numbered else "", tested=True, build=version)
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        raise Failure(Exit.USAGE, f"{version!r} is no release of Kafka; write {LATEST.version}")
+        raise UsageFailure(f"{version!r} is no release of Kafka; write {LATEST.version}, or the path of a build")
     of_minor = [r for r in RELEASES if minor(r.version) == minor(version)]
     listed = next((r for r in of_minor if r.version == version), None)
     return listed or Release(version, of_minor[-1].rules if of_minor else minor(version))
 
 
+def release_on_worker(version: str, build: str) -> Release:
+    """The release of a task of Spark; `SystemFailure` if the path of a build has another one on this machine."""
+    kafka = release(build or version)
+    if kafka.version != version:
+        raise SystemFailure(f"{build} is Kafka {kafka.version} on a worker, and {version} where the command runs")
+    return kafka
+
+
+def libraries_of(kafka: Release) -> Release:
+    """The release whose libraries a build gets that has none: what it states, or the newest in the table before it."""
+    numbered = re.match(r"\d+\.\d+\.\d+", kafka.stated)
+    older = [r for r in RELEASES if numbered and numbers(r.version) <= numbers(numbered[0])]
+    if not older:
+        raise SystemFailure(
+            f"{kafka.build} has no libraries ({', '.join(LIBRARIES)}) and states no version by which Maven could bring "
+            "them: `./gradlew :core:copyDependantLibs` copies them into a checkout"
+        )
+    return older[-1]
+
+
 def own_release(name: Any) -> Release:
     """The release of a model's configuration or of a run: of the name of rules, the newest patch that goes by them.
 
-    A full version stands for itself, and None for the newest release.
+    A full version stands for itself, and None for the newest release. A build, which a run names by its digest, has no
+    path: it cannot be fetched.
     """
     text = str(getattr(name, "value", name))
+    if DIGEST in text:
+        return Release(text, "")
     by_rules = [r for r in RELEASES if r.rules == text]
     if by_rules:
         return by_rules[-1]

@@ -77,19 +77,26 @@ def report_conformance(conformance: Conformance, source: StepSource, name: str, 
     )
 
 
-def report_conformance_header(model: str, console: Console) -> None:
-    """The head of a table of configurations and releases."""
+def report_conformance_header(model: str, width: int, console: Console) -> None:
+    """The head of a table of configurations and releases. width: of the longest name of a release."""
     console.print(f"{model} beside Kafka", style="bold")
     console.print(
-        f"  {'release':8} {'states':>10} {'transitions':>12} {'kinds':>10} {'disagree':>10}  configuration", style="dim"
+        f"  {'release':{max(width, 8)}} {'states':>10} {'transitions':>12} {'kinds':>10} {'disagree':>10}"
+        "  configuration",
+        style="dim",
     )
 
 
-def report_conformance_row(conformance: Conformance, source: StepSource, setting: str, console: Console) -> None:
+def report_conformance_row(
+    conformance: Conformance, source: StepSource, setting: str, width: int, console: Console
+) -> None:
     """A row of that table."""
     disagree = conformance.steps - conformance.agree
     numbers = f"{source.states:10,} {sum(source.transitions.values()):12,} {conformance.steps:10,} {disagree:10,}"
-    console.print(f"  {conformance.version:8} {numbers}  {setting or 'the default'}", style="red" if disagree else "")
+    console.print(
+        f"  {conformance.version:{max(width, 8)}} {numbers}  {setting or 'the default'}",
+        style="red" if disagree else "",
+    )
 
 
 def conformance_record(conformance: Conformance, source: StepSource) -> dict[str, Any]:

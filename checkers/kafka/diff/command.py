@@ -24,13 +24,12 @@ from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
-from reassure.checkers.kafka.controller.command import PARTITIONS
+from reassure.checkers.kafka.controller.command import PARTITIONS, named_release
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
 from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of
-from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.diff.alerts import alerts
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
 from reassure.checkers.kafka.diff.builds import digest_of
@@ -43,7 +42,7 @@ from reassure.checkers.kafka.diff.sources import HeadSources
 
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
 OPTIONS = (
-    Option("BASE", "the build to compare with: a release such as 4.3.0"),
+    Option("BASE", "the build to compare with: a release such as 4.3.0, or the path of a build"),
     Option("HEAD", "the build that is judged"),
     replace(_EXPLORE["brokers"], help="number of brokers, 2 to 4 (default: 2)", default=2),
     *(option for option in SCOPE_OPTIONS if option.name != "brokers"),
@@ -82,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     scope = _scope(args)
     must_be_promises(args.property)
     spark_settings(args)
-    paths = (fetch(release(args.base)), fetch(release(args.head)))
+    paths = (fetch(named_release(args.base)), fetch(named_release(args.head)))
     digests = (digest_of(paths[BASE]), digest_of(paths[HEAD]))
     builds = [
         {"release": path.release.version, "sha256": digest, "given": given}
@@ -148,7 +147,8 @@ def _explored(
     from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, explore_by_spark
 
     cluster = spark_settings(args)
-    graphs = [explore_by_spark(ExpandTask(path.release.version, scope), cluster, limits, progress) for path in paths]
+    tasks = [ExpandTask(path.release.version, scope, path.release.build) for path in paths]
+    graphs = [explore_by_spark(task, cluster, limits, progress) for task in tasks]
     drivers = [stack.enter_context(Driver(path)) for path in paths]
     return (graphs[BASE], graphs[HEAD]), (drivers[BASE], drivers[HEAD])
 

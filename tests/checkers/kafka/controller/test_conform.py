@@ -214,13 +214,13 @@ def test_a_release_that_is_in_no_table_is_compared_with_rules_that_a_line_names(
     assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
     out = capsys.readouterr().out
     assert out.endswith("no disagreement with Kafka 4.3.1\n")
-    like = "like 4.3.0: 4.3.1 is not in the table of releases"
+    like = "like 4.3.0: 4.3.1 is in no table of releases"
     assert out.startswith(f"Kafka 4.3.1 is compared with the rules of 4.3, {like}\n")
     options = ["--release", "4.3.1", "--set=release=4.2", "--depth", "3", "--quiet"]
     assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.DISAGREE.value
     out = capsys.readouterr().out
     assert "disagrees with Kafka 4.3.1" in out and "the model" in out
-    assert out.startswith("Kafka 4.3.1 is compared with the rules of 4.2, by `--set release`\n")
+    assert out.startswith("Kafka 4.3.1 is compared with the rules of 4.2\n")
 
 
 def test_a_minor_version_without_rules_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
