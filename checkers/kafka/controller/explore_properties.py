@@ -1,7 +1,8 @@
 """The shared properties of a partition, and those of the controller, over every state and step that was explored.
 
 CPython evaluates each property once for each combination that it can tell apart: brokers that are only alive or not are
-left out for the shared ones, which do not read them. The first hit in the order of the search is the shortest.
+left out for the shared ones, which do not read them; and no property reads the number of a broker, so of combinations
+that differ in these numbers alone the first is evaluated. The first hit in the order of the search is the shortest.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from reassure.checkers.kafka.controller.controller_properties import (
     STATE_PROPERTIES,
 )
 from reassure.checkers.kafka.controller.driver import Words
-from reassure.checkers.kafka.controller.explore import ControllerExploration
-from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, unpacked
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched, members, reassigning, target_of
+from reassure.checkers.kafka.controller.explore import ControllerExploration, keys_of
+from reassure.checkers.kafka.controller.renamed_brokers import Renaming, renamings
+from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, packed_set, unpacked
+from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning, target_of
 from reassure.spec.kafka.partition_properties import GOALS, PROMISES, leads_where_it_was_asked_to
 from reassure.spec.language.vocabulary import Property
 
@@ -62,7 +64,7 @@ class Findings:
         """Keeps the first; counts the others."""
         hits = self.reached if cover else self.violated
         if hit.name in hits:
-            hits[hit.name].count += 1
+            hits[hit.name].count += hit.count
         else:
             hits[hit.name] = hit
 
@@ -91,25 +93,25 @@ def evaluate(graph: ControllerExploration) -> Findings:
 
 
 def _over_states(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
-    min_isr = graph.min_isr
-    _, first = np.unique(np.stack([graph.states & PARTITION, min_isr]), axis=1, return_index=True)
-    for number in np.sort(first).tolist():
-        watched = _before(int(graph.states[number]) & PARTITION, graph.scope.brokers, int(min_isr[number]))
+    brokers, min_isr = graph.scope.brokers, graph.min_isr
+    _, first = np.unique(_views(graph), return_index=True)
+    for number, count in _classes(np.sort(first), [views[np.sort(first)] for views in _renamed_views(graph)]):
+        watched = _before(int(graph.states[number]) & PARTITION, brokers, int(min_isr[number]))
         for p in properties:
             if p.function(watched) == (p.kind == "cover"):
-                findings.note(Hit(p.name, number), p.kind == "cover")
-    for number in range(len(graph.states)):
+                findings.note(Hit(p.name, number, None, count), p.kind == "cover")
+    keys = [keys_of(r.states(graph.states), r.settings(graph.settings), brokers) for r in renamings(brokers)]
+    for number, count in _classes(np.arange(len(graph.states)), keys):
         state = graph.state(number)
         for own in STATE_PROPERTIES:
             if not own.holds(state):
-                findings.note(Hit(own.name, number))
+                findings.note(Hit(own.name, number, None, count))
 
 
 def _over_steps(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
-    min_isr = graph.min_isr
+    brokers, min_isr = graph.scope.brokers, graph.min_isr
     by_tag = {tag: [p for p in properties if not p.tags or tag in p.tags] for tag in (*TAGS, "")}
-    for before, command, after, rises, refused in _distinct_steps(graph):
-        brokers = graph.scope.brokers
+    for before, command, after, rises, refused, count in _distinct_steps(graph):
         b = _before(int(graph.states[before]) & PARTITION, brokers, int(min_isr[before]))
         tag, target = kind_of_step(graph.commands[command], b)
         a = Watched(
@@ -121,9 +123,27 @@ def _over_steps(graph: ControllerExploration, properties: list[Property], findin
         )
         for p in by_tag[tag]:
             if p.function(b, a) == (p.kind == "cover"):
-                findings.note(Hit(p.name, before, command), p.kind == "cover")
+                findings.note(Hit(p.name, before, command, count), p.kind == "cover")
         if not leads_where_it_was_asked_to.function(a):
-            findings.note(Hit(leads_where_it_was_asked_to.name, before, command))
+            findings.note(Hit(leads_where_it_was_asked_to.name, before, command, count))
+
+
+def _views(graph: ControllerExploration, renaming: Renaming | None = None) -> Words:
+    """Of each state: a word of what the shared properties read of it."""
+    states = graph.states if renaming is None else renaming.states(graph.states)
+    return states & PARTITION | graph.min_isr << FENCED
+
+
+def _renamed_views(graph: ControllerExploration) -> list[Words]:
+    """The same for each way to number the brokers."""
+    return [_views(graph, renaming) for renaming in renamings(graph.scope.brokers)]
+
+
+def _classes(places: Words, keys: list[Words]) -> Iterator[tuple[int, int]]:
+    """Of places that some renaming gives the same key: the first, and how many there are; in order."""
+    _, first, counts = np.unique(np.minimum.reduce(keys), return_index=True, return_counts=True)
+    order = np.argsort(first)
+    yield from zip(places[first[order]].tolist(), counts[order].tolist(), strict=True)
 
 
 TAGS = ("start", "retarget", "cancel", "complete")
@@ -149,37 +169,47 @@ def kind_of_step(command: Command, before: Watched) -> tuple[str, Brokers]:
     return ("start" if target != members(p) else ""), target
 
 
-def _distinct_steps(graph: ControllerExploration) -> Iterator[tuple[int, int, int, int, bool]]:
-    """State before, command, state after, rises of the epochs, whether it was refused.
+def _distinct_steps(graph: ControllerExploration) -> Iterator[tuple[int, int, int, int, bool, int]]:
+    """State before, command, state after, rises of the epochs, whether it was refused; how many such there are.
 
     Each combination of what is read once, the first.
     """
     expanded, width = graph.targets.shape
     if not expanded:
         return
-    views = np.stack([graph.states & PARTITION, graph.min_isr])
-    partition = np.unique(views, axis=1, return_inverse=True)[1].reshape(-1)
+    renamed = _renamed_views(graph)
+    distinct = np.unique(np.concatenate(renamed))
+    views = [np.searchsorted(distinct, of_one) for of_one in renamed]
     kinds = _kinds(graph)
     flat = np.flatnonzero(graph.applies.reshape(-1) & (graph.targets.reshape(-1) >= 0))
-    before, command = flat // width, flat % width
-    after = graph.targets.reshape(-1)[flat]
     answers = graph.answers.reshape(-1)[flat].astype(np.int64)
     rises, refused = answers >> RISES_AT & 255, (answers & 0x1FFFF) != 0
-    keys = ((partition[before] * (1 << 20) + partition[after]) * 256 + rises) * 512 + refused * 256 + kinds[command]
-    _, first = np.unique(keys, return_index=True)
-    for k in np.sort(first).tolist():
-        yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k])
+    before, command, after = flat // width, flat % width, graph.targets.reshape(-1)[flat]
+
+    def keys(number: int, places: Words | slice) -> Words:
+        """Of steps: a number for what is read of each, with the brokers numbered in one way."""
+        view, kind = views[number], kinds[number]
+        partitions = (view[before[places]] << 22 | view[after[places]]) << 8 | rises[places]
+        return np.asarray(partitions << 9 | refused[places].astype(np.int64) << 8 | kind[command[places]])
+
+    _, first = np.unique(keys(0, slice(None)), return_index=True)
+    first.sort()
+    for k, count in _classes(first, [keys(number, first) for number in range(len(views))]):
+        yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k]), count
 
 
-def _kinds(graph: ControllerExploration) -> Words:
-    """Numbers that are the same for commands which the shared properties do not tell apart."""
+def _kinds(graph: ControllerExploration) -> list[Words]:
+    """By renaming, numbers that are the same for commands which the shared properties do not tell apart."""
     names: dict[Any, int] = {}
-    numbers = []
-    for c in graph.commands:
-        tagged = c.kind if c.kind in (Kind.REASSIGN, Kind.CANCEL, Kind.PROPOSE) else None
-        target = frozenset(c.brokers) if c.kind is Kind.REASSIGN else NOBODY
-        numbers.append(names.setdefault((tagged, target), len(names)))
-    return np.array(numbers)
+    tables = []
+    for renaming in renamings(graph.scope.brokers):
+        numbers = []
+        for c in graph.commands:
+            tagged = c.kind if c.kind in (Kind.REASSIGN, Kind.CANCEL, Kind.PROPOSE) else None
+            target = int(renaming.of_set[packed_set(c.brokers)]) if c.kind is Kind.REASSIGN else 0
+            numbers.append(names.setdefault((tagged, target), len(names)))
+        tables.append(np.array(numbers, np.int64))
+    return tables
 
 
 def _over_answers(graph: ControllerExploration, findings: Findings) -> None:
