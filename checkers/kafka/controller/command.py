@@ -154,9 +154,11 @@ SUBCOMMANDS = {
             RELEASE,
             *SCOPE_OPTIONS,
             Option(
-                "--explain",
-                f"compare every step with {KEPT_MODEL}'s rules; exit code 19 if one differs (25 us a step)",
-                bool,
+                "--explain RULES",
+                f"compare every step with {KEPT_MODEL}'s rules, such as 4.2 (default RULES: those of the release); "
+                "exit code 19 if one differs (25 us a step)",
+                nargs="?",
+                const="",
             ),
             replace(ENGINE, help="local: JVMs here; spark: one for each worker of Spark (default: local)"),
             Option("--jvms N", "local: how many JVMs (default: one a core)", positive, output=True),
@@ -322,14 +324,11 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         progress = Progress(quiet=args.quiet)
         try:
             path = fetch(kafka)
-            if args.explain and (line := rules_note(KEPT_MODEL, [], kafka)):
-                console.print(line)
+            rules = _rules(args.explain, kafka, scope, console)
             graph = _explored(args, path, scope, progress)
             findings = evaluate(graph)
             loss = look_for_loss(graph, findings)
-            explanation = (
-                explain(graph, ReleaseRules(KEPT_MODEL, kafka, scope.setup), progress) if args.explain else None
-            )
+            explanation = explain(graph, rules, progress) if rules is not None else None
             with Driver(path) as driver:
                 runs = counterexamples(graph, findings, loss, driver)
                 if explanation is not None:
@@ -347,10 +346,10 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         if not graph.complete and stopped.reason is StopReason.COMPLETE:
             stopped = graph.stopped
         records.append(exploration_record(graph, findings))
-        if explanation is not None:
+        if explanation is not None and rules is not None:
             report_explanation(explanation, KEPT_MODEL, kafka.version, console)
             codes.append(Exit.DISAGREE if explanation.count else Exit.OK)
-            records[-1] |= explanation_record(explanation)
+            records[-1] |= {"rules": rules.release.value, **explanation_record(explanation)}
         if args.trace_dir:
             name_traces(_write_runs(runs, args.trace_dir), console)
     code = worst(codes)
@@ -359,6 +358,16 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
         record = identity.record(code, stopped.reason is StopReason.COMPLETE, stopped)
         write_record(args.json, {**record, "releases": records})
     return code
+
+
+def _rules(name: str | None, kafka: Release, scope: Scope, console: Console) -> ReleaseRules | None:
+    """The rules that explain each step, of this name or else of the release, which a line names if they differ."""
+    if name is None:
+        return None
+    rules = ReleaseRules(KEPT_MODEL, replace(kafka, rules=name or kafka.rules), scope.setup)
+    if line := rules_note(KEPT_MODEL, [f"release={name}"] if name else [], kafka):
+        console.print(line)
+    return rules
 
 
 def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress: Progress) -> ControllerExploration:

@@ -172,8 +172,10 @@ def release_value(model: str, kafka: Release) -> Enum:
     fitting = [member for member in members if str(member.value) == kafka.rules]
     if not fitting:
         has = ", ".join(str(member.value) for member in members)
-        hint = f"; `--set release={members[-1].value}` names rules to compare it with" if members else ""
-        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {kafka.version}; it has {has or 'none'}{hint}")
+        newest = members[-1].value if members else ""
+        hint = f"; `conform --set release={newest}` or `explore --explain {newest}` names rules" if members else ""
+        name = kafka.rules or kafka.version
+        raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {name}; it has {has or 'none'}{hint}")
     return fitting[0]
 
 

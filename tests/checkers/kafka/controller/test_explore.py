@@ -131,7 +131,7 @@ def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.Cap
 
 def test_a_release_without_rules_is_refused() -> None:
     with pytest.raises(
-        Failure, match=r"kraft_kafka has no rules of Kafka 5\.0\.0; it has 3\.9, .*; `--set release=4\.4` names"
+        Failure, match=r"kraft_kafka has no rules of Kafka 5\.0; it has 3\.9, .*; `conform --set release=4\.4` or"
     ):
         ReleaseRules("kraft_kafka", release("5.0.0"), Setup(2))
     with pytest.raises(Failure, match="die_hard has no rules for every step of Kafka's controller"):

@@ -9,14 +9,19 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import class_path as module
+from reassure.checkers.kafka.controller import explore_by_spark as by_spark
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch, fetched
+from reassure.checkers.kafka.controller.explore import Scope
+from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expanded
 from reassure.checkers.kafka.controller.local_build import local_build, newer_source
 from reassure.checkers.kafka.controller.releases import libraries_of, own_release, release, release_on_worker
+from reassure.checkers.kafka.controller.words import packed
 from tests.helpers.command import said
 from tests.helpers.kafka_checkout import lay_out, unpack
 from tests.helpers.kafka_jars import class_path
@@ -102,8 +107,13 @@ def test_a_build_without_a_version_is_unknown_and_has_no_rules(
     kafka = release(str(other))
     assert re.fullmatch(r"unknown\+build-[0-9a-f]{12}", kafka.version) and kafka.rules == ""
     assert main(["kafka", "conform", "kraft_kafka", "--release", str(other), *SMALL]) == Exit.USAGE.value
-    hint = "; `--set release=4.4` names rules to compare it with"
-    assert capsys.readouterr().err.endswith(f"it has 3.9, 4.0, 4.1, 4.2, 4.3, 4.4{hint}\n")
+    text = (
+        f"{kafka.version}; it has 3.9, 4.0, 4.1, 4.2, 4.3, 4.4; `conform --set release=4.4` or `explore --explain 4.4`"
+    )
+    assert capsys.readouterr().err.endswith(f"reassure: kraft_kafka has no rules of Kafka {text} names rules\n")
+    explore = ["explore", "--release", str(other), "--explain"]
+    assert main(["kafka", *explore]) == Exit.USAGE.value
+    assert text in capsys.readouterr().err
     with pytest.raises(Failure, match=r"has no libraries \(slf4j-api, .*\) and states no version by which Maven"):
         libraries_of(kafka)
 
@@ -248,14 +258,27 @@ def test_a_build_is_explored_and_its_runs_are_replayed_and_tested(
 ) -> None:
     name, path = compiled.release.version, str(checkout)
     options = ["--brokers=2", "--depth=4", "--unclean=off", "--jvms=1", "--quiet", "--trace-dir", str(tmp_path)]
-    code, out, _ = said(capsys, "kafka", "explore", "--release", path, *options)
-    assert code == 12 and out.startswith(f"Kafka {name}, 2 brokers, MinISR 2: ")
+    code, out, _ = said(capsys, "kafka", "explore", "--release", path, *options, "--explain", "4.2")
+    lines = out.splitlines()
+    assert code == 19 and lines[0] == f"Kafka {name} is compared with the rules of 4.2"
+    assert lines[1].startswith(f"Kafka {name}, 2 brokers, MinISR 2: ")
+    assert re.search(rf"kraft_kafka's rules for Kafka {re.escape(name)} differ from the class in [1-9]", out)
     trace = tmp_path / f"kafka-{name}--requests_are_understood.itf.json"
     assert json.loads(trace.read_text())["#meta"]["kafka"]["release"] == name
     code, out, _ = said(capsys, "kafka", "replay", str(trace), "--release", path, "4.3.1")
     assert (code, out) == (0, "".join(f"Kafka {v} runs {trace}: 3 commands of 3 steps\n" for v in (name, "4.3.1")))
     code, out, _ = said(capsys, "kafka", "test", str(trace), "--release", path, "--main", "--run")
     assert code == 12 and f" on Kafka {name} fails: AssertionError: " in out
+
+
+def test_a_task_of_spark_runs_the_build_at_its_path(compiled: ClassPath, checkout: Path) -> None:
+    class_path("4.3.1")
+    scope = Scope(2)
+    states = np.array([packed(state)[::2] for state in scope.initial_states()], np.int64).tobytes()
+    tasks = [ExpandTask(compiled.release.version, scope, str(checkout)), ExpandTask("4.3.1", scope)]
+    of_build, of_release = (expanded(task, states) for task in tasks)
+    by_spark._drivers.pop(tasks[1]).close()
+    assert of_build == of_release and len(of_build) > 0
 
 
 def test_commands_about_published_releases_refuse_a_build(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
