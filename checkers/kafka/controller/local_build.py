@@ -124,6 +124,11 @@ def names_a_build(text: str) -> bool:
     return os.sep in text or os.pathsep in text or Path(text).exists()
 
 
+def absolute(text: str) -> str:
+    """The paths of a build without a reference to the working directory."""
+    return os.pathsep.join(os.path.abspath(path) for path in text.split(os.pathsep) if path)
+
+
 def local_build(text: str) -> LocalBuild:
     """The build at a path or several; `SystemFailure` says in a line why it cannot be run."""
     parts: list[ClassPathPart] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
-from reassure.checkers.kafka.controller.local_build import DIGEST, LIBRARIES, local_build, names_a_build
+from reassure.checkers.kafka.controller.local_build import DIGEST, LIBRARIES, absolute, local_build, names_a_build
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, numbers
 
 CONTROLLER = "org.apache.kafka:kafka-metadata"
@@ -67,11 +67,12 @@ def release(version: str) -> Release:
     One that is not in the table has the rules of the newest patch of its minor version; if there is none, rules that
     bear the name of its minor version, which a model may have or not. A build that states no version has no rules.
     """
-    if names_a_build(version):
+    is_version = re.fullmatch(r"\d+\.\d+\.\d+", version)
+    if not is_version and names_a_build(version):
         build = local_build(version)
         numbered = re.match(r"\d+\.\d+\.\d+", build.stated)
-        return Release(build.name, release(numbered[0]).rules if numbered else "", tested=True, build=version)
-    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        return Release(build.name, release(numbered[0]).rules if numbered else "", tested=True, build=absolute(version))
+    if not is_version:
         raise UsageFailure(f"{version!r} is no release of Kafka; write {LATEST.version}, or the path of a build")
     of_minor = [r for r in RELEASES if minor(r.version) == minor(version)]
     listed = next((r for r in of_minor if r.version == version), None)

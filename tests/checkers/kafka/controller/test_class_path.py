@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -111,6 +112,19 @@ def test_maven_is_told_coordinates_and_nothing_of_where_from() -> None:
     pom = module._pom(["org.apache.kafka:kafka-metadata:4.3.0", "org.apache.kafka:kafka-raft:4.3.0:test"])
     assert "<classifier>test</classifier>" in pom and "<repositor" not in pom
     assert re.findall(r"https?://[^\"<]+", pom) == ["http://maven.apache.org/POM/4.0.0"]
+
+
+def test_the_cache_keeps_the_newest_builds(cache: Path) -> None:
+    for number in range(module.MOST_BUILDS + 3):
+        place = cache / f"4.3.1+build-{number:012}-driver-0"
+        place.mkdir(parents=True)
+        (place / "manifest.json").write_text("{}")
+        os.utime(place / "manifest.json", (number, number))
+    (cache / "4.3.1-driver-0").mkdir()
+    module._forget_older_builds()
+    names = sorted(place.name for place in cache.iterdir())
+    assert len(names) == module.MOST_BUILDS + 1 and "4.3.1-driver-0" in names
+    assert names[0] == "4.3.1+build-000000000003-driver-0"
 
 
 def test_the_driver_comes_with_the_package() -> None:

@@ -10,8 +10,9 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
+from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import replayed
-from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
 
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "how-to" / "kafka.md"
@@ -37,7 +38,8 @@ def rows() -> dict[str, tuple[list[str], int]]:
     return found
 
 
-def test_every_run_is_one_of_the_releases_that_the_table_names_and_of_no_other() -> None:
+def accepted(versions: list[str]) -> dict[str, list[str]]:
+    """The releases that execute each run as it is."""
     traces = {}
     for name, (_, steps) in rows().items():
         path = FOLDER / f"{name}.itf.json"
@@ -46,12 +48,24 @@ def test_every_run_is_one_of_the_releases_that_the_table_names_and_of_no_other()
         traces[name] = from_itf(data, name)
         assert traces[name].steps == steps, name
     assert set(traces) == set(REASONS) == {path.name.split(".")[0] for path in FOLDER.iterdir()}
-    accepted: dict[str, list[str]] = {name: [] for name in traces}
-    for version in VERSIONS:
+    releases: dict[str, list[str]] = {name: [] for name in traces}
+    for version in versions:
         driver = shared_driver(version)
         for name, trace in traces.items():
-            accepted[name] += [version] if replayed(trace, driver) is None else []
-    assert accepted == {name: releases for name, (releases, _) in rows().items()}
+            releases[name] += [version] if replayed(trace, driver) is None else []
+    return releases
+
+
+def test_every_run_is_one_of_the_releases_that_the_table_names_and_of_no_other() -> None:
+    assert accepted(VERSIONS) == {name: releases for name, (releases, _) in rows().items()}
+
+
+@pytest.mark.slow
+def test_a_patch_release_executes_the_runs_of_the_first_release_of_its_rules() -> None:
+    assert accepted(PATCHES) == {
+        name: [version for version in PATCHES if f"{release(version).rules}.0" in releases]
+        for name, (releases, _) in rows().items()
+    }
 
 
 @pytest.mark.parametrize("name", REASONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -83,6 +84,11 @@ def test_jars_in_a_folder_or_in_a_list_are_a_build(tmp_path: Path) -> None:
     whole = local_build(str(tmp_path))
     assert {part.name for part in (*whole.parts, *whole.libraries)} == {jar.name for jar in jars}
     assert whole.stated == "4.3.1" and release(str(tmp_path)).rules == "4.3"
+    with contextlib.chdir(tmp_path.parent):
+        assert release(tmp_path.name) == release(str(tmp_path))  # executors of Spark have another working directory
+    with contextlib.chdir(tmp_path):
+        (tmp_path / "4.4.0").mkdir()
+        assert release("4.4.0").listed, "the name of a release is not that of a folder"
     listed = local_build(os.pathsep.join(map(str, sorted(jars, key=lambda jar: jar.name))))
     assert listed.name == whole.name == local_build(str(tmp_path / "libs")).name
 
