@@ -55,7 +55,7 @@ INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
     "kafka": {
         "controller": (),
         "builds": ("controller",),
-        "diff": ("controller",),
+        "diff": ("controller", "builds"),
         "plan": (),
         "audit": (),
         "command.py": ("controller", "builds", "diff"),

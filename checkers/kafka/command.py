@@ -9,9 +9,10 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.builds import command as builds
 from reassure.checkers.kafka.controller import command as controller
 from reassure.checkers.kafka.diff import command as diff
+from reassure.checkers.kafka.diff import patches_command as patches
 
-SUBCOMMANDS = {**controller.SUBCOMMANDS, **builds.SUBCOMMANDS, **diff.SUBCOMMANDS}
-ACTIONS = {**controller.ACTIONS, **builds.ACTIONS, "diff": diff.run}
+SUBCOMMANDS = {**controller.SUBCOMMANDS, **builds.SUBCOMMANDS, **diff.SUBCOMMANDS, **patches.SUBCOMMANDS}
+ACTIONS = {**controller.ACTIONS, **builds.ACTIONS, "diff": diff.run, **patches.ACTIONS}
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.atomic_files import write_atomically
@@ -11,9 +12,22 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, UsageFailure
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
-from reassure.checkers.kafka.builds.patched_build import NEWEST_WITH_SOURCES, make_build, read_patch, sources
+from reassure.checkers.kafka.builds.own_tests import run_own_tests
+from reassure.checkers.kafka.builds.patched_build import (
+    NEWEST_WITH_SOURCES,
+    PatchedBuild,
+    make_build,
+    read_patch,
+    sources,
+)
 from reassure.checkers.kafka.controller.releases import release
 
+OWN_TESTS = Option(
+    "--own-tests",
+    "run Kafka's own tests of the classes that reassign partitions on the build too; the release is published with "
+    "their jars",
+    bool,
+)
 SUBCOMMANDS = {
     "build": Subcommand(
         "compile patches into a release of Kafka: a build to explore and compare",
@@ -30,6 +44,7 @@ SUBCOMMANDS = {
                 default=NEWEST_WITH_SOURCES,
             ),
             Option("--out DIR", "the folder to write; an older build there is replaced", Path, output=True),
+            replace(OWN_TESTS, help=f"{OWN_TESTS.help}; exit code 12 if one fails"),
             Option(
                 "--as-patch FILE",
                 "build nothing: write the PATCHes without Kafka's text, as line numbers, digests and new text; "
@@ -43,7 +58,8 @@ SUBCOMMANDS = {
 
 
 def run_build(args: argparse.Namespace, console: Console) -> Exit:
-    """Makes the build, or writes the patches; exit code 153 if a patch does not fit or javac refuses it."""
+    """Makes the build, or writes the patches; exit code 153 if a patch does not fit or javac refuses it,
+    12 if a test of Kafka's own fails."""
     kafka = release(args.release)
     if args.as_patch is not None:
         release_sources = sources(kafka)
@@ -61,7 +77,15 @@ def run_build(args: argparse.Namespace, console: Console) -> Exit:
         f"Kafka {kafka.version} with changes in {names}: {len(build.classes)} "
         f"class{'es' * (len(build.classes) != 1)} compiled; the build is in {build.folder}"
     )
-    return Exit.OK
+    return _own_tests(build, console) if args.own_tests else Exit.OK
+
+
+def _own_tests(build: PatchedBuild, console: Console) -> Exit:
+    tests = run_own_tests(build)
+    for name in tests.failed:
+        console.print(f"  {name}", style="red")
+    console.print(f"of Kafka's own tests {tests.passed} pass, {len(tests.failed)} fail")
+    return Exit.SAFETY if tests.failed else Exit.OK
 
 
 ACTIONS = {"build": run_build}

@@ -1,0 +1,132 @@
+"""Patches of a release compared with the release itself: does `kafka diff` show each of them, and how?
+
+The release is explored once for each scope. A patch without a difference in one scope is tried in the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.kafka.builds.own_tests import OwnTests, run_own_tests
+from reassure.checkers.kafka.builds.patched_build import make_build, read_patch, sources
+from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
+from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.releases import Release, release
+from reassure.checkers.kafka.diff.analysis import BASE, HEAD, BuildComparison
+from reassure.checkers.kafka.diff.promises import compare_promises
+
+
+@dataclass(frozen=True)
+class PatchOutcome:
+    """The comparison of a release with a build of it. paths: of its patches; comment: their own, or "".
+
+    scope: the last that was tried. states: of the patched build. differences: their names, those with the shortest runs
+    first. run: the commands of the shortest. head_breaks, base_breaks: promises that only one of the two breaks.
+    own_tests: Kafka's own, if they were run. seconds: building and exploring, in all scopes that were tried.
+    """
+
+    paths: tuple[Path, ...]
+    comment: str
+    scope: Scope
+    states: int
+    steps: int
+    differing_steps: int
+    differences: tuple[str, ...]
+    run: tuple[str, ...]
+    head_breaks: tuple[str, ...]
+    base_breaks: tuple[str, ...]
+    complete: bool
+    own_tests: OwnTests | None
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """The names of the patches."""
+        return " + ".join(path.stem for path in self.paths)
+
+    def record(self) -> dict[str, Any]:
+        """The outcome as data, with the digest of the patch."""
+        return {
+            "patch": self.name,
+            "sha256": [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.paths],
+            "comment": self.comment,
+            "brokers": self.scope.brokers,
+            "unclean": ["on" if unclean else "off" for unclean in self.scope.unclean],
+            "states": self.states,
+            "steps": self.steps,
+            "differing_steps": self.differing_steps,
+            "differences": list(self.differences),
+            "run": list(self.run),
+            "head_breaks": list(self.head_breaks),
+            "base_breaks": list(self.base_breaks),
+            "complete": self.complete,
+            "own_tests": asdict(self.own_tests) if self.own_tests else None,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+class PatchJudge:
+    """Compares patches with their release, whose explorations it keeps. own_tests: Kafka's own tests are run too."""
+
+    def __init__(
+        self, kafka: Release, scopes: Sequence[Scope], jvms: int, limits: ExploreLimits, own_tests: bool = False
+    ) -> None:
+        self.kafka, self.scopes, self.jvms, self.limits, self.own_tests = kafka, scopes, jvms, limits, own_tests
+        self.sources = sources(kafka)
+        self.base = fetch(kafka)
+        self.explored: dict[Scope, ControllerExploration] = {}
+
+    def outcomes(self, builds: Sequence[Sequence[Path]], progress: Progress) -> Iterator[PatchOutcome]:
+        """The outcome of each build, given by its patches; `Failure` for one that does not fit or does not compile."""
+        with Driver(self.base) as driver:
+            for patches in builds:
+                with tempfile.TemporaryDirectory() as folder:
+                    yield self._outcome(patches, Path(folder) / "build", driver, progress)
+
+    def _outcome(self, patches: Sequence[Path], folder: Path, driver: Driver, progress: Progress) -> PatchOutcome:
+        began = time.monotonic()
+        build = make_build(patches, self.kafka, folder)
+        head = fetch(release(str(folder)))
+        for scope in self.scopes:
+            began -= time.monotonic()
+            base = self._explored(scope, progress)  # not counted: it is explored once for all patches
+            began += time.monotonic()
+            comparison = BuildComparison(base, self._explore(head, scope, progress))
+            differences = comparison.differences()
+            if differences:
+                break
+        with Driver(head) as other:
+            promises = compare_promises(comparison, [], (driver, other))
+        first = differences[0] if differences else None
+        seconds = time.monotonic() - began
+        return PatchOutcome(
+            tuple(patches),
+            "\n\n".join(filter(None, (read_patch(patch, self.sources).comment for patch in patches))),
+            scope,
+            len(comparison.graphs[HEAD].states),
+            comparison.steps,
+            comparison.differing_steps,
+            tuple(d.name for d in differences),
+            tuple(str(command) for command in (*first.before, first.last)) if first else (),
+            tuple(promises.only[HEAD]),
+            tuple(promises.only[BASE]),
+            comparison.complete,
+            run_own_tests(build) if self.own_tests else None,
+            seconds,
+        )
+
+    def _explored(self, scope: Scope, progress: Progress) -> ControllerExploration:
+        if scope not in self.explored:
+            self.explored[scope] = self._explore(self.base, scope, progress)
+        return self.explored[scope]
+
+    def _explore(self, path: ClassPath, scope: Scope, progress: Progress) -> ControllerExploration:
+        return explore(path, scope, self.jvms, self.limits, progress)

@@ -1,0 +1,110 @@
+"""`reassure kafka patches`: a release compared with each of several patches of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from reassure.checkers.base.argument_types import positive
+from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.declared import Option
+from reassure.checkers.base.exit_codes import Exit, UsageFailure, worst
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.shared_options import BUDGET, JSON, QUIET
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.kafka.builds.command import OWN_TESTS
+from reassure.checkers.kafka.builds.patched_build import NEWEST_WITH_SOURCES
+from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope
+from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.words import few_enough
+from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
+
+SUBCOMMANDS = {
+    "patches": Subcommand(
+        "compare a release with each of several patches of it: which ones differ?",
+        (
+            Option(
+                "patches PATCH",
+                "a patch, as of `kafka build`, or a folder of *.patch and *.diff",
+                Path,
+                nargs="+",
+            ),
+            Option(
+                "--release R",
+                f"the release to change; its sources are published (default: {NEWEST_WITH_SOURCES})",
+                default=NEWEST_WITH_SOURCES,
+            ),
+            Option(
+                "--brokers N",
+                "the most brokers, 2 to 4; a patch that 2 brokers do not show is tried with more, unclean election off "
+                "(default: 2)",
+                positive,
+                2,
+            ),
+            Option("--together", "compare one build with all the patches (default: a build for each)", bool),
+            OWN_TESTS,
+            Option("--jvms N", "how many JVMs (default: one a core)", positive, output=True),
+            BUDGET,
+            JSON,
+            QUIET,
+        ),
+    )
+}
+
+
+def run_patches(args: argparse.Namespace, console: Console) -> Exit:
+    """Compares, and prints a line for each patch; exit code 15 if one differs, 5 if a comparison was not finished."""
+    few_enough(args.brokers, "--brokers")
+    scopes = [Scope(2, events=(LATE,)), *(Scope(n, unclean=(False,)) for n in range(3, args.brokers + 1))]
+    paths = [path for each in args.patches for path in _patches(each)]
+    limits = ExploreLimits(budget=args.budget)
+    judge = PatchJudge(release(args.release), scopes, args.jvms or os.cpu_count() or 1, limits, args.own_tests)
+    progress = Progress(quiet=args.quiet)
+    outcomes = []
+    for outcome in judge.outcomes([paths] if args.together else [[path] for path in paths], progress):
+        progress.done()
+        console.print(_line(outcome), style="red" if outcome.differences else "")
+        outcomes.append(outcome)
+    console.print(
+        f"{sum(bool(o.differences) for o in outcomes)} of {len(outcomes)} builds differ from Kafka {args.release}"
+    )
+    code = worst(
+        [
+            *(Exit.EXPECTATION for o in outcomes if o.differences),
+            *(Exit.INCONCLUSIVE for o in outcomes if not o.complete),
+        ]
+    )
+    if args.json:
+        write_record(args.json, {"release": args.release, "patches": [outcome.record() for outcome in outcomes]})
+    return code
+
+
+def _patches(path: Path) -> list[Path]:
+    """The patches of a folder, by name, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    paths = sorted(p for p in path.iterdir() if p.suffix in (".patch", ".diff"))
+    if not paths:
+        raise UsageFailure(f"{path} has no file *.patch or *.diff")
+    return paths
+
+
+def _line(outcome: PatchOutcome) -> str:
+    scope = outcome.scope
+    bounds = f"{scope.brokers} brokers{'' if len(scope.unclean) > 1 else ', unclean election off'}"
+    bounds += "" if outcome.complete else ", not finished"
+    figures = f"({bounds}; {outcome.seconds:.0f} s)"
+    if outcome.differences:
+        text = f"{outcome.differing_steps:,} of {outcome.steps:,} steps differ {figures}: {'; '.join(outcome.run)}"
+    else:
+        text = f"no difference {figures}"
+    if outcome.head_breaks:
+        text += f"; breaks {', '.join(outcome.head_breaks)}"
+    if outcome.own_tests is not None:
+        text += f"; {len(outcome.own_tests.failed)} of Kafka's own tests fail"
+    return f"{outcome.name}: {text}"
+
+
+ACTIONS = {"patches": run_patches}

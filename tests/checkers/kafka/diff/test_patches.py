@@ -1,0 +1,36 @@
+"""Patches of Kafka that change nothing print nothing; a fault is shown, by a run that Kafka executes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.main import main
+from reassure.checkers.kafka.builds import patched_build
+from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope
+from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.diff.patches import PatchJudge
+from tests.helpers.kafka_jars import kafka_sources
+
+FOLDER = Path(patched_build.__file__).parent / "patches"
+
+
+def test_ten_changes_of_nothing_in_one_build_and_a_fault_that_kafkas_own_tests_miss() -> None:
+    kafka_sources("4.3.1")
+    judge = PatchJudge(release("4.3.1"), [Scope(2, events=(LATE,))], 1, ExploreLimits())
+    fault = FOLDER / "fault-06-cancellation-unchecked.patch"
+    same, wrong = judge.outcomes([sorted(FOLDER.glob("same-*")), [fault]], Progress(quiet=True))
+    assert len(same.paths) == 10 and same.complete and same.states == 1588
+    assert (same.differences, same.differing_steps, same.run, same.head_breaks, same.base_breaks) == ((), 0, (), (), ())
+    assert wrong.differing_steps == 424 and wrong.complete
+    assert wrong.run == ("reassign([1])", "reassign([2])", "fence(1)", "cancel()")
+    assert wrong.head_breaks == ("leader_has_a_successor",)
+
+
+def test_what_is_no_folder_of_patches_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kafka_sources("4.3.1")
+    assert main(["kafka", "patches", str(tmp_path)]) == Exit.USAGE.value
+    assert capsys.readouterr().err == f"reassure: {tmp_path} has no file *.patch or *.diff\n"
