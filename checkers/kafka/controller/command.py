@@ -253,7 +253,7 @@ def run_replay(args: argparse.Namespace, console: Console) -> Exit:
     requested = _releases(args.release) if args.release else []
     by_release: dict[Release, list[tuple[Path, ControllerTrace]]] = {}
     for path in args.traces:
-        runs = _controller_traces(path, args.model, prepared)
+        runs = controller_traces(path, args.model, prepared)
         for trace, kafka in [(runs[-1][0], each) for each in requested] or runs:
             by_release.setdefault(kafka, []).append((path, trace))
     codes = [Exit.OK]
@@ -276,7 +276,7 @@ def _replay(path: Path, trace: ControllerTrace, driver: Driver, console: Console
     return Exit.TRACE
 
 
-def _controller_traces(
+def controller_traces(
     path: Path, model: str | None, prepared: PreparedModels | None = None
 ) -> list[tuple[ControllerTrace, Release]]:
     """The commands of a trace, of a model's or of a run of the controller, for each release that it is of."""
@@ -395,7 +395,7 @@ def _write_runs(runs: dict[str, Shown], folder: Path) -> list[str]:
 def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     meta = itf(args.trace)["#meta"]
-    trace, own = _controller_traces(args.trace, args.model)[-1]
+    trace, own = controller_traces(args.trace, args.model)[-1]
     kafka = named_release(args.release) if args.release else own
     promise = args.property or meta.get("property", "")
     if args.property and promise not in properties_of(meta):
@@ -426,7 +426,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
     kafka = named_release(args.release or [r.version for r in RELEASES if r.tested][-1])
-    steps = confirm(_controller_traces(args.trace, args.model)[-1][0], fetch(kafka, tests=True))
+    steps = confirm(controller_traces(args.trace, args.model)[-1][0], fetch(kafka, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"
         console.print(f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")

@@ -24,7 +24,7 @@ from reassure.spec.kafka.partition_properties import SHARED
 
 def look_for_loss(graph: ControllerExploration, findings: Findings) -> Loss | None:
     """Adds the property over logs to the findings, and its counterexample if it has one."""
-    if False in graph.scope.unclean and len(graph.targets) == len(graph.states):
+    if graph.scope.follows_logs and len(graph.targets) == len(graph.states):
         findings.properties.append(KEEPS_COMMITTED)
         loss = LogSearch(graph).loss()
         if loss is not None:

@@ -52,6 +52,7 @@ class Driver:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self.errors,
+                process_group=0,  # Ctrl-C is for this program, which then ends the JVM
             )
         except OSError as error:
             raise JvmLost(f"java cannot be run: {error.strerror}") from None

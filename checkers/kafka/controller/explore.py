@@ -64,7 +64,7 @@ class Scope:
     """The bounds of an exploration. unclean: the settings of unclean election to begin with.
 
     configuration_changes: MinISR (1 to `brokers`) and unclean election are changed on the way. events: of `EVENTS`.
-    elr, metadata_version, company: as of `Setup`.
+    elr, metadata_version, company: as of `Setup`. start: the initial states; none: as `initial_states` has it.
     """
 
     brokers: int
@@ -76,6 +76,7 @@ class Scope:
     elr: bool = True
     metadata_version: str = ""
     company: bool = False
+    start: tuple[ControllerState, ...] = ()
 
     @property
     def setup(self) -> Setup:
@@ -87,7 +88,8 @@ class Scope:
     def text(self) -> str:
         """The bounds in a line."""
         allowed = " and ".join("on" if unclean else "off" for unclean in self.unclean)
-        texts = [f"{self.brokers} brokers", f"MinISR {self.min_isr}", f"{self.replication_factor} replicas at first"]
+        texts = [f"{self.brokers} brokers", f"MinISR {self.min_isr}"]
+        texts.append("from the end of a run" if self.start else f"{self.replication_factor} replicas at first")
         texts.append(f"unclean election {allowed}")
         texts += ["changes of both"] if self.configuration_changes else []
         texts += [name.replace("-", " ") for name in self.events]
@@ -96,8 +98,15 @@ class Scope:
         texts += ["a second partition in each request"] if self.company else []
         return ", ".join(texts)
 
+    @property
+    def follows_logs(self) -> bool:
+        """Whether the brokers' logs are known at first, and an unclean election may be forbidden."""
+        return False in self.unclean and not self.start
+
     def initial_states(self) -> list[ControllerState]:
-        """Replicas on the first brokers, all in sync, led by the first; everybody alive."""
+        """Replicas on the first brokers, all in sync, led by the first; everybody alive. Unless others are given."""
+        if self.start:
+            return list(self.start)
         replicas = tuple(Broker(b) for b in range(1, self.replication_factor + 1))
         everybody = frozenset(Broker(b) for b in range(1, self.brokers + 1))
         partition = Partition(replicas, frozenset(replicas), NOBODY, NOBODY, NOBODY, replicas[0], 0, 0, False, None)

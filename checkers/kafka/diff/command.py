@@ -15,7 +15,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, DEPTH, OUTPUTS, PROPERTY, SPARK, STORIES
+from reassure.checkers.base.shared_options import BUDGET, DEPTH, OF_TRACE, OUTPUTS, PROPERTY, SPARK, STORIES, TRACE
 from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
@@ -24,12 +24,13 @@ from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
-from reassure.checkers.kafka.controller.command import PARTITIONS, named_release
+from reassure.checkers.kafka.controller.command import PARTITIONS, controller_traces, named_release
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
 from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of
+from reassure.checkers.kafka.controller.words import ControllerState, Setup
 from reassure.checkers.kafka.diff.alerts import alerts
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
 from reassure.checkers.kafka.diff.builds import digest_of
@@ -41,11 +42,20 @@ from reassure.checkers.kafka.diff.result import BuildDiff, compare_builds
 from reassure.checkers.kafka.diff.sources import HeadSources
 
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
+_OF_A_DIFF = {
+    "brokers": replace(_EXPLORE["brokers"], help="number of brokers, 2 to 4 (default: 2)", default=2),
+    "configuration": replace(
+        _EXPLORE["configuration"],
+        help="changes: MinISR (1 to --brokers) and unclean election change on the way (default: changes)",
+        default="changes",
+    ),
+}
 OPTIONS = (
     Option("BASE", "the build to compare with: a release such as 4.3.0, or the path of a build"),
     Option("HEAD", "the build that is judged"),
-    replace(_EXPLORE["brokers"], help="number of brokers, 2 to 4 (default: 2)", default=2),
-    *(option for option in SCOPE_OPTIONS if option.name != "brokers"),
+    *(_OF_A_DIFF.get(option.name, option) for option in SCOPE_OPTIONS),
+    replace(TRACE, usage="--from TRACE", help="begin in the last state of this run, with its brokers and MinISR"),
+    OF_TRACE,
     replace(PROPERTY, help="compare only these promises; repeatable, * matches any letters (default: all)"),
     replace(DEPTH, help="stop after N levels (default: no limit)"),
     replace(BUDGET, help="stop both explorations after this time; the result is partial (default: no limit)"),
@@ -71,6 +81,8 @@ def _figures(record: Record) -> dict[str, int]:
     return {name: diff[name] for name in PINS if name in diff}
 
 
+OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version")
+"""Options that a run says itself."""
 PINS = ("states", "steps", "differing_steps")
 KIND = GateKind(PINS, _figures, left_out=frozenset({"test"}), by_digest=False)
 SUBCOMMANDS = {"diff": Subcommand("compare two builds: the runs and promises in which they differ", OPTIONS, KIND)}
@@ -122,7 +134,34 @@ def _scope(args: argparse.Namespace) -> Scope:
     """The bounds of both explorations; `Failure` for options that contradict each other."""
     if args.jvms and args.engine == "spark":
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
-    return scope_of(args)
+    path = vars(args)["from"]
+    if path is None:
+        return scope_of(args)
+    for name in OF_A_START:
+        if getattr(args, name) != next(option.initial for option in OPTIONS if option.name == name):
+            raise Failure(Exit.USAGE, f"--{name.replace('_', '-')} is what the run of --from says: leave it out")
+    return scope_from(path, args)
+
+
+def scope_from(path: Path, args: argparse.Namespace) -> Scope:
+    """The bounds of explorations that begin in the last state of a run; `Failure` if it has other means than they."""
+    traces = [trace for trace, _ in controller_traces(path, args.model)]
+    setup = traces[-1].setup
+    if setup.replicas_of_partition_zero:
+        raise Failure(Exit.USAGE, f"{path} is of another partition than partition 0, which alone is searched")
+    args.brokers, args.min_isr, args.replicas = setup.brokers, setup.min_isr, 1
+    args.elr, args.metadata_version = "on" if setup.elr else "off", setup.metadata_version
+    start = [begun(trace.commands[-1].after if trace.commands else trace.start, setup) for trace in traces]
+    states = tuple(dict.fromkeys(start))
+    unclean = tuple(sorted({state.unclean for state in states}))
+    return replace(scope_of(args), start=states, unclean=unclean, company=setup.company)
+
+
+def begun(state: ControllerState, setup: Setup) -> ControllerState:
+    """A state as an exploration begins in it: without epochs and restarts."""
+    partition = replace(state.partition, leader_epoch=0, partition_epoch=0)
+    min_isr = state.min_isr or setup.min_isr
+    return replace(state, partition=partition, incarnations=(0,) * state.brokers, min_isr=min_isr)
 
 
 def _config(args: argparse.Namespace) -> dict[str, Any]:

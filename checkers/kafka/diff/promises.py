@@ -44,13 +44,10 @@ def compare_promises(
     comparison: BuildComparison, patterns: list[str], drivers: tuple[Driver, Driver]
 ) -> PromiseComparison:
     """Judges every promise on both explorations. patterns: only these promises, * for any letters; all if empty."""
-    findings: list[Findings] = []
-    losses = []
-    for graph in comparison.graphs:
-        findings.append(evaluate(graph))
-        losses.append(look_for_loss(graph, findings[-1]))
+    findings = [evaluate(graph) for graph in comparison.graphs]
+    losses = [look_for_loss(graph, f) for graph, f in zip(comparison.graphs, findings, strict=True)]
     without = set(findings[BASE].not_applicable)
-    without |= set() if False in comparison.graphs[BASE].scope.unclean else {KEEPS_COMMITTED}
+    without |= set() if comparison.graphs[BASE].scope.follows_logs else {KEEPS_COMMITTED}
     result = PromiseComparison()
     broken_by_one: tuple[list[str], list[str]] = ([], [])
     for name in names_of_promises():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -24,6 +26,7 @@ from reassure.checkers.kafka.diff.analysis import BuildComparison
 from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
+from tests.helpers.committed_traces import committed_file
 from tests.helpers.kafka_explored import explored
 from tests.helpers.kafka_jars import class_path, shared_driver
 
@@ -126,7 +129,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         class_path(version)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     record, log, method = (tmp_path / name for name in ("record.json", "log.sarif", "Method.java"))
-    words = ["kafka", "diff", "4.2.0", "4.3.0", "--depth", "4", "--unclean", "off"]
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--depth", "4", "--unclean", "off", "--configuration", "fixed"]
     files = ["--json", str(record), "--sarif", str(log), "--test", str(method), "--trace-dir", str(tmp_path / "runs")]
     assert main([*words, *files]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out
@@ -140,7 +143,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert data["diff"]["promises"]["not_decided"] == ["a_led_reassignment_can_end", "leaders_hold_what_was_committed"]
     assert {p["status"] for p in data["properties"]} == {"holds", "unknown"}
     assert len({build["sha256"] for build in data["diff"]["builds"]}) == 2
-    assert data["repro"] == "reassure kafka diff 4.2.0 4.3.0 --depth=4 --unclean=off"
+    assert data["repro"] == "reassure kafka diff 4.2.0 4.3.0 --depth=4 --unclean=off --configuration=fixed"
     for difference in data["diff"]["differences"]:
         base, head = difference["traces"]
         assert main(["kafka", "replay", base, head]) == Exit.OK.value
@@ -165,7 +168,20 @@ def test_the_same_build_is_said_to_be_the_same(capsys: pytest.CaptureFixture[str
 def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     for version in ("4.3.0", "4.3.1"):
         class_path(version)
-    words = ["kafka", "diff", "4.3.0", "4.3.1", "--unclean", "off", "--depth", "3", "--test", "/dev/null"]
+    words = [
+        "kafka",
+        "diff",
+        "4.3.0",
+        "4.3.1",
+        "--unclean",
+        "off",
+        "--configuration",
+        "fixed",
+        "--depth",
+        "3",
+        "--test",
+        "/dev/null",
+    ]
     assert main(words) == Exit.OK.value
     done = capsys.readouterr()
     text = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 3 (exit code 0)"
@@ -201,6 +217,39 @@ def test_ctrl_c_ends_both_explorations() -> None:
 
     base, head = explore_both((explorer, interrupting), SharedLimits(), Progress(quiet=True))
     assert base.stopped == head.stopped == BY_USER
+
+
+def test_ctrl_c_ends_with_the_states_so_far() -> None:
+    """The JVMs, which are in the same terminal, go on until the runs are executed again."""
+    for version in ("4.3.0", "4.3.1"):
+        class_path(version)
+    words = [sys.executable, "-m", "reassure", "kafka", "diff", "4.3.0", "4.3.1", "--brokers", "3"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(6)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == Exit.INCONCLUSIVE.value, err
+    assert "no difference so far within these bounds: 3 brokers" in out and "HEAD was not finished: interrupted" in out
+
+
+def test_the_last_state_of_a_run_is_a_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    """Brokers and MinISR are those of the run; two steps from its end the builds differ."""
+    for version in ("4.2.0", "4.3.0"):
+        class_path(version)
+    run = str(committed_file("kraft_kafka", "leads_where_it_was_asked_to"))
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--from", run, "--configuration", "fixed", "--stories", "0"]
+    assert main([*words, "--depth", "2"]) == Exit.EXPECTATION.value
+    out = capsys.readouterr().out
+    assert "2 brokers, MinISR 1, from the end of a run, unclean election on, depth 2" in out.splitlines()[-1]
+    assert "not decided: leaders_hold_what_was_committed" not in out  # which of the brokers hold everything is unknown
+    assert main([*words, "--brokers", "3"]) == Exit.USAGE.value
+    assert capsys.readouterr().err == "reassure: --brokers is what the run of --from says: leave it out\n"
+
+
+def test_a_run_that_cannot_be_begun_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "missing.itf.json"
+    assert main(["kafka", "diff", "4.2.0", "4.3.0", "--from", str(missing)]) == Exit.USAGE.value
+    assert str(missing) in capsys.readouterr().err
 
 
 def test_an_error_of_one_build_ends_the_other() -> None:
