@@ -17,6 +17,8 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
 MOST_RESULTS = 5000
 """Results that code hosts take of one run."""
+MOST_OF_A_SUMMARY = 900_000
+"""Characters of a job's summary; GitHub refuses 1 MiB."""
 ANSWERED = (
     Exit.OK, Exit.SAFETY, Exit.LIVENESS, Exit.DEADLOCK, Exit.EXPECTATION, Exit.VACUOUS, Exit.DRIFT, Exit.TRACE,
     Exit.INCONCLUSIVE,
@@ -116,6 +118,14 @@ def annotation(place: SourcePlace, title: str, text: str, warning: bool = False)
     """The command of a workflow that shows a problem at its line."""
     about = f"file={_value(place.file)},line={place.line},title={_value(title)}"
     return f"::{'warning' if warning else 'error'} {about}::{_data(text)}"
+
+
+def add_to_summary(text: str) -> None:
+    """Adds Markdown to the summary of the job, if the job asks for one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text if len(text) <= MOST_OF_A_SUMMARY else text[:MOST_OF_A_SUMMARY] + "\n\n(cut)\n")
 
 
 def _data(text: str) -> str:

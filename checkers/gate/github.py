@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.code_hosts import annotation, in_actions
+from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions
 from reassure.checkers.gate.locations import Locations
 from reassure.checkers.gate.run_gate import GateReport
-
-MOST = 900_000
-"""Characters of a summary; GitHub refuses 1 MiB."""
 
 
 def workflow_commands(report: GateReport) -> list[str]:
@@ -43,8 +37,7 @@ def summary(report: GateReport) -> str:
             head = f"{check.name}: {outcome.story.property}, {outcome.story.states} states"
             lines += ["", f"<details><summary>{_cell(head)}</summary>", "", "````text", outcome.story.text, "````", ""]
             lines += [f"Again: `{check.repro()}`", "", "</details>"]
-    text = "\n".join(lines) + "\n"
-    return text if len(text) <= MOST else text[:MOST] + "\n\n(cut)\n"
+    return "\n".join(lines) + "\n"
 
 
 def _cell(text: str) -> str:
@@ -56,7 +49,4 @@ def tell(report: GateReport, console: Console) -> None:
     if in_actions():
         for line in workflow_commands(report):
             console.print(line)
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(summary(report))
+    add_to_summary(summary(report))

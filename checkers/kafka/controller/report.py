@@ -29,9 +29,10 @@ def side_by_side(difference: StepDifference, version: str, ours: str, console: C
 
 def two_columns(rows: list[tuple[str, str, str]], left: str, right: str, console: Console) -> None:
     """Prints fields with two values each. left, right: the heads of the columns."""
-    console.print(f"  {'':20} {left:{COLUMN}} {right}", style="dim")
+    width = max(COLUMN, len(left))
+    console.print(f"  {'':20} {left:{width}} {right}", style="dim")
     for field, one, other in rows:
-        console.print(f"  {field:20} {one:{COLUMN}} {other}")
+        console.print(f"  {field:20} {one:{width}} {other}")
 
 
 def own_words(records: str, head: str, console: Console) -> None:

@@ -15,11 +15,21 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, DEPTH, OF_TRACE, OUTPUTS, PROPERTY, SPARK, STORIES, TRACE
+from reassure.checkers.base.shared_options import (
+    BUDGET,
+    DEPTH,
+    OF_SPARK,
+    OF_TRACE,
+    OUTPUTS,
+    PROPERTY,
+    SPARK,
+    STORIES,
+    TRACE,
+)
 from reassure.checkers.base.stop import ALL_VISITED
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.console.arguments import note, spark_settings
-from reassure.checkers.console.code_hosts import annotation, in_actions, sarif_log
+from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions, sarif_log
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record
@@ -84,7 +94,7 @@ def _figures(record: Record) -> dict[str, int]:
 OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version")
 """Options that a run says itself."""
 PINS = ("states", "steps", "differing_steps")
-KIND = GateKind(PINS, _figures, left_out=frozenset({"test"}), by_digest=False)
+KIND = GateKind(PINS, _figures, left_out=frozenset({*OF_SPARK, "engine", "jvms", "sarif", "test"}), by_digest=False)
 SUBCOMMANDS = {"diff": Subcommand("compare two builds: the runs and promises in which they differ", OPTIONS, KIND)}
 
 
@@ -105,29 +115,38 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         console.print_exit(Exit.OK, "no difference: nothing was explored")
         if args.json:
             write_record(args.json, {**identity.record(Exit.OK, True, ALL_VISITED), "diff": {"builds": builds}})
+        if args.sarif:
+            write_atomically(args.sarif, sarif_log([], Exit.OK))
         return Exit.OK
     progress = Progress(quiet=args.quiet)
     with ExitStack() as stack:
         graphs, drivers = _explored(args, paths, scope, progress, stack)
-        progress.ready("comparing")
-        diff = compare_builds(graphs, drivers, args.property)
+        diff = compare_builds(graphs, drivers, args.property, progress)
         progress.done()
     report_diff(diff, console, 0 if args.quiet else args.stories)
     traces = _write_runs(diff, args) if args.trace_dir else {}
     name_traces([path for several in traces.values() for path in several], console)
     if args.test:
         _write_test(diff, args, paths[HEAD], console)
+    verdict = diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else ""))
     console.print("")
-    console.print_exit(diff.exit, diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else "")))
+    console.print_exit(diff.exit, verdict)
     if args.json:
         record = identity.record(diff.exit, all(graph.complete for graph in graphs), diff.stop)
         write_record(args.json, {**record, **diff_record(diff, traces, builds)})
+    _tell_code_hosts(diff, args, verdict, console)
+    return diff.exit
+
+
+def _tell_code_hosts(diff: BuildDiff, args: argparse.Namespace, verdict: str, console: Console) -> None:
+    """Writes SARIF; in a job of GitHub Actions an annotation of each problem, and the report as the job's summary."""
     problems = alerts(diff, HeadSources.of(Path(args.head)), args.repro)
     if args.sarif:
         write_atomically(args.sarif, sarif_log(problems, diff.exit))
     for alert in problems if in_actions() else ():
         console.print(annotation(alert.place, alert.about, alert.text, alert.warning))
-    return diff.exit
+    report = printed(lambda summary: report_diff(diff, summary, args.stories)).rstrip()
+    add_to_summary(f"## reassure kafka diff\n\n{verdict}\n\n````text\n{report}\n````\n\nAgain: `{args.repro}`\n")
 
 
 def _scope(args: argparse.Namespace) -> Scope:

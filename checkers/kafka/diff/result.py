@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reassure.checkers.base.exit_codes import Exit, worst
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration
@@ -48,9 +49,15 @@ class BuildDiff:
 
 
 def compare_builds(
-    graphs: tuple[ControllerExploration, ControllerExploration], drivers: tuple[Driver, Driver], patterns: list[str]
+    graphs: tuple[ControllerExploration, ControllerExploration],
+    drivers: tuple[Driver, Driver],
+    patterns: list[str],
+    progress: Progress | None = None,
 ) -> BuildDiff:
     """Compares two explorations. patterns: the promises to compare, all if empty."""
+    progress = progress or Progress(quiet=True)
+    progress.proof("comparing the steps")
     comparison = BuildComparison(graphs[BASE], graphs[HEAD])
     runs = tuple(run_of_both(comparison, difference, drivers) for difference in comparison.differences())
+    progress.proof(f"{len(runs)} differences; judging the promises")
     return BuildDiff(comparison, runs, compare_promises(comparison, patterns, drivers))

@@ -168,21 +168,8 @@ def test_the_same_build_is_said_to_be_the_same(capsys: pytest.CaptureFixture[str
 def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     for version in ("4.3.0", "4.3.1"):
         class_path(version)
-    words = [
-        "kafka",
-        "diff",
-        "4.3.0",
-        "4.3.1",
-        "--unclean",
-        "off",
-        "--configuration",
-        "fixed",
-        "--depth",
-        "3",
-        "--test",
-        "/dev/null",
-    ]
-    assert main(words) == Exit.OK.value
+    words = "kafka diff 4.3.0 4.3.1 --unclean off --configuration fixed --depth 3 --quiet --test /dev/null"
+    assert main(words.split()) == Exit.OK.value
     done = capsys.readouterr()
     text = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 3 (exit code 0)"
     assert done.out.splitlines()[-1] == f"no difference within these bounds: {text}"
