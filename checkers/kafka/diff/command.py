@@ -58,6 +58,7 @@ _OF_A_DIFF = {
         _EXPLORE["configuration"],
         help="changes: MinISR (1 to --brokers) and unclean election change on the way (default: changes)",
         default="changes",
+        choices=("changes", "fixed"),
     ),
 }
 OPTIONS = (

@@ -11,6 +11,8 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits
 
+POLL = 0.2
+"""Seconds after which Ctrl-C is noticed at the latest."""
 Explorer = Callable[[ExploreLimits, Progress], ControllerExploration]
 """Explores one build."""
 
@@ -53,12 +55,17 @@ def explore_both(
         try:
             for side, explorer in enumerate(explorers):
                 futures.append(threads.submit(explorer, limits, _SideProgress(progress, counts, side)))
-            wait(futures, return_when=FIRST_EXCEPTION)
+            while wait(futures, POLL, return_when=FIRST_EXCEPTION).not_done and not _failed(futures):
+                pass  # a signal that another thread receives is handled when this one runs
         except KeyboardInterrupt:
             limits.ended.set()
             if len(futures) < len(explorers):
                 raise
-        if any(future.done() and future.exception() for future in futures):
+        if _failed(futures):
             limits.ended.set()
     base, head = (future.result() for future in futures)
     return base, head
+
+
+def _failed(futures: list[Future[ControllerExploration]]) -> bool:
+    return any(future.done() and future.exception() is not None for future in futures)

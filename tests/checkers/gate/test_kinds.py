@@ -292,8 +292,9 @@ def test_the_command_of_each_kind(made: Path) -> None:
 def test_every_kind_has_the_options_of_its_command() -> None:
     assert {kind: next(iter(options(kind))) for kind in KINDS} == {
         "check": "model", "prove": "model", "verify": "certificate", "simulate": "model", "guards": "model",
-        "stuck": "model", "fairness": "model", "replay": "trace", "plan": "cluster", "kafka conform": "model", "kafka diff": "base",
-        "find": "model", "mutants": "model", "validate": "model", "sweep": "model", "diff": "model",
+        "stuck": "model", "fairness": "model", "replay": "trace", "plan": "cluster", "kafka conform": "model",
+        "kafka diff": "base", "find": "model", "mutants": "model", "validate": "model", "sweep": "model",
+        "diff": "model",
     }  # fmt: skip
     for kind in KINDS:
         typed = [o for o in options(kind).values() if not o.choices and not o.switch]
