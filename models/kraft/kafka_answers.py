@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reassure.models.kraft.kafka_controller import Error, answer, validated
+from reassure.models.kraft.kafka_controller import Error, answer, refused, validated
+from reassure.spec.kafka.partition import NOBODY
 
 
 def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any], after: Any) -> str | None:
@@ -13,6 +14,7 @@ def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any
 
     If the target changes nothing, the request may have been refused, or the target may be the present assignment.
     """
+    unregistered, cordoned = getattr(before, "unregistered", NOBODY), getattr(before, "cordoned", NOBODY)
     if action == "alter_partition":
         request, p = params["request"], before.partition
         eligible = frozenset(
@@ -21,7 +23,8 @@ def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any
         error = validated(
             p,
             request.source,
-            request.broker_epochs[request.source] == before.broker_epochs[request.source],
+            request.broker_epochs[request.source] == before.broker_epochs[request.source]
+            and request.source not in unregistered,
             request.leader_epoch,
             request.partition_epoch,
             request.isr,
@@ -34,6 +37,8 @@ def controller_answer(before: Any, c: Any, action: str, params: Mapping[str, Any
     changed = after.partition != before.partition
     if action == "cancel":
         return "NONE" if changed else "INVALID_REPLICA_ASSIGNMENT"
-    if action in ("start", "retarget") and not changed:
-        return None
+    if action in ("start", "retarget"):
+        if frozenset(params["target"]) & refused(c.release, unregistered, cordoned) != NOBODY:
+            return "INVALID_REPLICA_ASSIGNMENT"
+        return "NONE" if changed else None
     return "NONE"

@@ -46,6 +46,39 @@ class Release(Enum):
 
 
 @dataclass(frozen=True)
+class Features:
+    """What the metadata version and its features switch on; as they are: of a release's newest version, with ELR."""
+
+    elr: bool = True
+    """Eligible leader replicas: the feature, and the metadata version 4.0-IV1."""
+    notices_restarts: bool = True
+    """3.9 takes a broker that registers anew out of the ISR: from the metadata version 4.0-IV1 on."""
+    directories: bool = True
+    """Log directories: 3.7-IV2."""
+    bump_on_shrink: bool = False
+    """A shrink of the ISR raises the leader epoch: before 3.6-IV0."""
+    shutting_down: bool = True
+    """A controlled shutdown is a state of a broker: 3.3-IV3."""
+    recovery: bool = True
+    """Leader recovery state: 3.2-IV0."""
+
+
+NEWEST_FEATURES = Features()
+
+
+def features(metadata_version: tuple[int, int, int], elr: bool) -> Features:
+    """Those of a metadata version such as (3, 9, 0) for 3.9-IV0."""
+    return Features(
+        elr=elr,
+        notices_restarts=metadata_version >= (4, 0, 1),
+        directories=metadata_version >= (3, 7, 2),
+        bump_on_shrink=metadata_version < (3, 6, 0),
+        shutting_down=metadata_version >= (3, 3, 3),
+        recovery=metadata_version >= (3, 2, 0),
+    )
+
+
+@dataclass(frozen=True)
 class Switches:
     """What depends on the metadata version, on features, and on the release."""
 
@@ -63,21 +96,29 @@ class Switches:
     """It is remembered whenever leadership is lost, not only where the ISR empties: 4.2 on."""
     completes_with_added: bool = False
     """Completing takes everything added in sync; the whole target only if replicas get fewer: 4.3 on (KAFKA-19975)."""
+    directories_spare_elr: bool = False
+    """An assignment of a log directory leaves the ELR alone: 4.3 on (PR 20716). Before, it empties the ELR."""
 
 
-def switches(release: Release) -> Switches:
-    """A cluster of a release with the newest metadata version and eligible leader replicas on."""
+def switches(release: Release, of: Features = NEWEST_FEATURES) -> Switches:
+    """The rules of a release, as far as the cluster's metadata version and features have them."""
     alive = release != Release.V3_9 and release != Release.V4_0
     on_loss = alive and release != Release.V4_1
     return Switches(
-        elr=True,
-        recovery=True,
-        bump_on_shrink=False,
+        elr=of.elr,
+        recovery=of.recovery,
+        bump_on_shrink=of.bump_on_shrink,
         last_known=True,
         last_known_alive=alive,
         last_known_on_loss=on_loss,
         completes_with_added=on_loss and release != Release.V4_2,
+        directories_spare_elr=on_loss and release != Release.V4_2,
     )
+
+
+def switches_of_assignment(w: Switches) -> Switches:
+    """The rules by which an assignment of a log directory changes a partition."""
+    return replace(w, elr=w.elr and w.directories_spare_elr)
 
 
 @dataclass(frozen=True)
@@ -182,6 +223,14 @@ def cancelled(p: Partition, election: Election) -> Change:
     """The change of a cancellation: replicas and ISR go back, both sets are cleared."""
     back = reverted(p)
     return Change(back.replicas, back.isr, NOBODY, NOBODY, p.recovering, election)
+
+
+def refused(release: Release, unregistered: Brokers, cordoned: Brokers) -> Brokers:
+    """Brokers that `validateManualPartitionAssignment` allows in no target, not even as replicas that stay.
+
+    cordoned: brokers whose log directories are all cordoned (KIP-1066), which 4.4 refuses (KAFKA-20832).
+    """
+    return unregistered | cordoned if release == Release.V4_4 else unregistered
 
 
 def valid_assignment(target: Replicas, registered: Brokers) -> bool:

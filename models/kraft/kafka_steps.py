@@ -9,18 +9,21 @@ from dataclasses import dataclass
 
 from reassure import replace
 from reassure.models.kraft.kafka_controller import (
+    NEWEST_FEATURES,
     Change,
     Election,
     Error,
+    Features,
     Release,
-    Switches,
     answer,
     asked,
     built,
     cancelled,
     effective_min_isr,
+    refused,
     reverted,
     switches,
+    switches_of_assignment,
     unchanged,
     validated,
 )
@@ -28,36 +31,6 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Re
 
 FAULT = "UNKNOWN_SERVER_ERROR"
 """The answer where the controller throws."""
-
-
-@dataclass(frozen=True)
-class Features:
-    """What the metadata version and its features switch on; as they are: of a release's newest version, with ELR."""
-
-    elr: bool = True
-    """Eligible leader replicas: the feature, and the metadata version 4.0-IV1."""
-    notices_restarts: bool = True
-    """3.9 takes a broker that registers anew out of the ISR: from the metadata version 4.0-IV1 on."""
-    directories: bool = True
-    """Log directories: 3.7-IV2."""
-    bump_on_shrink: bool = False
-    """A shrink of the ISR raises the leader epoch: before 3.6-IV0."""
-    shutting_down: bool = True
-    """A controlled shutdown is a state of a broker: 3.3-IV3."""
-    recovery: bool = True
-    """Leader recovery state: 3.2-IV0."""
-
-
-def features(metadata_version: tuple[int, int, int], elr: bool) -> Features:
-    """Those of a metadata version such as (3, 9, 0) for 3.9-IV0."""
-    return Features(
-        elr=elr,
-        notices_restarts=metadata_version >= (4, 0, 1),
-        directories=metadata_version >= (3, 7, 2),
-        bump_on_shrink=metadata_version < (3, 6, 0),
-        shutting_down=metadata_version >= (3, 3, 3),
-        recovery=metadata_version >= (3, 2, 0),
-    )
 
 
 @dataclass(frozen=True)
@@ -71,7 +44,7 @@ class Held:
     min_isr: int
     """As configured; the partition is partition 0 of its topic."""
     release: Release
-    features: Features = Features()
+    features: Features = NEWEST_FEATURES
     cordoned: Brokers = NOBODY
     """Brokers whose log directories are all cordoned (KIP-1066)."""
     unregistered: Brokers = NOBODY
@@ -96,17 +69,11 @@ def mode(h: Held) -> Election:
     return Election.UNCLEAN if h.unclean else Election.ONLINE
 
 
-def rules(h: Held) -> Switches:
-    """Those of the release, as far as the metadata version has them."""
-    of_it = h.features
-    newest = switches(h.release)
-    return replace(newest, elr=of_it.elr, recovery=of_it.recovery, bump_on_shrink=of_it.bump_on_shrink)
-
-
 def changed(h: Held, change: Change, alive: Brokers, lost: Brokers = NOBODY) -> Partition | None:
     """The partition after a change; None if the controller throws."""
     p = h.partition
-    outcome = built(p, change, alive, lost, effective_min_isr(h.min_isr, len(p.replicas)), rules(h))
+    rules = switches(h.release, h.features)
+    outcome = built(p, change, alive, lost, effective_min_isr(h.min_isr, len(p.replicas)), rules)
     return None if outcome.throws else outcome.partition
 
 
@@ -115,8 +82,7 @@ def changed(h: Held, change: Change, alive: Brokers, lost: Brokers = NOBODY) -> 
 
 def reassign(h: Held, target: Replicas) -> Outcome:
     """AlterPartitionReassignments with a target."""
-    refused = h.unregistered | (h.cordoned if h.release == Release.V4_4 else NOBODY)
-    if frozenset(target) & refused != NOBODY:
+    if frozenset(target) & refused(h.release, h.unregistered, h.cordoned) != NOBODY:
         return Outcome(h, "INVALID_REPLICA_ASSIGNMENT")
     return _answered(h, changed(h, asked(h.partition, target), active(h)))
 
@@ -233,15 +199,16 @@ def unregister(h: Held, broker: Broker) -> Outcome:
 
 def assign_directory(h: Held, broker: Broker) -> Outcome:
     """AssignReplicasToDirs: a replica is in another directory. That is a change, and so has an election."""
-    p = h.partition
+    p, rules = h.partition, switches_of_assignment(switches(h.release, h.features))
     if not h.features.directories:
         return Outcome(h, "UNSUPPORTED_VERSION")
     if broker not in p.replicas:
         return Outcome(h, "NOT_LEADER_OR_FOLLOWER")
-    after = changed(h, unchanged(p, Election.ONLINE), active(h))
-    if after is None:
+    min_isr = effective_min_isr(h.min_isr, len(p.replicas))
+    outcome = built(p, unchanged(p, Election.ONLINE), active(h), NOBODY, min_isr, rules)
+    if outcome.throws:
         return Outcome(h, FAULT, resigns=True)
-    return Outcome(replace(h, partition=replace(after, partition_epoch=p.partition_epoch + 1)))
+    return Outcome(replace(h, partition=replace(outcome.partition, partition_epoch=p.partition_epoch + 1)))
 
 
 # -- configurations ---------------------------------------------------------------------------------------------

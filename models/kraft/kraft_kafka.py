@@ -14,9 +14,8 @@ An exception inside the controller: a reassignment is answered UNKNOWN_SERVER_ER
 of a broker it is a fault, and the active controller resigns: here the step is taken and leaves everything as it was,
 which violates `broker_events_are_carried_out`.
 
-Left out, besides what `kraft` leaves out: metadata versions older than the release; directories. `kraft_kafka_ordered`
-has targets in another order than ascending, `kraft_kafka_operated` restarts that lose nothing, controlled shutdowns and
-changes of the configuration.
+Left out, besides what `kraft` leaves out: log directories. `kraft_kafka_ordered` has targets in another order than
+ascending, `kraft_kafka_operated` restarts that lose nothing, controlled shutdowns and changes of the configuration.
 """
 
 from dataclasses import dataclass
@@ -31,11 +30,13 @@ from reassure.models.kraft.kafka_controller import (
     Change,
     Election,
     Error,
+    Features,
     Release,
     asked,
     built,
     cancelled,
     effective_min_isr,
+    features,
     reverted,
     switches,
     unchanged,
@@ -43,7 +44,6 @@ from reassure.models.kraft.kafka_controller import (
 )
 from reassure.models.kraft.kafka_steps import Held as Held
 from reassure.models.kraft.kafka_steps import controller_step as controller_step
-from reassure.models.kraft.kafka_steps import features as features
 from reassure.models.kraft.protocol import committed, decided
 from reassure.models.kraft.state import AlterPartition, Cluster
 from reassure.spec.kafka.partition import (
@@ -59,14 +59,49 @@ from reassure.spec.kafka.partition import (
 )
 
 
+class MetadataVersion(Enum):
+    """A metadata version: the newest of the release, or the newest one that lacks a rule."""
+
+    NEWEST = "newest"
+    V3_7 = "3.7-IV1"
+    """Without log directories."""
+    V3_5 = "3.5-IV2"
+    """A shrink of the ISR raises the leader epoch."""
+    V3_3 = "3.3-IV2"
+    """A broker's controlled shutdown is not recorded. Kafka 3.9 only."""
+    V3_1 = "3.1-IV0"
+    """Without the leader recovery state. Kafka 3.9 only."""
+
+
 @dataclass(frozen=True)
 class Config(state.Config):
     release: Release = Release.V4_4
     """Release of Kafka."""
+    elr: bool = True
+    """Eligible leader replicas; off by default in 4.0, and in 3.9 always off outside of tests."""
+    metadata_version: MetadataVersion = MetadataVersion.NEWEST
+    """The cluster's metadata version; one older than the release's newest needs elr=false."""
     replicas_of_partition_zero: Annotated[int, Range(0, 8)] = 0
     """Replicas of the topic's partition 0, which MinISR is limited to for every partition; 0: this is partition 0."""
     balancing: bool = False
     """Whether preferred leaders are elected, by the balancing of leaders or at an administrator's request."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = self.metadata_version.value
+        if self.elr and self.metadata_version != MetadataVersion.NEWEST:
+            raise ValueError(f"metadata_version={name} has no eligible leader replicas: set elr=false")
+        if self.release != Release.V3_9 and self.metadata_version in (MetadataVersion.V3_3, MetadataVersion.V3_1):
+            raise ValueError(f"Kafka {self.release.value} cannot run with metadata_version={name}: set release=3.9")
+
+    @property
+    def features(self) -> Features:
+        """The rules that metadata version and features switch on; ELR in 3.9 needs a metadata version of its tests."""
+        if self.metadata_version != MetadataVersion.NEWEST:
+            major, minor, level = self.metadata_version.value.replace("-IV", ".").split(".")
+            return features((int(major), int(minor), int(level)), self.elr)
+        in_production = self.release == Release.V3_9 and not self.elr
+        return features((3, 9, 0) if in_production else (4, 0, 1), self.elr)
 
 
 class Cause(Enum):
@@ -97,9 +132,13 @@ def mode(s: Cluster) -> Election:
 
 def changed(s: Kafka, c: Config, change: Change, lost: Brokers) -> Built:
     """The partition after a change, brokers being as they are."""
-    p = s.partition
-    counted = c.replicas_of_partition_zero if c.replicas_of_partition_zero > 0 else len(p.replicas)
-    return built(p, change, active(s), lost, effective_min_isr(s.min_isr, counted), switches(c.release))
+    return built(s.partition, change, active(s), lost, enough(s, c), switches(c.release, c.features))
+
+
+def enough(s: Kafka, c: Config) -> int:
+    """The effective MinISR."""
+    counted = c.replicas_of_partition_zero if c.replicas_of_partition_zero > 0 else len(s.partition.replicas)
+    return effective_min_isr(s.min_isr, counted)
 
 
 def written(s: Kafka, p: Partition, cause: Cause) -> Kafka:
@@ -168,13 +207,18 @@ def commit(s: Kafka) -> Kafka:
 @action(who="controller", fair="weak", tags=["complete"], request=lambda s: s.requests)
 def alter_partition(s: Kafka, c: Config, request: AlterPartition) -> Kafka:
     """AlterPartition: validated, then the ISR is written, with completion, ELR and election as in any change."""
+    return altered(s, c, request, request.broker_epochs[request.source] == s.broker_epochs[request.source])
+
+
+def altered(s: Kafka, c: Config, request: AlterPartition, known_sender: bool) -> Kafka:
+    """The outcome of an AlterPartition request. known_sender: as of `validated`."""
     p = s.partition
     handled = replace(s, requests=s.requests - {request})
     living = frozenset(b for b in active(s) if request.broker_epochs[b] == s.broker_epochs[b])
     error = validated(
         p,
         request.source,
-        request.broker_epochs[request.source] == s.broker_epochs[request.source],
+        known_sender,
         request.leader_epoch,
         request.partition_epoch,
         request.isr,
@@ -233,7 +277,8 @@ def registered_without_log(s: Kafka, c: Config, broker: Broker) -> Kafka:
         complete=s.complete - {broker},
         disturbed=s.disturbed + 1,
     )
-    if broker not in p.isr | p.elr:
+    overlooked = c.release == Release.V3_9 and not c.features.notices_restarts
+    if overlooked or broker not in p.isr | p.elr:
         return down
     outcome = changed(down, c, replace(unchanged(p, mode(s)), isr=p.isr - {broker}), NOBODY | {broker})
     return s if outcome.throws else written(down, outcome.partition, Cause.COMPLETION)
@@ -320,7 +365,7 @@ def rolling_back_ends(before: Kafka, after: Kafka) -> bool:
 # -- what must be possible ----------------------------------------------------------------------------------
 
 
-@cover
+@cover(when=lambda c: c.elr)
 def elr_election(before: Kafka, after: Kafka) -> bool:
     """A leader is elected from the ELR."""
     b, a = before.partition, after.partition

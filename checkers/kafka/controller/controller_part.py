@@ -15,7 +15,7 @@ from reassure.checkers.kafka.controller.words import ControllerState, packed
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import Type
 
-HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down", "min_isr")
+HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down", "min_isr", "cordoned", "unregistered")
 """Fields of a model's state that the controller holds."""
 
 

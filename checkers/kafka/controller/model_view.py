@@ -1,8 +1,9 @@
 """A model's states and steps as those of Kafka's controller.
 
 A model can be driven if its state has `partition`, `unclean`, `unfenced` and `broker_epochs` (and perhaps
-`shutting_down`, `min_isr`), its configuration `brokers` and `min_isr` (and perhaps `replicas_of_partition_zero`), and
-if its actions have the names of `COMMANDS`. All else in its state is a ghost here: logs, requests in flight, counters.
+`shutting_down`, `min_isr`, `cordoned`, `unregistered`), its configuration `brokers` and `min_isr` (and perhaps
+`replicas_of_partition_zero`, `elr`, `metadata_version`, `directory_moves`), and if its actions have the names of
+`COMMANDS`. All else in its state is a ghost here: logs, requests in flight, counters.
 A module that defines `controller_answer(before, config, action, params, after)` also says which error code it expects.
 """
 
@@ -25,8 +26,11 @@ from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
 
 ELECTIONS = ("elect_from_elr", "elect_unclean")
 """Actions that Kafka takes within the unfencing of a broker; a model may take them on their own, later."""
-EVENTS = ("fence", "unfence", "shut_down_uncleanly", "restart_cleanly", "shut_down_in_control")
-"""Actions that always change a broker's state: one that changes nothing is a step at which the controller resigns."""
+EVENTS = frozenset({"fence", "unfence", "shut_down_uncleanly", "restart_cleanly", "shut_down_in_control"})
+EVENTS |= {"register_again", "unregister", "cordon", "uncordon", "assign_directory"}
+"""Actions that always change the state: one that changes nothing is a step at which the controller resigns."""
+NEWEST = "newest"
+"""A model's name for the newest metadata version of a release."""
 _FIELDS = ("partition", "unclean", "unfenced", "broker_epochs")
 
 
@@ -70,6 +74,11 @@ COMMANDS: dict[str, Callable[[Mapping[str, Any]], Command]] = {
     "balance": _plain(Kind.BALANCE),
     "change_min_isr": lambda params: Command(Kind.CHANGE_MIN_ISR, int(params["value"])),
     "change_unclean": lambda params: Command(Kind.CHANGE_UNCLEAN, int(params["allowed"])),
+    "register_again": _of_broker(Kind.RESTART_UNCLEANLY),
+    "unregister": _of_broker(Kind.UNREGISTER),
+    "cordon": _of_broker(Kind.CORDON),
+    "uncordon": _of_broker(Kind.UNCORDON),
+    "assign_directory": _of_broker(Kind.ASSIGN_DIRECTORY),
 }
 """The command to Kafka's controller, by the model's action."""
 
@@ -96,8 +105,16 @@ class ModelView:
             raise Failure(Exit.USAGE, f"{bound.model.name} is no model of Kafka's controller: {what}")
         config = bound.config
         self.brokers: int = config.brokers
-        self.setup = Setup(config.brokers, config.min_isr, getattr(config, "replicas_of_partition_zero", 0))
         few_enough(self.brokers, bound.model.name)
+        version = getattr(config, "metadata_version", None)
+        self.setup = Setup(
+            config.brokers,
+            config.min_isr,
+            getattr(config, "replicas_of_partition_zero", 0),
+            elr=getattr(config, "elr", True),
+            metadata_version="" if version is None or version.value == NEWEST else version.value,
+            directories=2 if getattr(config, "directory_moves", 0) else 1,
+        )
         self._answer = getattr(sys.modules.get(bound.model.module), "controller_answer", None)
 
     def state(self, state: Any) -> ControllerState:
@@ -110,6 +127,8 @@ class ModelView:
             shutting_down=getattr(state, "shutting_down", NOBODY),
             keeps_nobody=getattr(state.partition, "last_known_is_nobody", False),
             min_isr=getattr(state, "min_isr", 0),
+            cordoned=getattr(state, "cordoned", NOBODY),
+            unregistered=getattr(state, "unregistered", NOBODY),
         )
 
     def command(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Command | None:
