@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
 from reassure.checkers.engines.native.probe import Wanted
-from reassure.checkers.engines.native.search import FirstHits
+from reassure.checkers.engines.native.search import FirstHits, Search
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, SparkJob
@@ -37,44 +36,49 @@ OWNER_STATES = 50_000
 """States of a level that are worth a task of their own among the owners."""
 
 
-@dataclass
 class DistributedRun:
     """A search and its run directory."""
 
-    kernel: CompiledKernel
-    directory: RunDirectory
-    partitions: int
-    connection: Callable[[], Any]
-    """Waits for the session; its context."""
-    key: Key = ()
-    """Of fingerprints, if the tables are to hold those."""
-    token: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:12]}")
-    commits: list[Commit] = field(default_factory=list)
-    tally: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
-    new: list[int] = field(default_factory=list)
-    """New states by action."""
-    hits: FirstHits = field(default_factory=FirstHits)
-    raised_on: int | None = None
-    """The level with states in which the model raises."""
-    beyond: int = 0
-    """States after that level, which are not committed."""
-    context: Any = None
-    cores: int = 2
-    jobs: int = 0
-    table_bytes: dict[int, int] = field(default_factory=dict)
-    """By partition: bytes of the owner's table."""
-    limit: int | None = None
-    """Bytes that the owners' tables may take together."""
-    expanded: int = 0
-    """Levels that were expanded, or were to be when the search was stopped."""
-    shipped: Any = None
-    """The work, broadcast once."""
-    small: int = 0
-    """A level of fewer states is expanded by the driver, which has the owners' tables on its host; 0: none is."""
+    def __init__(
+        self,
+        kernel: CompiledKernel,
+        directory: RunDirectory,
+        partitions: int,
+        connection: Callable[[], Any],
+        key: Key = (),
+        commits: Sequence[Commit] = (),
+        cores: int = 2,
+        small: int = 0,
+        limit: int | None = None,
+    ) -> None:
+        """Begins a run, or takes up the levels that were committed.
 
-    @property
-    def work(self) -> Work:
-        return Work(self.token, self.directory.uri, self.kernel.shape, self.partitions, self.key)
+        connection: waits for the session; its context. key: of fingerprints, if the tables are to hold those. cores: at
+        least. small: a level of fewer states is expanded by the driver, which has the owners' tables on its host; 0:
+        none is. limit: bytes that the owners' tables may take together.
+        """
+        self.kernel, self.directory, self.partitions, self.connection = kernel, directory, partitions, connection
+        self.commits, self.cores, self.small, self.limit = list(commits), cores, small, limit
+        self.key, self.token = key, f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self.work = Work(self.token, directory.uri, kernel.shape, partitions, key)
+        self.tally: Rows = np.zeros(kernel.shape.tally_words, np.int64)
+        self.new_by_action, self.hits = [0] * kernel.shape.actions, FirstHits()
+        if commits:
+            last = commits[-1]
+            self.tally, self.new_by_action = np.array(last.tally, np.int64), last.new
+            self.hits.levels = {(word, bit): at for word, bit, at in last.flags}
+        self.raised_on: int | None = None
+        """The level with states in which the model raises."""
+        self.beyond = 0
+        """States after that level, which are not committed."""
+        self.depth = 0
+        """Levels that were expanded, or were to be when the search was stopped."""
+        self.table_bytes: dict[int, int] = {}
+        """By partition: bytes of the owner's table."""
+        self.context: Any = None
+        self.shipped: Any = None
+        """The work, broadcast once."""
+        self.jobs = 0
 
     def connect(self) -> None:
         """Waits for the session, if there is none yet, and ships the work to its workers."""
@@ -87,7 +91,7 @@ class DistributedRun:
 
     def begin(self, rows: list[tuple[int, ...]]) -> None:
         """Connects; the initial states are committed already."""
-        self.expanded = len(self.commits) - 1
+        self.depth = len(self.commits) - 1
         self.connect()
 
     def levels(self, look: Callable[[int], None]) -> Iterator[int]:
@@ -97,16 +101,12 @@ class DistributedRun:
             if self.limit is not None and self.memory > self.limit:
                 text = f"the memory limit of {self.limit / 2**20:,.0f} MiB was passed"
                 raise Interrupted(StopReason.MEMORY, text)
-            self.expanded = len(self.commits)
+            self.depth = len(self.commits)
             if not self.step(lambda: look(self.commits[-1].states)):
                 return
 
     def leave_off(self) -> None:
         """Nothing to do: the last level stays committed, and is not counted as expanded."""
-
-    @property
-    def depth(self) -> int:
-        return self.expanded
 
     @property
     def frontier(self) -> int:
@@ -118,26 +118,19 @@ class DistributedRun:
         return sum(self.table_bytes.values())
 
     @property
-    def new_by_action(self) -> list[int]:
-        return self.new
-
-    @property
     def distinct(self) -> int:
         return sum(c.states for c in self.commits) + self.beyond
 
     def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
         flags = [(*flag, at) for flag, at in self.hits.levels.items()]
-        commit = Commit(level, files, rows, self.tally.tolist(), self.new, flags, **more)
+        commit = Commit(level, files, rows, self.tally.tolist(), self.new_by_action, flags, **more)
         self.directory.commit(commit)
         self.commits.append(commit)
 
-    def resume(self) -> None:
-        """Takes up what was committed."""
-        self.commits = self.directory.commits()
-        if self.commits:
-            last = self.commits[-1]
-            self.tally, self.new = np.array(last.tally, np.int64), last.new
-            self.hits.levels = {(word, bit): at for word, bit, at in last.flags}
+    def take(self, search: Search) -> None:
+        """Takes over the counts of a search in the driver."""
+        self.tally, self.new_by_action, self.hits = search.tally, search.new_by_action, search.hits
+        self.raised_on = search.raised_on
 
     def store(self, levels: list[list[Rows]]) -> None:
         """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
@@ -219,7 +212,7 @@ class DistributedRun:
         flags = np.zeros(self.kernel.shape.claim_words, np.int64)
         files: dict[int, list[str]] = {}
         rows: dict[int, int] = {}
-        tally, new = self.tally.copy(), self.new
+        tally, new = self.tally.copy(), self.new_by_action
         for what in outputs:
             if isinstance(what, Sent):
                 if what.raised:
@@ -232,7 +225,7 @@ class DistributedRun:
                 if what.file is not None:
                     files[what.part], rows[what.part] = [what.file], what.rows
         generated = int(tally[GENERATED] - self.tally[GENERATED])
-        self.tally, self.new = tally, new
+        self.tally, self.new_by_action = tally, new
         self.hits.note_words(level, flags)
         if self.raised_on is not None:  # what was found is counted, and not committed: a resumed run raises again
             self.beyond = sum(rows.values())

@@ -18,8 +18,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from reassure.checkers.base.engine_results import EngineResult, SearchResult
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.prepare import Prepared
@@ -156,24 +154,22 @@ class _Check:
         self.progress.ready("compiling")
         layout = state_layout(bound)
         kernel = compiled(self.prepared.lowered, layout, parameters=self.cluster.steps)
-        run = self.started = DistributedRun(kernel, directory, partitions, lambda: self.session.result().context, key)
-        run.tally, run.new = np.zeros(kernel.shape.tally_words, np.int64), [0] * kernel.shape.actions
-        run.cores = max(1, cores_of(self.cluster.master))
-        run.small = self.cluster.small if is_local(self.cluster.master) else 0
+        run = self.started = DistributedRun(
+            kernel, directory, partitions, lambda: self.session.result().context, key,
+            directory.commits() if self.cluster.resume else (), max(1, cores_of(self.cluster.master)),
+            self.cluster.small if is_local(self.cluster.master) else 0, options.memory,
+        )  # fmt: skip
         touch(run.work)
         self.work.set_result(run.work)
         compile_seconds = time.monotonic() - began
         self.progress.begin()
         start, limits = Start.of(bound, layout), Limits.of(options, state_claims(bound, options))
-        if self.cluster.resume:
-            run.resume()
         here = None if run.commits else self._in_driver(run, start, limits)
         if here is not None and here.stopped != ON_CLUSTER:
             levels: Iterable[Iterable[Rows]] = here.level_rows
             exploration, paths = here, here.paths()
             bytes_per_state = layout.bytes_per_state
         else:
-            run.limit = options.memory
             exploration = explore(bound, kernel, start, run, limits, self._reporting(run, start))
             levels, paths = StoredLevels(run), Paths(bound, kernel.model.layout, run.find)
             bytes_per_state = 8 * run.work.table_words
@@ -201,8 +197,7 @@ class _Check:
 
         look = reporting(search, start, self.progress)
         exploration = explore(self.prepared.bound, run.kernel, start, search, limits, look, large)
-        run.tally, run.new, run.hits = search.tally, search.new_by_action, search.hits
-        run.raised_on = search.raised_on
+        run.take(search)
         to_a_level = exploration.stopped.reason not in (StopReason.INTERRUPTED, StopReason.BUDGET, StopReason.MEMORY)
         if exploration.stopped == ON_CLUSTER or (self.cluster.out is not None and to_a_level):
             with Ending() as ending:
