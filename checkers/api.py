@@ -189,7 +189,7 @@ def check(
 
     Args:
         model: as `load` gives it, or takes it together with `settings`.
-        engine: "native", "reference" or "spark".
+        engine: one of those that `reassure check --help` lists.
         properties: names or patterns of properties and covers (none: all).
         depth: levels, the initial states being level 1.
         budget: seconds.

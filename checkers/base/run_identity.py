@@ -24,9 +24,11 @@ ENGINE_VERSION = "0.1.0"
 def trace_stem(model: str, settings: Iterable[str], name: str, method: str = "check") -> str:
     """The name, without suffix, of the files of a trace. settings: KEY=VALUE, in any order.
 
-    Traces of two configurations, or of two methods, never have the same name.
+    Traces of two methods, or of two configurations, never have the same name, unless the configurations differ by case
+    or punctuation alone.
     """
-    pairs = "-".join(re.sub(r"[^a-z0-9]+", "-", pair.lower()) for pair in sorted(settings))
+    signed = (re.sub(r"=\s*-", "=minus", pair.lower()) for pair in sorted(settings))
+    pairs = "-".join(re.sub(r"[^a-z0-9]+", "-", pair) for pair in signed)
     return "--".join(part for part in (model, pairs, method if method != "check" else "", name) if part)
 
 

@@ -1,7 +1,9 @@
 """`reassure gate --update`: pins and lengths of traces in the file, as the run has found them.
 
-Only numbers and digests that are pinned change, where they stand: comments, order and spelling stay. Expected verdicts,
-and which properties are violated, are never changed. A check that pins anything gets its property list pinned too.
+Only numbers and digests that are pinned change, where they stand: comments, order and spelling stay. A check that pins
+nothing yet, and is as expected, gets every pin that its kind has, below the line of its expected verdict. Expected
+verdicts, and which properties are violated, are never changed. A check that pins anything gets its property list pinned
+too.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from reassure.checkers.gate.run_check import CheckOutcome
 
 HEADER = re.compile(r"^[ \t]*\[\[[ \t]*check[ \t]*\]\]", re.MULTILINE)
 ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+EXPECT = re.compile(r"^[ \t]*expect[ \t]*=.*", re.MULTILINE)
 NUMBER = r"[0-9][0-9_]*"
 TEXT = r"\"[^\"\n]*\"|'[^'\n]*'"
 
@@ -28,12 +31,10 @@ def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     record = outcome.record
     if not outcome.ran or record["verdict"] != check.expect:
         return {}
-    pins: dict[str, int | str] = {}
-    if check.pin:
-        figures = check.about.figures(record)
-        pins = {name: figures[name] for name in check.pin if name in figures}
-        if record["properties"] or record["covers"]:
-            pins[PROPERTIES] = property_digest(record)
+    figures, names = check.about.figures(record), check.pin or (() if outcome.problems else check.about.pins)
+    pins: dict[str, int | str] = {name: figures[name] for name in names if name in figures}
+    if names and (record["properties"] or record["covers"]):
+        pins[PROPERTIES] = property_digest(record)
     states = lengths(record)
     violated: dict[str, int | str] = {
         name: states[name] or length
@@ -46,13 +47,15 @@ def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
 def updated(text: str, tables_of: dict[int, Tables]) -> str:
     """The text of a gate's file with other pins, by the number of the check from 0."""
     starts = [m.start() for m in HEADER.finditer(text)]
-    count = len(tomllib.loads(text).get("check", []))
-    if len(starts) != count:
+    checks = tomllib.loads(text).get("check", [])
+    if len(starts) != len(checks):
         raise Failure(Exit.USAGE, "--update needs each check under a line [[check]]")
     pieces = [text[: starts[0]]] if starts else [text]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True)):
         piece = text[start:end]
         for table, entries in tables_of.get(number, {}).items():
+            if entries and table not in checks[number]:
+                piece = EXPECT.sub(rf"\g<0>\n{table} = {{ }}", piece, count=1)
             for name, value in entries.items():
                 piece = _with(piece, table, name, value)
         pieces.append(piece)
@@ -78,7 +81,7 @@ def _with(piece: str, table: str, name: str, value: int | str) -> str:
     if inside.rstrip().endswith("}"):  # an inline table
         at = start + inside.rindex("}")
         head = piece[:at].rstrip()
-        comma = "" if head.endswith("{") else ", "
+        comma = " " if head.endswith("{") else ", "
         return f"{head}{comma}{name} = {literal} {piece[at:]}"
     at = start + len(inside.rstrip())
     return f"{piece[:at]}\n{name} = {literal}{piece[at:]}"
@@ -102,7 +105,7 @@ def _must_say(result: str, text: str, tables_of: dict[int, Tables]) -> None:
     for number, tables in tables_of.items():
         for table, entries in tables.items():
             if entries:
-                expected["check"][number][table].update(entries)
+                expected["check"][number].setdefault(table, {}).update(entries)
     try:
         same = tomllib.loads(result) == expected
     except tomllib.TOMLDecodeError:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
+
 if TYPE_CHECKING:
     from reassure.checkers.base.result import CheckResult
 
@@ -21,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--reassure", action="store_true", help="collect models (MODEL = ...) and gate files (gate.toml, *.gate.toml)"
     )
-    group.addoption("--reassure-engine", choices=("native", "reference"), default=None, help="search with this engine")
+    group.addoption("--reassure-engine", choices=EXHAUSTIVE_ENGINES, default=None, help="search with this engine")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

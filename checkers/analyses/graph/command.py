@@ -15,7 +15,16 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import ACCEPT_CLIPPING, BUDGET, MEMORY, MODEL, OUT, QUIET, SET, WORKERS
+from reassure.checkers.base.shared_options import (
+    ACCEPT_CLIPPING,
+    BUDGET,
+    MEMORY_OF_GRAPH,
+    MODEL,
+    OUT,
+    QUIET,
+    SET,
+    WORKERS,
+)
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import STANDARD_OUTPUT
@@ -47,7 +56,7 @@ OPTIONS = (
     ),
     OUT,
     BUDGET,
-    MEMORY,
+    MEMORY_OF_GRAPH,
     ACCEPT_CLIPPING,
     WORKERS,
     replace(QUIET, help="print no progress"),

@@ -199,7 +199,8 @@ def analysed(
         a.name: PropertyFact(Evidence.OPEN if a.trace is None else Evidence.COUNTEREXAMPLE, a.trace) for a in answers
     }
     steps, start = graph.edge_count + graph.clipped, graph.start.stats
-    stats = SearchStatistics(start.generated + steps, graph.count, clipped=start.clipped + graph.clipped)
+    depth, clipped = int(graph.levels[-1]) + 1, start.clipped + graph.clipped
+    stats = SearchStatistics(start.generated + steps, graph.count, depth, clipped)
     ended = EngineResult(SearchResult(), stats, graph.stopped, graph.complete, facts)
     identity = RunIdentity.of(prepared, "stuck", repro)
     return StuckResult(CheckResult.of(identity, bound, SearchOptions([p.name for p in properties]), ended), answers)

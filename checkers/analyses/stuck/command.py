@@ -11,7 +11,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
+from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces, outputs_must_be_writable
@@ -24,11 +24,7 @@ OPTIONS = (
     Option("--fair-only", "search paths of fair actions only: unfair ones need never occur", bool),
     Option("--limit N", "stop after expanding N states and the rest of their level (default: no limit)", positive),
     replace(BUDGET, help="stop the search after this time, such as 90s or 10m (default: no limit)"),
-    replace(
-        MEMORY,
-        help="stop the search before it uses more memory, such as 2G; the steps between its states take more "
-        "(default: no limit)",
-    ),
+    MEMORY_OF_GRAPH,
     *OUTPUTS,
     WORKERS,
 )

@@ -16,7 +16,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared, plain, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, QUIET, SEED, SET, WORKERS
+from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, QUIET, SEED, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
 from reassure.spec.language.vocabulary import LanguageError
@@ -58,7 +58,7 @@ OPTIONS = (
         output=True,
     ),
     BUDGET,
-    MEMORY,
+    MEMORY_OF_GRAPH,
     WORKERS,
     replace(QUIET, help="print no progress"),
 )

@@ -15,6 +15,7 @@ from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
@@ -54,7 +55,7 @@ OPTIONS = (
         positive,
         WIDTH,
     ),
-    Option("--engine", "the engine (default: native)", default="native", choices=("native", "reference")),
+    Option("--engine", f"the engine (default: {DEFAULT_ENGINE})", default=DEFAULT_ENGINE, choices=EXHAUSTIVE_ENGINES),
     BUDGET,
     Option("--trace FILE", "write the run that matches the log, as ITF", Path, output=True),
     replace(JSON, help="write the answer; - is standard output"),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.run_identity import error_record, trace_stem
 from reassure.checkers.base.run_record import (
     ActionRecord,
     CoverRecord,
@@ -34,6 +34,11 @@ def test_the_page_has_exactly_the_keys() -> None:
     meanings = {name: re.sub(r"\(`.*?\)", "", text) for cell, text in rows for name in NAME.findall(cell)}
     for name, kind in PARTS.items():  # what is in brackets are values
         assert set(NAME.findall(meanings[name])) == keys(kind), name
+
+
+def test_files_of_two_configurations_have_two_names() -> None:
+    names = [trace_stem("m", settings, "p") for settings in (["x=1"], ["x=-1"], ["x=1", "y=-1"], ["x=-1", "y=1"])]
+    assert names == ["m--x-1--p", "m--x-minus1--p", "m--x-1-y-minus1--p", "m--x-minus1-y-1--p"]
 
 
 def test_the_page_has_every_reason_for_which_a_run_ends() -> None:

@@ -68,6 +68,19 @@ def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.Captur
     assert "the file has every pin and length of a trace that this run gives" in out
 
 
+def test_a_check_without_pins_gets_all_of_its_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.toml"
+    entry = '[[check]]\nmodel = "die_hard"\nengine = "reference"\nexpect = "safety-violation"{}\n{}\n'
+    unexpected = entry.format("", 'violated = ["other"]')
+    path.write_text(entry.format(" # so it is", "[check.set]\ngoal = 4") + unexpected)
+    said(capsys, "gate", str(path), "--update", "-j", "1")
+    pins = 'pin = { distinct = 16, generated = 97, depth = 8, clipped = 0, properties = "64e442f7349e" }'
+    new = entry.format(f" # so it is\n{pins}", "[check.set]\ngoal = 4")
+    assert path.read_text() == new + unexpected
+    path.write_text(new)
+    assert said(capsys, "gate", str(path), "-j", "1")[0] == 0
+
+
 def test_a_dropped_invariant_is_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It changes no count: only the digest of the property list tells."""
     (tmp_path / "mine.py").write_text(

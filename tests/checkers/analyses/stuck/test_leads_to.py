@@ -230,6 +230,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     assert (data["verdict"], data["exit_code"], data["complete"]) == ("liveness-violation", 13, True)
     assert data["stats"]["distinct"] == 2_775
     assert data["stats"]["generated"] == 5_869
+    assert data["stats"]["depth"] == 16
     assert [(p["name"], p["claimed"], p["can_end"], p["trapped"], p["depth"]) for p in data["properties"]] == [
         ("reassignment_ends_or_can_be_cancelled", 2_210, 2_114, 96, 3),
         ("reassignment_ends", 2_210, 2_150, 60, 3),
