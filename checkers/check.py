@@ -24,7 +24,7 @@ from reassure.spec.semantics.trace import ReplayRefused
 
 @dataclass
 class CheckRequest:
-    """What a check was asked for."""
+    """The model, the engine and the options of a check."""
 
     model: str
     set: list[str]

@@ -43,49 +43,49 @@ STYLES = {
 
 
 def report(
-    verdict: CheckResult, bound: BoundModel, console: Console, stories: int | None = None, full: bool = False
+    result: CheckResult, bound: BoundModel, console: Console, stories: int | None = None, full: bool = False
 ) -> None:
-    """Prints a verdict. stories: how many traces are told, the shortest ones (none: a few). full: folds no list."""
-    by = f"with the {verdict.identity.engine} engine"
-    if verdict.simulation:
-        by = f"by random walks, seed {verdict.simulation.seed}"
-    elif verdict.proof:
-        by = f"by proof, method {verdict.proof.method}"
-    config = ", ".join(f"{k}={v}" for k, v in verdict.identity.config.items())
-    console.print(f"{verdict.model} ({config}) {by}", style="bold")
-    _properties(verdict, console, full)
-    _covers(verdict, console, full)
-    _why_unreached(verdict, bound, console)
-    _actions(verdict, console)
-    _numbers(verdict, console)
-    _stories(verdict, bound, console, None if full and stories is None else STORIES if stories is None else stories)
+    """Prints a result. stories: how many traces are told, the shortest ones (none: a few). full: folds no list."""
+    by = f"with the {result.identity.engine} engine"
+    if result.simulation:
+        by = f"by random walks, seed {result.simulation.seed}"
+    elif result.proof:
+        by = f"by proof, method {result.proof.method}"
+    config = ", ".join(f"{k}={v}" for k, v in result.identity.config.items())
+    console.print(f"{result.model} ({config}) {by}", style="bold")
+    _properties(result, console, full)
+    _covers(result, console, full)
+    _why_unreached(result, bound, console)
+    _actions(result, console)
+    _numbers(result, console)
+    _stories(result, bound, console, None if full and stories is None else STORIES if stories is None else stories)
     console.print()
-    console.print_exit(verdict.exit(), verdict.verdict)
-    if verdict.repro:
-        console.print(f"again: {verdict.repro}", style="dim")
+    console.print_exit(result.exit(), result.verdict)
+    if result.repro:
+        console.print(f"again: {result.repro}", style="dim")
 
 
-def _stories(verdict: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
+def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:
     """Tells the traces, `most` of them at most: into what raises, the shortest violations, then covers.
 
-    What they share is told once.
+    Shared parts are told once.
     """
-    traced = [answer for answer in verdict.answers if _states_told(answer)]
+    traced = [answer for answer in result.answers if _states_told(answer)]
     short = sorted(
         traced, key=lambda answer: (isinstance(answer, CoverResult), not _raised(answer), _states_told(answer))
     )
     printed = short if most is None else short[:most]
-    told: list[Trace] = []
+    shown: list[Trace] = []
     for answer in (one for one in traced if one in printed):
         console.print()
         if answer.trace is None:
             tell_astray(answer.name, _astray(answer), console)
             continue
-        tell(answer.trace, bound, console, told)
-        told.append(answer.trace)
+        tell(answer.trace, bound, console, shown)
+        shown.append(answer.trace)
     omitted = len(traced) - len(printed)
     if omitted and most:
-        properties = [p for p in verdict.properties if not _raised(p)]
+        properties = [p for p in result.properties if not _raised(p)]
         fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
         text = f"{some}{omitted} more trace{'s' * (omitted != 1)} (--full prints all, --property NAME one)"
@@ -105,10 +105,10 @@ def _states_told(answer: PropertyResult | CoverResult) -> int:
     return len(answer.trace) if answer.trace is not None else len(_astray(answer))
 
 
-def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
-    folded = [p for p in verdict.properties if p.status in ESTABLISHED] if not full else []
+def _properties(result: CheckResult, console: Console, full: bool) -> None:
+    folded = [p for p in result.properties if p.status in ESTABLISHED] if not full else []
     folded = folded if len(folded) > MANY else []
-    listed = [p for p in verdict.properties if p not in folded]
+    listed = [p for p in result.properties if p not in folded]
     width = max((len(p.name) for p in listed), default=0)
     shared = _shared_notes(listed)
     console.print("\nproperties", style="bold")
@@ -124,14 +124,14 @@ def _properties(verdict: CheckResult, console: Console, full: bool) -> None:
         console.print(f"  {', '.join(names)}: {note}", style="dim")
     for status in dict.fromkeys(p.status for p in folded):
         alike = [p.name for p in folded if p.status is status]
-        row = Text(f"  {len(alike)} of {len(verdict.properties)} ")
+        row = Text(f"  {len(alike)} of {len(result.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {_names(alike, console)}", style="dim")
         console.print(row)
-    if not verdict.properties:
+    if not result.properties:
         console.print("  none")
-    if verdict.not_applicable:
-        row = Text("  not applicable here: " + ", ".join(verdict.not_applicable), style="dim")
+    if result.not_applicable:
+        row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
 
 
@@ -151,66 +151,66 @@ def _shared_notes(properties: list[PropertyResult]) -> dict[str, list[str]]:
     return {note: names for note, names in by_note.items() if len(names) > 1}
 
 
-def _covers(verdict: CheckResult, console: Console, full: bool) -> None:
-    if not verdict.covers:
+def _covers(result: CheckResult, console: Console, full: bool) -> None:
+    if not result.covers:
         return
-    reached = [c for c in verdict.covers if c.depth is not None]
+    reached = [c for c in result.covers if c.depth is not None]
     folded = reached if len(reached) > MANY // 2 and not full else []
-    width = max(len(c.name) for c in verdict.covers)
+    width = max(len(c.name) for c in result.covers)
     console.print("\ncovers", style="bold")
     if folded:
-        row = Text(f"  {len(folded)} of {len(verdict.covers)} ")
+        row = Text(f"  {len(folded)} of {len(result.covers)} ")
         row.append("reached", style="green")
         last = max(c.depth for c in folded if c.depth is not None)
         row.append(f", the last at depth {last}: {_names([c.name for c in folded], console)}", style="dim")
         console.print(row)
-    for c in (one for one in verdict.covers if one not in folded):
+    for c in (one for one in result.covers if one not in folded):
         row = Text(f"  {c.name:{width}}  ")
         if c.depth is not None:
             row.append(f"reached at depth {c.depth}", style="green")
             if c.walks is not None:
-                of = f" of {verdict.simulation.walks:,}" if verdict.simulation else ""
+                of = f" of {result.simulation.walks:,}" if result.simulation else ""
                 row.append(f", in {c.walks:,}{of} walks")
         else:
-            never = verdict.complete and verdict.returned.summary.exhaustive
+            never = result.complete and result.returned.summary.exhaustive
             row.append("never reached" if never else "not reached so far", style="bold red")
         console.print(row)
 
 
-def _why_unreached(verdict: CheckResult, bound: BoundModel, console: Console) -> None:
+def _why_unreached(result: CheckResult, bound: BoundModel, console: Console) -> None:
     """The command that says which guard forbids a cover that is never reached."""
-    if not verdict.complete or verdict.search is None:
+    if not result.complete or result.search is None:
         return
-    for cover in verdict.covers:
-        claim = next(p for p in bound.covers if p.name == cover.name)
-        names = list(inspect.signature(claim.function).parameters)
-        state = next(iter(typing.get_type_hints(claim.function).values()), None)
-        plain = (names[:2] == ["before", "after"] and len(names) == 2 and not claim.on) or len(names) == 1
+    for cover in result.covers:
+        prop = next(p for p in bound.covers if p.name == cover.name)
+        names = list(inspect.signature(prop.function).parameters)
+        state = next(iter(typing.get_type_hints(prop.function).values()), None)
+        plain = (names[:2] == ["before", "after"] and len(names) == 2 and not prop.on) or len(names) == 1
         if cover.reached or not plain or state is not bound.model.state:
             continue
-        call = f"{cover.name}({'before, after' if claim.over_steps else 's'})"
-        settings = [f"--set={pair}" for pair in verdict.identity.settings]
-        words = shlex.join(["reassure", "find", verdict.identity.source, call, *settings])
+        call = f"{cover.name}({'before, after' if prop.over_steps else 's'})"
+        settings = [f"--set={pair}" for pair in result.identity.settings]
+        words = shlex.join(["reassure", "find", result.identity.source, call, *settings])
         console.print(f"  what forbids it: {words}", style="dim")
         return
 
 
-def _actions(verdict: CheckResult, console: Console) -> None:
-    if not verdict.returned.actions:
+def _actions(result: CheckResult, console: Console) -> None:
+    if not result.returned.actions:
         return
-    width = max(len(name) for name in verdict.returned.actions)
-    if verdict.simulation:
-        _shares("actions", {name: count.taken for name, count in verdict.returned.actions.items()}, console)
+    width = max(len(name) for name in result.returned.actions)
+    if result.simulation:
+        _shares("actions", {name: count.taken for name, count in result.returned.actions.items()}, console)
         return
     console.print(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold")
-    for name, count in verdict.returned.actions.items():
+    for name, count in result.returned.actions.items():
         row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
         if not count.taken:
-            row.append("  never enabled" if verdict.complete else "  not enabled so far", style="yellow")
+            row.append("  never enabled" if result.complete else "  not enabled so far", style="yellow")
         console.print(row)
 
 
-def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
+def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.lemmas:
         console.print(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold")
         for text in proof.lemmas[:LEMMAS]:
@@ -220,8 +220,8 @@ def _proof(verdict: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.bounds_open:
         bounds = ", ".join(proof.bounds_open)
         console.print(f"\nnot excluded: steps that leave the bound of {bounds}, which the proof leaves out")
-    console.print(f"\n{verdict.stats.seconds['search']:.2f} s", style="dim")
-    console.print(f"stopped because {verdict.stopped_because}")
+    console.print(f"\n{result.stats.seconds['search']:.2f} s", style="dim")
+    console.print(f"stopped because {result.stopped_because}")
 
 
 def _distribution(spark: dict[str, Any], console: Console) -> None:
@@ -252,23 +252,23 @@ def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
         console.print(row)
 
 
-def _numbers(verdict: CheckResult, console: Console) -> None:
-    s = verdict.stats
-    if verdict.proof:
-        _proof(verdict, verdict.proof, console)
+def _numbers(result: CheckResult, console: Console) -> None:
+    s = result.stats
+    if result.proof:
+        _proof(result, result.proof, console)
         return
-    if verdict.simulation:
-        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in verdict.simulation.lengths}
+    if result.simulation:
+        depths = {f"{c['from']}-{c['to']}": c["walks"] for c in result.simulation.lengths}
         if depths:
             _shares("states of a walk", depths, console)
         clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
-        walks = verdict.simulation.walks
+        walks = result.simulation.walks
         text = f"\n{walks:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
         console.print(text)
         console.print(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim")
-        console.print(f"stopped because {verdict.stopped_because}")
+        console.print(f"stopped because {result.stopped_because}")
         return
-    cluster = verdict.search.cluster if verdict.search else {}
+    cluster = result.search.cluster if result.search else {}
     if cluster:
         _distribution(cluster, console)
     text = f"\n{s.generated:,} generated, {s.distinct:,} distinct, depth {s.depth}"
@@ -287,4 +287,4 @@ def _numbers(verdict: CheckResult, console: Console) -> None:
     console.print(
         f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}", style="dim"
     )
-    console.print(f"stopped because {verdict.stopped_because}")
+    console.print(f"stopped because {result.stopped_because}")

@@ -37,11 +37,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         every = claims.read()
     except claims.ClaimError as error:
         raise Failure(Exit.USAGE, str(error)) from None
-    wanted = [verdicts.TABLE] if args.table else [*args.id, *args.claim]
-    if unknown := set(wanted) - {c.id for c in every}:
+    chosen_ids = [verdicts.TABLE] if args.table else [*args.id, *args.claim]
+    if unknown := set(chosen_ids) - {c.id for c in every}:
         has = ", ".join(c.id for c in every) or "none"
         raise Failure(Exit.USAGE, f"no claim {min(unknown)}; there are {has}")
-    chosen = [c for c in every if not wanted or c.id in wanted]
+    chosen = [c for c in every if not chosen_ids or c.id in chosen_ids]
     if not chosen:
         raise Failure(Exit.NOTHING, "there are no claims")
     if args.refresh:
@@ -51,20 +51,20 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
         finally:
             progress.done()
-    found = verdicts.entries(chosen, ledger.read())
-    code = args.found = verdicts.exit_code(found)
+    entries = verdicts.entries(chosen, ledger.read())
+    code = args.found = verdicts.exit_code(entries)
     if args.json:
         head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
-        write_record(args.json, {**head, **pages.data(found)})
+        write_record(args.json, {**head, **pages.data(entries)})
     if args.format == "html":
         from reassure.checkers.evidence.html_page import html_page
 
-        sys.stdout.write(html_page(found))
+        sys.stdout.write(html_page(entries))
     elif args.format == "md":
-        sys.stdout.write("" if args.table else pages.markdown_page(found) + "\n")
-        sys.stdout.write(pages.markdown_table(found))
+        sys.stdout.write("" if args.table else pages.markdown_page(entries) + "\n")
+        sys.stdout.write(pages.markdown_table(entries))
     else:
-        _print(found, code, console, summary=not wanted and not args.full, table_only=args.table)
+        _print(entries, code, console, summary=not chosen_ids and not args.full, table_only=args.table)
     return code
 
 

@@ -86,7 +86,7 @@ class Case:
 def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[Case]:
     """Each finding in each release that the ledger has; `Failure` for a finding that is of no reading."""
     by_claim = {e.claim.id: e.answers for e in found}
-    made = []
+    several_cases = []
     for headline in headlines:
         of_it: dict[str, list[Case]] = {}
         for name in headline.readings:
@@ -95,8 +95,8 @@ def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> li
                 raise Failure(Exit.USAGE, f"claim {headline.claim} has no reading {name!r} of Kafka by release")
             for case in several:
                 of_it.setdefault(case.release, []).append(case)
-        made += [next((c for c in of_it[r] if c.violated), of_it[r][0]) for r in sorted(of_it)]
-    return made
+        several_cases += [next((c for c in of_it[r] if c.violated), of_it[r][0]) for r in sorted(of_it)]
+    return several_cases
 
 
 def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
@@ -223,13 +223,13 @@ def _section(number: int, several: list[Case], folder: Path, notes: Mapping[str,
     broken = [c for c in several if c.violated]
     if not broken:
         return "\n\n".join([*lines, "No release is known to do it."])
-    told = broken[-1]
-    trace, _ = trace_of(told.answer, headline.property)
-    lines.append(f"**In {told.release}**, {_counted(trace)} ({_setting(trace)}):")
+    latest = broken[-1]
+    trace, _ = trace_of(latest.answer, headline.property)
+    lines.append(f"**In {latest.release}**, {_counted(trace)} ({_setting(trace)}):")
     lines.append("\n".join(_story(trace)))
     lines.append(f"**Confirmed.** {_confirmed(broken, notes)}")
     back = "../" * len(folder.parts[len(PATHS.traces.parent.parts) :])
-    link = f"{back}{told.path.parent.name}/{told.path.name}"
+    link = f"{back}{latest.path.parent.name}/{latest.path.name}"
     test = test_of(headline, folder)
     lines.append(
         f"[Claim {headline.claim}]({back}{CLAIM_PAGES}/{headline.claim}.md), property `{headline.property}`. "
@@ -256,8 +256,13 @@ def _setting(trace: Trace) -> str:
     """The start of the run."""
     s = trace.states[0]
     p = s.partition
-    told = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", f"ISR {plain(p.isr)}", f"MinISR {s.min_isr}"]
-    return ", ".join([*told, f"unclean election {'on' if s.unclean else 'off'}"])
+    parts = [
+        f"{len(s.unfenced)} brokers",
+        f"replicas {plain(p.replicas)}",
+        f"ISR {plain(p.isr)}",
+        f"MinISR {s.min_isr}",
+    ]
+    return ", ".join([*parts, f"unclean election {'on' if s.unclean else 'off'}"])
 
 
 def _story(trace: Trace) -> list[str]:
@@ -265,10 +270,10 @@ def _story(trace: Trace) -> list[str]:
     lines = []
     for i in range(1, len(trace)):
         before, after = trace.states[i - 1], trace.states[i]
-        told = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
+        changed = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
         if before == after:
-            told = ["nothing is written: the controller throws"]
-        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(told)}*" if told else ""))
+            changed = ["nothing is written: the controller throws"]
+        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(changed)}*" if changed else ""))
     leader, whole = trace.states[-1].partition.leader, trace.states[-1].complete
     if leader is not None and leader not in whole:
         lines.append(
@@ -289,9 +294,9 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
         for name in notes.get(run_digest(case)) or ["not executed"]:
             by_class.setdefault(name, []).append(case.release)
     took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
-    said = (
+    executed = (
         "For each release, Kafka's classes of that release executed every step of its run with the same outcome. "
         f"{'; '.join(took)}."
     )
-    left = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
-    return f"{said if took else ''} {left}".strip()
+    others = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
+    return f"{executed if took else ''} {others}".strip()

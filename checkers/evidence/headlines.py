@@ -1,4 +1,4 @@
-"""What was found in released Kafka, as the ledger's claims have it: which of their readings a short page tells."""
+"""The findings in released Kafka, as the ledger's claims have them: the readings that a short page tells."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Record:
     bounds: list[str] = field(default_factory=list)
     """Bounds that steps leave, or that a proof does not exclude that they leave."""
     fairness: str = ""
-    """What was assumed of properties about whole runs, in words; "" where none was decided."""
+    """The fairness that was assumed of properties about whole runs, in words; "" where none was decided."""
     results: dict[str, RecordedResult] = field(default_factory=dict)
     cases: int = 0
     """Of an enumeration, with the two below."""
@@ -102,9 +102,9 @@ def write(ledger: Ledger) -> None:
     records = {}
     for key in sorted(ledger.records):
         record = {k: v for k, v in asdict(ledger.records[key]).items() if v not in ("", 0, {}, [])}
-        for found in record.get("results", {}).values():
-            if found["states"] is None:
-                del found["states"]
+        for result in record.get("results", {}).values():
+            if result["states"] is None:
+                del result["states"]
         records[key] = record
     order = sorted(ledger.claims, key=claims.order)
     data = {"schema": SCHEMA, "claims": {name: ledger.claims[name] for name in order}, "records": records}

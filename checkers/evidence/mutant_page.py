@@ -21,10 +21,10 @@ then more mutants, until each property has killed one or `mutants.toml` has a re
 
 def mutant_pages(plans: Plans, records: Mapping[str, ModelRecord], folder: Path) -> dict[Path, str]:
     """An index and one page a model, by path; folder: of the counterexamples."""
-    made = {folder / "mutants.md": index(records)}
+    pages = {folder / "mutants.md": index(records)}
     for name in records:
-        made[folder / "mutants" / f"{name}.md"] = page(plans, records, name)
-    return made
+        pages[folder / "mutants" / f"{name}.md"] = page(plans, records, name)
+    return pages
 
 
 def index(records: Mapping[str, ModelRecord]) -> str:

@@ -56,9 +56,9 @@ def lines_of(claim: Claim) -> str:
 
 def remarks(answer: ReadingAnswer) -> list[str]:
     """Remarks for somebody who relies on the verdict."""
-    found = [f"stale: {answer.stale}"] if answer.stale and answer.record is not None else []
-    found += [f"expected: {answer.reading.expect}"] if answer.differs else []
-    return found + (["no expectation is stated"] if answer.unstated else [])
+    texts = [f"stale: {answer.stale}"] if answer.stale and answer.record is not None else []
+    texts += [f"expected: {answer.reading.expect}"] if answer.differs else []
+    return texts + (["no expectation is stated"] if answer.unstated else [])
 
 
 def cautions(answer: ReadingAnswer) -> list[str]:

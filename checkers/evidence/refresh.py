@@ -78,14 +78,14 @@ def _run(spec: RunSpec, needed: list[str], sha256: str, progress: Progress, path
 
 def _record(result: CheckResult, searched: bool) -> Record:
     """The record of a run. searched: exhaustively, so that a cover that was not reached cannot be."""
-    found: dict[str, RecordedResult] = {}
+    results: dict[str, RecordedResult] = {}
     for item in result.answers:
         states = len(item.trace) if item.trace is not None else item.depth
         if isinstance(item, PropertyResult):
-            found[item.name] = RecordedResult(item.kind, item.status, states)
+            results[item.name] = RecordedResult(item.kind, item.status, states)
         else:
             idle = NOT_REACHED if result.complete and searched else PropertyStatus.UNKNOWN
-            found[item.name] = RecordedResult("cover", REACHED if item.reached else idle, states)
+            results[item.name] = RecordedResult("cover", REACHED if item.reached else idle, states)
     s = result.stats
     decided = any(p.temporal and p.status in DECIDED for p in result.properties)
     assumed = in_words(from_data(result.search.fairness)) if decided and result.search is not None else ""
@@ -99,7 +99,7 @@ def _record(result: CheckResult, searched: bool) -> Record:
         stats={"distinct": s.distinct, "generated": s.generated, "depth": s.depth} if searched else {},
         bounds=sorted({*s.clipped_at, *(result.proof.bounds_open if result.proof else [])}),
         fairness=assumed,
-        results=found,
+        results=results,
     )
 
 

@@ -49,19 +49,19 @@ class Subjects:
 
     def wrong(self, claim: Claim, reading: Reading) -> list[str]:
         """The reasons why a reading can never be decided."""
-        where, wanted = f"{claim.id}, reading {reading.name!r}", RunSpec.of(reading)
+        where, run = f"{claim.id}, reading {reading.name!r}", RunSpec.of(reading)
         try:
-            if self.of(wanted).absent or wanted.method == "enumerate":
+            if self.of(run).absent or run.method == "enumerate":
                 return []
-            model = self.models[wanted.subject]
-            config = make_config(model, settings(model, list(wanted.settings)))
+            model = self.models[run.subject]
+            config = make_config(model, settings(model, list(run.settings)))
         except (LanguageError, ConfigError, DomainError) as error:
             return [f"{where}: {error}"]
-        found = []
+        reasons = []
         for name in reading.properties:
             declared = next((p for p in model.properties if p.name == name), None)
             if declared is None and not (name == "deadlock" and model.deadlock):
-                found.append(f"{where}: {model.name} has no property or cover {name}")
+                reasons.append(f"{where}: {model.name} has no property or cover {name}")
             elif declared is not None and declared.when is not None and not declared.when(config):
-                found.append(f"{where}: {name} does not apply to this configuration of {model.name}")
-        return found
+                reasons.append(f"{where}: {name} does not apply to this configuration of {model.name}")
+        return reasons

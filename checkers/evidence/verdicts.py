@@ -138,8 +138,8 @@ class ReadingAnswer:
     @property
     def assumed(self) -> str:
         """The fairness that the verdict assumes, if it is about whole runs."""
-        told = self.violated or self.results
-        about_runs = any(r.kind in TEMPORAL for r in told.values())
+        shown = self.violated or self.results
+        about_runs = any(r.kind in TEMPORAL for r in shown.values())
         return f", assuming {self.record.fairness}" if self.record is not None and about_runs else ""
 
     def key(self, name: str) -> TraceKey:
@@ -201,11 +201,11 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
     if wrong:
         raise Failure(Exit.USAGE, "\n".join(wrong))
     files = paths(ledger.paths.traces)
-    found = []
+    answers = []
     for claim in chosen:
         changed = ledger.claims.get(claim.id) not in (None, claim.digest())
-        found.append(Entry(claim, [_answer(r, ledger, files, subjects, changed) for r in claim.readings]))
-    return found
+        answers.append(Entry(claim, [_answer(r, ledger, files, subjects, changed) for r in claim.readings]))
+    return answers
 
 
 def _answer(
@@ -221,8 +221,8 @@ def _answer(
     if record is None or any(name not in record.results for name in reading.properties):
         why = Staleness.NEVER_RUN if record is None else Staleness.PARTLY_RUN
         return ReadingAnswer(reading, run, None, ReadingVerdict.MISSING, staleness=why)
-    found = {name: record.results[name] for name in reading.properties or tuple(record.results)}
-    answer = ReadingAnswer(reading, run, record, _verdict(found.values()), found)
+    results = {name: record.results[name] for name in reading.properties or tuple(record.results)}
+    answer = ReadingAnswer(reading, run, record, _verdict(results.values()), results)
     answer.traces = {name: files[key] for name in answer.violated if (key := answer.key(name)) in files}
     if record.sha256 != now.sha256:
         answer.staleness = Staleness.TEXT_CHANGED

@@ -108,10 +108,10 @@ class LastRecords:
 
 
 def _tidy() -> None:
-    found = []
+    by_age = []
     for path in folder().glob("*.json"):
         with contextlib.suppress(OSError):
-            found.append((path.stat().st_mtime, path))
-    for _, path in sorted(found, reverse=True)[MOST:]:
+            by_age.append((path.stat().st_mtime, path))
+    for _, path in sorted(by_age, reverse=True)[MOST:]:
         with contextlib.suppress(OSError):
             path.unlink()

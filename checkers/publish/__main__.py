@@ -30,22 +30,22 @@ def main(words: list[str] | None = None) -> int:
     args = parser.parse_args(words)
     console = Console()
     if args.pages:
-        made = session_pages() | pages(entries())
-        wrong = differing(made)
+        texts = session_pages() | pages(entries())
+        wrong = differing(texts)
     else:
         ran = gate_runs(ROOT / "gate.toml")
         if not args.check:  # before the pages, which link to these files
             for path in traces(ran).write(COUNTEREXAMPLES):
                 console.print(f"written: {path.relative_to(ROOT)}")
-        made = files(ran)
-        wrong = stale(made)
+        texts = files(ran)
+        wrong = stale(texts)
     for path in wrong:
         console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
         if args.check:
             continue
-        if path in made:
+        if path in texts:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(made[path], encoding="utf-8")
+            path.write_text(texts[path], encoding="utf-8")
         else:
             path.unlink()
     return 1 if wrong and args.check else 0

@@ -18,25 +18,25 @@ class GateRun:
     """One check of the gate, run."""
 
     check: gate_file.Check
-    asked: CheckRequest
-    verdict: CheckResult
+    request: CheckRequest
+    result: CheckResult
     bound: BoundModel
 
     @property
     def settings(self) -> str:
         """The configuration, as on the command line."""
-        return " ".join(self.asked.set)
+        return " ".join(self.request.set)
 
 
 def gate_runs(path: Path, first_of: Collection[str] | None = None) -> list[GateRun]:
     """Every search of a gate file, or the first one of each of these models, run with the engine it names."""
-    found: list[GateRun] = []
+    runs: list[GateRun] = []
     for check in gate_file.read(path).checks:
         if check.kind != "check":
             continue
-        if first_of is not None and (check.model not in first_of or check.model in {r.asked.model for r in found}):
+        if first_of is not None and (check.model not in first_of or check.model in {r.request.model for r in runs}):
             continue
-        asked = check.request()
-        verdict, bound = run(asked, Progress())
-        found.append(GateRun(check, asked, verdict, bound))
-    return found
+        request = check.request()
+        result, bound = run(request, Progress())
+        runs.append(GateRun(check, request, result, bound))
+    return runs

@@ -36,38 +36,38 @@ def models_of(protocol: str) -> list[str]:
 
 def check_row(run: GateRun) -> tuple[str, ...]:
     """A check in the table of a model."""
-    s = run.verdict.stats
-    violated = [p.name for p in run.verdict.properties if p.status is PropertyStatus.VIOLATED]
+    s = run.result.stats
+    violated = [p.name for p in run.result.properties if p.status is PropertyStatus.VIOLATED]
     more = f" and {len(violated) - 3} more" if len(violated) > 3 else ""
     text = ", ".join(f"`{n}`" for n in violated[:3]) + more
     counts = (f"{s.distinct:,}", f"{s.generated:,}", str(s.depth))
-    return (run.settings or "default", run.verdict.verdict, text or "-", *counts)
+    return (run.settings or "default", run.result.verdict, text or "-", *counts)
 
 
 def pages_of_models(ran: list[GateRun], entries: list[Entry], folder: Path) -> dict[Path, str]:
     """The index, the protocols and the models, by path; folder: of the models."""
-    made = {folder / "README.md": _index(ran, entries)}
+    pages = {folder / "README.md": _index(ran, entries)}
     for protocol in PROTOCOLS:
-        own = [r for r in ran if protocol_of(r.asked.model) == protocol]
-        made[folder / protocol / "README.md"] = _protocol_page(protocol, own)
-        for model in dict.fromkeys(r.asked.model for r in own):
-            made[folder / protocol / f"{model}.md"] = _model_page(model, [r for r in own if r.asked.model == model])
-    return made
+        own = [r for r in ran if protocol_of(r.request.model) == protocol]
+        pages[folder / protocol / "README.md"] = _protocol_page(protocol, own)
+        for model in dict.fromkeys(r.request.model for r in own):
+            pages[folder / protocol / f"{model}.md"] = _model_page(model, [r for r in own if r.request.model == model])
+    return pages
 
 
 def pages_of_claims(entries: list[Entry], folder: Path) -> dict[Path, str]:
     """The claims of every document, by path; folder: of the models."""
-    made = claim_pages(ACROSS, entries, folder / "claims")
+    pages = claim_pages(ACROSS, entries, folder / "claims")
     for protocol, (_, letter) in PROTOCOLS.items():
-        made |= claim_pages(letter, entries, folder / protocol / "claims")
-    return made
+        pages |= claim_pages(letter, entries, folder / protocol / "claims")
+    return pages
 
 
 def _index(ran: list[GateRun], entries: list[Entry]) -> str:
     rows = []
     for protocol, (name, letter) in PROTOCOLS.items():
         models = models_of(protocol)
-        checks = sum(r.verdict.model in models for r in ran)
+        checks = sum(r.result.model in models for r in ran)
         claims = sum(bool(letter) and e.claim.id.startswith(letter) for e in entries)
         claims_cell = f"[{claims}]({protocol}/claims/README.md)" if claims else "-"
         rows.append((f"[{name}]({protocol}/README.md)", str(len(models)), str(checks), claims_cell))
@@ -89,7 +89,7 @@ def _protocol_page(protocol: str, ran: list[GateRun]) -> str:
     """The models of a protocol, a line each."""
     rows = []
     for model in models_of(protocol):
-        checks = sum(r.asked.model == model for r in ran)
+        checks = sum(r.request.model == model for r in ran)
         about = " ".join(_first_paragraph(load(model).module).split())
         name = f"[`{model}`]({model}.md)" if checks else f"[`{model}`]({Path(_source(model)).name})"
         rows.append((name, about, str(checks) if checks else "-"))
@@ -110,8 +110,8 @@ def _protocol_page(protocol: str, ran: list[GateRun]) -> str:
 def _model_page(model: str, ran: list[GateRun]) -> str:
     """The checks of a model, and every verdict of the first one."""
     first = ran[0]
-    rows = [(f"`{p.name}`", p.kind, p.status.replace("_", " ")) for p in first.verdict.properties]
-    rows += [(f"`{c.name}`", "cover", f"reached at depth {c.depth}") for c in first.verdict.covers if c.reached]
+    rows = [(f"`{p.name}`", p.kind, p.status.replace("_", " ")) for p in first.result.properties]
+    rows += [(f"`{c.name}`", "cover", f"reached at depth {c.depth}") for c in first.result.covers if c.reached]
     name = Path(_source(model)).name
     lines = [
         f"# {model}",

@@ -36,7 +36,7 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 def blocks(text: str) -> list[tuple[str, str]]:
     """The language and the content of each fenced block of a page."""
-    return [(found[1], found[2]) for found in BLOCK.finditer(text)]
+    return [(block[1], block[2]) for block in BLOCK.finditer(text)]
 
 
 def files(text: str) -> dict[str, str]:
@@ -69,7 +69,7 @@ def folder(text: str, root: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def _imports_of_its_own(place: Path, names: set[str]) -> Iterator[None]:
     """These names mean the files of this page: another page, or a test, has files of the same names."""
-    folders, known = list(sys.path), {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    folders, replaced = list(sys.path), {name: sys.modules.pop(name) for name in names if name in sys.modules}
     sys.path.insert(0, str(place))
     try:
         yield
@@ -77,25 +77,25 @@ def _imports_of_its_own(place: Path, names: set[str]) -> Iterator[None]:
         sys.path[:] = folders
         for name in names:
             sys.modules.pop(name, None)
-        sys.modules.update(known)
+        sys.modules.update(replaced)
 
 
 def renewed(text: str, root: Path) -> str:
     """A page whose sessions are what the commands print now. root: of the checkout."""
 
-    def rerun(found: re.Match[str]) -> str:
-        told = commands(found[2]) if found[1] == "console" else []
-        if not any(line.startswith("reassure ") for line, _ in told):
-            return found[0]
-        return "```console\n" + "\n\n".join(_session(line, below) for line, below in told) + "\n```"
+    def rerun(block: re.Match[str]) -> str:
+        prompts = commands(block[2]) if block[1] == "console" else []
+        if not any(line.startswith("reassure ") for line, _ in prompts):
+            return block[0]
+        return "```console\n" + "\n\n".join(_session(line, below) for line, below in prompts) + "\n```"
 
     with folder(text, root):
         return BLOCK.sub(rerun, text)
 
 
 def _session(line: str, below: str) -> str:
-    said = output(shlex.split(line)[1:]) if line.startswith("reassure ") else below
-    return f"$ {line}\n{said.strip()}".rstrip()
+    printed = output(shlex.split(line)[1:]) if line.startswith("reassure ") else below
+    return f"$ {line}\n{printed.strip()}".rstrip()
 
 
 def output(words: list[str]) -> str:

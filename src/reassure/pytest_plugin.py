@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
-
 if TYPE_CHECKING:
     from reassure.checkers.base.result import CheckResult
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the plugin."""
+    from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
+
     group = parser.getgroup("reassure", "model checking")
     group.addoption(
         "--reassure", action="store_true", help="collect models (MODEL = ...) and gate files (gate.toml, *.gate.toml)"

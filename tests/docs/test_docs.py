@@ -57,9 +57,9 @@ def ran() -> list[GateRun]:
 
 def test_the_gate_is_met(ran: list[GateRun]) -> None:
     models = {check.model for check in gate_file.read(ROOT / "gate.toml").checks if check.kind == "check"}
-    assert {protocol_of(m) for m in models} == {protocol_of(r.verdict.model) for r in ran}
+    assert {protocol_of(m) for m in models} == {protocol_of(r.result.model) for r in ran}
     for result in ran:
-        assert judge(result.check, result.verdict.record({})) == [], result.check.name
+        assert judge(result.check, result.result.record({})) == [], result.check.name
 
 
 def test_what_is_published_is_what_the_checks_give(ran: list[GateRun]) -> None:
@@ -70,7 +70,7 @@ def test_what_is_published_is_what_the_checks_give(ran: list[GateRun]) -> None:
     assert [key for key, trace in traces.items() if committed.get(key) != trace] == [], PUBLISH
     models = ROOT / "models"
     for result in ran:
-        model = result.verdict.model
+        model = result.result.model
         text = (models / protocol_of(model) / f"{model}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {model}\n"), PUBLISH
         assert table((), [check_row(result)]).splitlines()[2] in text, PUBLISH
@@ -92,7 +92,7 @@ def test_the_commands_are_those_of_the_parser() -> None:
 def test_every_trace_is_of_the_models_as_they_are(ran: list[GateRun]) -> None:
     """By the digest of the model's text in the ledger; the search of another model is run here."""
     digests = {key.split()[1]: record.sha256 for key, record in ledger.read().records.items()}
-    digests |= {r.verdict.model: r.verdict.identity.model_sha256 for r in ran}
+    digests |= {r.result.model: r.result.identity.model_sha256 for r in ran}
     for model in {json.loads(path.read_text())["#meta"]["model"] for path in TRACES}:
         assert digests[model] == digest(load(model)), model
 
@@ -102,7 +102,7 @@ def test_nothing_that_is_generated_is_stale() -> None:
     """Every check of the gate, the sessions of the README, every page."""
     everything = gate_runs(ROOT / "gate.toml")
     for result in everything:
-        assert judge(result.check, result.verdict.record({})) == [], result.check.name
+        assert judge(result.check, result.result.record({})) == [], result.check.name
     stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.files(everything))]
     assert stale == [], PUBLISH
 
@@ -112,11 +112,11 @@ def test_the_ledger_says_what_the_gate_finds(ran: list[GateRun]) -> None:
     records = ledger.read().records
     compared = 0
     for result in ran:
-        record = records.get(" ".join(["check", result.verdict.model, *sorted(result.asked.set)]))
+        record = records.get(" ".join(["check", result.result.model, *sorted(result.request.set)]))
         if record is None:
             continue
-        found = {p.name: (p.status, len(p.trace) if p.trace else None) for p in result.verdict.properties}
-        found |= {c.name: ("reached", len(c.trace)) for c in result.verdict.covers if c.reached and c.trace}
+        found = {p.name: (p.status, len(p.trace) if p.trace else None) for p in result.result.properties}
+        found |= {c.name: ("reached", len(c.trace)) for c in result.result.covers if c.reached and c.trace}
         both = found.keys() & record.results.keys()  # a check of the gate may name some properties only
         assert both, result.check.name
         assert {n: found[n] for n in both} == {n: (record.results[n].status, record.results[n].states) for n in both}

@@ -47,11 +47,11 @@ def refined(blocks: list[int], edges: Edges) -> list[int]:
     count = len(set(blocks))
     while True:
         signatures = _signatures(blocks, edges)
-        known: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
-        blocks = [known.setdefault((b, s), len(known)) for b, s in zip(blocks, signatures, strict=True)]
-        if len(known) == count:
+        numbers: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
+        blocks = [numbers.setdefault((b, s), len(numbers)) for b, s in zip(blocks, signatures, strict=True)]
+        if len(numbers) == count:
             return blocks
-        count = len(known)
+        count = len(numbers)
 
 
 def _signatures(blocks: list[int], edges: Edges) -> list[frozenset[tuple[int, int]]]:

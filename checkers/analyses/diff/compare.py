@@ -105,24 +105,24 @@ def compare(sides: tuple[Side, Side], observation: Observation) -> Comparison:
     common = np.intersect1d(seen[0], seen[1])
     complete = all(g.complete for g in graphs)
     only = (len(seen[0]) - len(common), len(seen[1]) - len(common)) if complete else None
-    found = Comparison(observation, len(common), only, open=[r for side in sides for r in _reasons_open(side)])
+    comparison = Comparison(observation, len(common), only, open=[r for side in sides for r in _reasons_open(side)])
     steps = [_Steps.of(graph, observation, side, names) for side, graph in enumerate(graphs)]
     for number, side in enumerate(sides):
-        found.initial_only += _initial_only(sides, observation, number)
+        comparison.initial_only += _initial_only(sides, observation, number)
         if observation.whole or graphs[1 - number].complete:
             for action, edges in _alone(steps[number], steps[1 - number], common, names).items():
                 first = int(edges[np.argmin(side.graph.levels[side.graph.sources[edges]])])
                 count = len(np.unique(steps[number].keys[edges]))
-                found.differences.append(Difference(number, action, count, _trace(side, first)))
-    if not observation.whole and found.verdict is Verdict.SAME:
+                comparison.differences.append(Difference(number, action, count, _trace(side, first)))
+    if not observation.whole and comparison.verdict is Verdict.SAME:
         alike = bisimilar(graphs, observation.numbers, names)
         if alike is None:
-            found.open.append("the graphs are too large to compare run by run")
+            comparison.open.append("the graphs are too large to compare run by run")
         elif not alike:
-            found.open.append(
+            comparison.open.append(
                 "the compared parts of states and steps are equal; whether the runs are equal is not decided"
             )
-    return found
+    return comparison
 
 
 def _reasons_open(side: Side) -> list[str]:

@@ -94,8 +94,8 @@ def observe(sides: tuple[Side, Side], view: str | None, progress: Progress) -> O
     a, b = sides
     if view is not None:
         keys = [_viewed(side, _view_of(side, sides, view), progress) for side in sides]
-        known: dict[object, int] = {}
-        first, second = (np.array([known.setdefault(k, len(known)) for k in one], np.int64) for one in keys)
+        numbers: dict[object, int] = {}
+        first, second = (np.array([numbers.setdefault(k, len(numbers)) for k in one], np.int64) for one in keys)
         return Observation(f"the view {view}", False, (first, second))
     if structure(a.bound.type) == structure(b.bound.type):
         return Observation(EVERYTHING, True, _numbered(a.graph.rows, b.graph.rows))
@@ -103,17 +103,17 @@ def observe(sides: tuple[Side, Side], view: str | None, progress: Progress) -> O
     same = [n for n, t in a.bound.type.fields if n in theirs and structure(theirs[n]) == structure(t)]
     if not same:
         raise Failure(Exit.USAGE, "the states have no field in common; name a function of the state with --view")
-    left = [n for n in dict.fromkeys(n for side in sides for n, _ in side.bound.type.fields) if n not in same]
-    words = f"the fields {', '.join(same)}, not {', '.join(left)}"
+    others = [n for n in dict.fromkeys(n for side in sides for n, _ in side.bound.type.fields) if n not in same]
+    words = f"the fields {', '.join(same)}, not {', '.join(others)}"
     return Observation(words, False, _numbered(_of_fields(a, same), _of_fields(b, same)))
 
 
 def _of_fields(side: Side, names: list[str]) -> Numbers:
     """The scalars of some fields, a row for each state."""
     paths = [leaf.path for leaf in side.lowered.leaves]
-    found = columns(side.graph.rows, side.graph.kernel.layout, paths)
-    wanted = [p for name in names for p in sorted(paths) if re.match(rf"{re.escape(name)}(?!\w)", p)]
-    rows: Numbers = np.stack([found[p].astype(np.int64) for p in wanted], axis=1)
+    by_path = columns(side.graph.rows, side.graph.kernel.layout, paths)
+    chosen = [p for name in names for p in sorted(paths) if re.match(rf"{re.escape(name)}(?!\w)", p)]
+    rows: Numbers = np.stack([by_path[p].astype(np.int64) for p in chosen], axis=1)
     return rows
 
 
@@ -129,25 +129,25 @@ def _view_of(side: Side, sides: tuple[Side, Side], name: str) -> Callable[..., A
     for one in (side, *sides):
         model = one.bound.model
         for module in (model.module, model.state.__module__):
-            found: Callable[..., Any] | None = getattr(sys.modules[module], name, None)
-            if callable(found):
-                return found
+            function: Callable[..., Any] | None = getattr(sys.modules[module], name, None)
+            if callable(function):
+                return function
     raise Failure(Exit.USAGE, f"neither model has a function {name}")
 
 
 def _viewed(side: Side, view: Callable[..., Any], progress: Progress) -> list[object]:
     """The value of a view in each state, by plain Python."""
     more = [side.bound.config] if len(inspect.signature(view).parameters) > 1 else []
-    found: list[object] = []
+    values: list[object] = []
     for number in range(side.graph.count):
         if number % 4096 == 0:
             progress.proof(f"the view of {number:,} of {side.graph.count:,} states")
         try:
-            found.append(comparable(view(side.graph.state(number), *more)))
+            values.append(comparable(view(side.graph.state(number), *more)))
         except Exception as error:
             name = getattr(view, "__name__", "the view")
             raise Failure(Exit.MODEL, f"{name} raised {type(error).__name__}: {error}") from None
-    return found
+    return values
 
 
 def comparable(value: Any) -> object:

@@ -1,4 +1,4 @@
-"""Which fairness a property about whole runs needs: each assumption dropped and weakened in turn.
+"""The fairness that a property about whole runs needs: each assumption dropped and weakened in turn.
 
 The states and the region of a property do not depend on fairness, so one search and one graph answer every question;
 the graph has the labels of the finest assumptions, those for each value that the model declares.
@@ -32,7 +32,7 @@ ALL_WEAKENED = Stop(StopReason.COMPLETE, "every assumption was dropped and weake
 
 
 class Need(StrEnum):
-    """What an assumption is for."""
+    """Whether a property needs an assumption."""
 
     NEEDED = "needed"
     NOT_NEEDED = "not needed"
@@ -145,18 +145,18 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     return FairnessAnalysis(tuple(needs.values()), stopped, exploration.distinct, exploration.clipped_steps)
 
 
-def _decided(liveness: Liveness, claim: Property, assumptions: Assumptions, paths: Paths) -> Iterator[PropertyNeeds]:
+def _decided(liveness: Liveness, prop: Property, assumptions: Assumptions, paths: Paths) -> Iterator[PropertyNeeds]:
     """The needs of a property, as far as they are decided; again after each weakening."""
-    region, concerned = liveness.region(claim, assumptions)
-    holds = liveness.violating_run(claim, region, assumptions, paths) is None
+    region, concerned = liveness.region(prop, assumptions)
+    holds = liveness.violating_run(prop, region, assumptions, paths) is None
     rows = list(weakenings(assumptions)) if holds and concerned else []
-    needs = PropertyNeeds(claim.name, holds, not concerned, tuple(rows))
+    needs = PropertyNeeds(prop.name, holds, not concerned, tuple(rows))
     yield needs
     if not holds or not concerned:
         return
     for number, weakening in enumerate(rows):
         others = replaced(assumptions, weakening.assumption.action, weakening.instead)
-        trace = liveness.violating_run(claim, region, others, paths)
+        trace = liveness.violating_run(prop, region, others, paths)
         rows[number] = replace(weakening, trace=trace, need=Need.NEEDED if trace else Need.NOT_NEEDED)
         needs = replace(needs, weakenings=tuple(rows))
         yield needs

@@ -21,7 +21,7 @@ FIGURES = ("needed", "not_needed", "undecided")
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """How many weakenings of assumptions are of each verdict."""
+    """The numbers of weakenings of assumptions by verdict."""
     return verdict_figures([w for p in record.get("fairness", []) for w in p["weakenings"]], FIGURES)
 
 

@@ -47,7 +47,7 @@ class Answer:
     guards: list[Guard] = field(default_factory=list)
     """Those without one of which the expression comes true, where it never does."""
     guards_left: int | None = None
-    """Where it never comes true: how many guards could not be left out. None: not all guards were tried."""
+    """Where it never comes true: the number of guards that could not be left out. None: not all guards were tried."""
 
     @property
     def by_proof(self) -> bool:

@@ -36,7 +36,7 @@ OPTIONS = (
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """What was searched, and the length of the trace that was found, in states."""
+    """The counts of the search, and the length of the trace that was found, in states."""
     depth = record.get("depth")
     return search_figures(record) | ({"depth": depth} if depth is not None else {})
 
@@ -48,16 +48,16 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, tells the trace, and writes what is asked for."""
     options = search_options(args)
     progress = Progress(quiet=args.quiet)
-    found = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove, args.repro)
+    answer = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove, args.repro)
     path = None
-    if found.trace is not None and args.trace_dir:
+    if answer.trace is not None and args.trace_dir:
         name = re.sub(r"[^a-z0-9]+", "-", args.expression.lower()).strip("-")[:60]
-        path = found.result.identity.write_trace(args.trace_dir, name, found.trace, found.bound, "find")
+        path = answer.result.identity.write_trace(args.trace_dir, name, answer.trace, answer.bound, "find")
     if args.json:
-        write_record(args.json, _record(found, path))
-    _report(found, console, stories=not args.quiet)
+        write_record(args.json, _record(answer, path))
+    _report(answer, console, stories=not args.quiet)
     name_traces([path] if path else [], console)
-    return found.exit
+    return answer.exit
 
 
 def _report(found: Answer, console: Console, stories: bool) -> None:
@@ -94,7 +94,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
 
 
 def _report_guards(found: Answer, console: Console) -> None:
-    """Which guards forbid it, each with how it comes about without that guard."""
+    """The guards that forbid it, each with the run that shows it without that guard."""
     for guard in found.guards:
         row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
         if guard.trace is not None:

@@ -17,7 +17,7 @@ from reassure.spec.language.vocabulary import Action, Model, Property
 
 NAME = "expression"
 NAMES = "`s` is a state, or `before` and `after` by `action` a step; `c` is the configuration"
-"""What an expression may speak of, beside the names of the model's module."""
+"""The names that an expression may use, beside the names of the model's module."""
 STEP = ("before", "after", "action")
 
 

@@ -36,11 +36,11 @@ def edge_text(edge: Edge) -> str:
 
 
 def _attributes(node: PictureNode, grouped: bool) -> list[str]:
-    found = [f"label={_quoted(chr(10).join(node_text(node, grouped)))}"]
-    found.append(f"tooltip={_quoted(chr(10).join(f'{name} = {value}' for name, value in node.example))}")
-    found += [INITIAL] if node.initial else []
-    found += [TERMINAL] if node.terminal else []
-    return found + ([VIOLATED] if node.violates or node.deadlock else [])
+    attributes = [f"label={_quoted(chr(10).join(node_text(node, grouped)))}"]
+    attributes.append(f"tooltip={_quoted(chr(10).join(f'{name} = {value}' for name, value in node.example))}")
+    attributes += [INITIAL] if node.initial else []
+    attributes += [TERMINAL] if node.terminal else []
+    return attributes + ([VIOLATED] if node.violates or node.deadlock else [])
 
 
 def _of_edge(edge: Edge) -> list[str]:

@@ -119,9 +119,9 @@ class _Drawing:
         kinds = ["node", *(["initial"] if node.initial else []), *(["beyond"] if node.id == BEYOND else [])]
         kinds += ["bad"] if node.violates or node.deadlock else []
         yield f'<g class="{" ".join(kinds)}" data-node="{node.id}">'
-        told = "\n".join(f"{name} = {value}" for name, value in node.example)
-        if told:
-            yield f"<title>{'one of them:' if node.states > 1 else ''}\n{escape(told)}</title>"
+        example = "\n".join(f"{name} = {value}" for name, value in node.example)
+        if example:
+            yield f"<title>{'one of them:' if node.states > 1 else ''}\n{escape(example)}</title>"
         yield _rectangle("outer", x, y, box.width, box.height)
         if node.terminal:
             yield _rectangle("inner", x, y, box.width - 6, box.height - 6)

@@ -47,9 +47,9 @@ def layered(boxes: Iterable[Box], edges: Iterable[tuple[str, str]]) -> LayeredLa
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         for one in rows if down else reversed(rows):
-            wanted = _wanted(one, x, neighbours, row, down)
-            one.sort(key=lambda box: (wanted[box.id], x[box.id]))
-            _spread(one, x, wanted)
+            centres = _wanted(one, x, neighbours, row, down)
+            one.sort(key=lambda box: (centres[box.id], x[box.id]))
+            _spread(one, x, centres)
     return _framed(rows, x, row)
 
 
@@ -70,11 +70,11 @@ def _wanted(
     row: list[Box], x: Mapping[str, float], neighbours: Mapping[str, list[str]], rows: Mapping[str, int], down: bool
 ) -> dict[str, float]:
     """Below (or above) its neighbours in the rows that are placed already; where there is none, where it is."""
-    wanted = {}
+    centres = {}
     for box in row:
         placed = [x[n] for n in neighbours[box.id] if (rows[n] < rows[box.id]) == down]
-        wanted[box.id] = fmean(placed) if placed else x[box.id]
-    return wanted
+        centres[box.id] = fmean(placed) if placed else x[box.id]
+    return centres
 
 
 def _spread(row: list[Box], x: dict[str, float], wanted: Mapping[str, float]) -> None:

@@ -195,16 +195,16 @@ def _of_states(graph: StateGraph, drawn: int) -> tuple[Numbers, list[PictureNode
 
 
 def _of_values(graph: StateGraph, by: Grouping, progress: Progress) -> tuple[Numbers, list[PictureNode]]:
-    known: dict[tuple[str, ...], int] = {}
+    numbers: dict[tuple[str, ...], int] = {}
     groups = np.empty(graph.count, np.int64)
     nodes: list[PictureNode] = []
     for number in range(graph.count):
         if number % 1024 == 0:
-            progress.proof(f"{len(known):,} values in {number:,} of {graph.count:,} states")
+            progress.proof(f"{len(numbers):,} values in {number:,} of {graph.count:,} states")
         state = graph.state(number)
         lines = by.lines(state)
-        groups[number] = known.setdefault(lines, len(known))
-        if len(known) > len(nodes):
+        groups[number] = numbers.setdefault(lines, len(numbers))
+        if len(numbers) > len(nodes):
             example = [(name, plain(value)) for name, value in flat(state).items()]
             nodes.append(PictureNode(f"n{len(nodes)}", lines, int(graph.levels[number]), example))
     return groups, nodes

@@ -1,4 +1,4 @@
-"""Which guards bear load: each conjunct of each `require` is left out in turn, and all reachable states searched again.
+"""The guards that bear load: each conjunct of each `require` is left out in turn, and all states are searched again.
 
 A guard is a place in the text: in a helper that several actions call it is left out of all of them at once. The model
 is lowered with a switch for each guard, so that it is compiled once. A guard without which no step is added, in any

@@ -16,7 +16,7 @@ from reassure.spec.frontend.guards import conjuncts
 from reassure.spec.semantics.interpreter import BoundModel
 
 Part = tuple[int, int]
-"""Which of how many conjuncts."""
+"""The number of the conjunct, and of all."""
 
 
 class Unguarded(ChangedModel):
@@ -56,10 +56,10 @@ def _function(file: str, name: str, line: int) -> FunctionType:
         if getattr(module, "__file__", None) != file:
             continue
         for value in vars(module).values():
-            found = getattr(value, "function", value)
-            if isinstance(found, FunctionType) and found.__name__ == name:
-                code = found.__code__
+            function = getattr(value, "function", value)
+            if isinstance(function, FunctionType) and function.__name__ == name:
+                code = function.__code__
                 last = max((n for *_, n in code.co_lines() if n is not None), default=code.co_firstlineno)
                 if code.co_filename == file and code.co_firstlineno <= line <= last:
-                    return found
+                    return function
     raise LookupError(f"{file} has no function {name} that is loaded")

@@ -1,4 +1,4 @@
-"""Which properties notice which mistakes: every mutant of a model is searched, and compared with the model.
+"""The mistakes that each property notices: every mutant of a model is searched, and compared with the model.
 
 A mutant is killed by each property that it violates and the model does not, and by each cover that the model reaches
 and it does not. What survives may be a mistake for which nobody has written a property, or no mistake at all.
@@ -36,7 +36,7 @@ SAME = "the same states and steps"
 
 
 class Fate(StrEnum):
-    """What became of a mutant. Only `KILLED` is to a property's credit."""
+    """The fate of a mutant. Only `KILLED` is to a property's credit."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -55,7 +55,7 @@ class Fate(StrEnum):
 
 @dataclass
 class Judged:
-    """What became of one mutant."""
+    """The judgement of one mutant."""
 
     fate: Fate
     killers: dict[str, int | None]
@@ -90,7 +90,7 @@ class Judge:
         self.most = max(LEAST_MOST, MOST * self.base.stats.distinct)
 
     def judge(self, mutant: Mutant) -> Judged:
-        """What becomes of a mutant. Raises what `look` raises.
+        """Searches and judges a mutant. Raises what `look` raises.
 
         Properties about whole runs are decided if nothing else kills it.
         """
@@ -115,7 +115,7 @@ class Judge:
         return judged
 
     def violated_runs(self, mutant: Mutant, names: Container[str]) -> set[str]:
-        """Which of these properties about whole runs a mutant violates that something else kills."""
+        """Those of these properties about whole runs that a mutant violates which something else kills."""
         return {name for name in self.outcome(mutant, names).violated if name in names}
 
     def outcome(self, mutant: Mutant, whole_runs: Container[str] | None = None) -> MutantOutcome:
@@ -136,7 +136,7 @@ class Judge:
         return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs)
 
     def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:
-        """What the search of a mutant depends on. Nodes of one graph are the same if they are equal."""
+        """All that the search of a mutant depends on. Nodes of one graph are the same if they are equal."""
         steps = ((tuple((c.kind, c.condition) for c in a.checks), a.clips, a.next_leaves) for a in lowered.actions)
         return *steps, tuple(start.rows), tuple(sorted(start.stats.clipped_at.items()))
 
@@ -172,7 +172,7 @@ class Judge:
         return Judged(Fate.SURVIVED, {}, differs)
 
     def _killers(self, outcome: MutantOutcome) -> dict[str, int | None]:
-        """What a mutant violates that the model does not, and covers that only the model reaches."""
+        """The properties that a mutant violates and the model does not, and covers that only the model reaches."""
         base = self.base
         killers = {name: states for name, states in outcome.violated.items() if name not in base.violated}
         return killers | (dict.fromkeys(sorted(base.reached - outcome.reached)) if outcome.complete else {})

@@ -43,7 +43,7 @@ FIGURES = ("mutants", "killed", "survived", "equivalent", "refused", "raised", "
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """How many mutants there are, and how many had which fate."""
+    """The numbers of mutants, in all and by fate."""
     if "counts" not in record:
         return {}
     return {"mutants": record["mutants_chosen"], **{name: record["counts"].get(name, 0) for name in FIGURES[1:]}}
@@ -83,14 +83,14 @@ def _recorded(args: argparse.Namespace, console: Console) -> Exit:
     """Judges what `mutants.toml` plans, for every model or one."""
     from reassure.checkers.analyses.mutants.mutants_of_all import MutantsOfAll
 
-    given = {
+    values = {
         "--set": args.set,
         "--property": args.property,
         "--max": args.max,
         "--seed": args.seed,
         "--json": args.json,
     }
-    if odd := [option for option, value in given.items() if value not in ([], None)]:
+    if odd := [option for option, value in values.items() if value not in ([], None)]:
         raise Failure(Exit.USAGE, f"{odd[0]} does not go with --all or --record: mutants.toml says what is judged")
     if args.all == (args.model is not None):
         raise Failure(Exit.USAGE, "name a model or give --all: `reassure mutants kraft --record`")

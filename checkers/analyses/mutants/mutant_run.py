@@ -33,7 +33,7 @@ POLL = 0.1
 
 @dataclass(frozen=True)
 class MutantRequest:
-    """What is to be judged. properties: names or patterns (none: all)."""
+    """The mutants to judge. properties: names or patterns (none: all)."""
 
     model: str
     settings: tuple[str, ...]
@@ -64,7 +64,7 @@ class MutantRequest:
 
 @dataclass(frozen=True)
 class Noticed:
-    """What a property or cover notices."""
+    """The mutants that a property or cover notices."""
 
     name: str
     kills: int
@@ -77,13 +77,13 @@ class Noticed:
 
 @dataclass
 class MutantReport:
-    """What became of the mutants of a model."""
+    """The fates of the mutants of a model."""
 
     model: str
     names: list[str]
     """Of the properties and covers that are asked for."""
     covers: list[str]
-    """Which of them are covers."""
+    """Those of them that are covers."""
     mutants: list[Mutant]
     """All of the model's."""
     chosen: list[int]
@@ -95,7 +95,7 @@ class MutantReport:
     results: dict[int, Judged] = field(default_factory=dict)
     """By the number of the mutant, as far as they are judged."""
     early: Stop | None = None
-    """Why not all of them are judged."""
+    """The reason why not all of them are judged."""
 
     @property
     def judged(self) -> list[tuple[Mutant, Judged]]:
@@ -104,13 +104,13 @@ class MutantReport:
 
     @property
     def counts(self) -> dict[Fate, int]:
-        """How many mutants met which fate."""
+        """The numbers of mutants by fate."""
         counts = Counter(judged.fate for judged in self.results.values())
         return {fate: counts[fate] for fate in Fate if counts[fate]}
 
     @property
     def noticed(self) -> list[Noticed]:
-        """What each property and cover notices, in the order of the model."""
+        """The mutants that each property and cover notices, in the order of the model."""
         killers = [judged.killers for judged in self.results.values()]
         already = self.base.violated.keys() | self.base.unreached
         return [
@@ -125,7 +125,7 @@ class MutantReport:
 
     @property
     def extent(self) -> str:
-        """How many mutants were judged, of how many."""
+        """The number of mutants that were judged, of all."""
         done, chosen, every = len(self.results), len(self.chosen), len(self.mutants)
         sampled = f", a sample of {every:,}" if chosen < every else ""
         return f"{done:,} of {chosen:,} mutants{sampled}" if self.early else f"{chosen:,} mutants{sampled}"

@@ -70,7 +70,7 @@ class WithoutAction(BoundModel):
 
 def mutants_of(bound: BoundModel) -> list[Mutant]:
     """Every mutant, in the order of the modules' names, the lines and the changes."""
-    found: list[Mutant] = []
+    mutants: list[Mutant] = []
     model = bound.model
     reached: dict[FunctionType, list[str]] = {}
     declared = [(d.name, d.function) for d in model.initials] + [(d.name, d.function) for d in model.actions]
@@ -81,10 +81,10 @@ def mutants_of(bound: BoundModel) -> list[Mutant]:
     for function, names in reached.items():
         tree, file, _ = find_source(function)
         if isinstance(tree, ast.FunctionDef):
-            found += [_mutant(change, function, file, tuple(names)) for change in changes(tree)]
+            mutants += [_mutant(change, function, file, tuple(names)) for change in changes(tree)]
     if len(model.actions) > 1:
-        found += [_removal(action) for action in model.actions]
-    return sorted(found, key=lambda m: (Path(m.file).name, m.line, m.column, m.kind == REMOVED))
+        mutants += [_removal(action) for action in model.actions]
+    return sorted(mutants, key=lambda m: (Path(m.file).name, m.line, m.column, m.kind == REMOVED))
 
 
 def _mutant(change: SyntaxChange, function: FunctionType, file: str, names: tuple[str, ...]) -> Mutant:
@@ -101,14 +101,14 @@ def _removal(action: Action) -> Mutant:
 
 def _called_by(function: FunctionType) -> list[FunctionType]:
     """The function and every function of the model's text that it may call, each once."""
-    found: list[FunctionType] = []
+    functions: list[FunctionType] = []
     pending = [function]
     while pending:
         one = pending.pop()
-        if one not in found and _is_text_of_a_model(one):
-            found.append(one)
+        if one not in functions and _is_text_of_a_model(one):
+            functions.append(one)
             pending += list(_mentioned(one))
-    return found
+    return functions
 
 
 def _is_text_of_a_model(function: FunctionType) -> bool:

@@ -107,7 +107,7 @@ class MutantsOfAll:
 
 
 def record_of(report: MutantReport, plan: MutantPlan) -> ModelRecord:
-    """What is kept of a report."""
+    """The part of a report that is kept."""
     noticed = report.noticed
     return ModelRecord(
         sha256=digest(load(plan.model)),

@@ -1,4 +1,4 @@
-"""Which outcomes of guards and branches plain Python comes to: the functions of a model's actions, compiled once more.
+"""The outcomes of guards and branches that plain Python comes to: a model's actions, compiled once more.
 
 Each conjunct of a `require`, each `some` and each condition of an `if` reports its value; nothing else changes.
 """
@@ -50,7 +50,7 @@ Outcome = tuple[Site, bool]
 
 @dataclass
 class StateOutcomes:
-    """What plain Python comes to in one state."""
+    """The outcomes that plain Python comes to in one state."""
 
     tried: dict[Outcome, tuple[str, Params]] = field(default_factory=dict)
     """Of every action with every value of its parameters; with the first that comes to it."""
@@ -99,7 +99,7 @@ class Watched(BoundModel):
             yield
 
     def outcomes(self, state: Any, actions: frozenset[str] | None = None) -> StateOutcomes:
-        """What is come to in a state, by these actions only if any are given; only while `watching`."""
+        """The outcomes in a state, by these actions only if any are given; only while `watching`."""
         self._tried = {}
         self._actions = [(a, c) for a, c in self._every_action if actions is None or a.name in actions]
         try:
@@ -123,17 +123,17 @@ class Watched(BoundModel):
 
 def functions_of(action: Action) -> list[FunctionType]:
     """The function of an action, and what it calls, but for those of the language and of libraries."""
-    found: dict[FunctionType, None] = {}
+    functions: dict[FunctionType, None] = {}
     todo: list[Any] = [action]
     while todo:
         function = todo.pop()
         if isinstance(function, Action):
             function = function.function
-        if not isinstance(function, FunctionType) or function in found or not _is_of_a_model(function):
+        if not isinstance(function, FunctionType) or function in functions or not _is_of_a_model(function):
             continue
-        found[function] = None
+        functions[function] = None
         todo += list(_named_in(function))
-    return list(found)
+    return list(functions)
 
 
 def _is_of_a_model(function: FunctionType) -> bool:
@@ -181,9 +181,9 @@ def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
         return None
     annotations = ast.parse("from __future__ import annotations").body
     module = ast.fix_missing_locations(ast.Module([*annotations, marked], []))
-    made: dict[str, Any] = {}
-    exec(compile(module, file, "exec"), dict(function.__globals__), made)
-    code = made[function.__name__].__code__
+    namespace: dict[str, Any] = {}
+    exec(compile(module, file, "exec"), dict(function.__globals__), namespace)
+    code = namespace[function.__name__].__code__
     assert isinstance(code, CodeType)
     return code
 

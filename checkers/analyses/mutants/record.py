@@ -1,4 +1,4 @@
-"""What is recorded of the mutants of each model that comes with the project, and why a property may kill none.
+"""The record of the mutants of each model that comes with the project, and the reasons why a property may kill none.
 
 `mutants.toml` says what is judged, and gives reasons; `reassure mutants --all --record` writes the record, with the
 digest of each model's text. Everything else only reads.
@@ -27,7 +27,7 @@ DEFAULTS = {"max": 100, "further": 100, "seed": 0}
 
 @dataclass(frozen=True)
 class MutantPaths:
-    """Where the plan and the record are."""
+    """The files of the plan and of the record."""
 
     plan: Path
     record: Path
@@ -44,7 +44,7 @@ PATHS = MutantPaths.of_the_project()
 
 @dataclass(frozen=True)
 class MutantPlan:
-    """How the mutants of one model are judged. set: KEY=VALUE. shares: a model that has most of its text.
+    """The plan by which the mutants of one model are judged. set: KEY=VALUE. shares: a model that has most of its text.
 
     most: so many are judged. further: so many others are judged after them, at most, until each property without a
     stated reason has killed one.
@@ -60,7 +60,7 @@ class MutantPlan:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why properties may kill no mutant. models: which ones it is about; none: every model."""
+    """A reason why properties may kill no mutant. models: those that it is about; none: every model."""
 
     properties: tuple[str, ...]
     models: tuple[str, ...]
@@ -80,7 +80,7 @@ class Plans:
     reasons: tuple[Reason, ...]
 
     def reason(self, model: str, name: str, records: Mapping[str, ModelRecord]) -> str:
-        """Why a property of a model may kill no mutant; "" if there is no reason.
+        """The reason why a property of a model may kill no mutant; "" if there is no reason.
 
         One that is stated, for the model or the one that has most of its text; or that it kills mutants of the latter.
         """
@@ -115,7 +115,7 @@ class Survivor:
 
 @dataclass
 class ModelRecord:
-    """What was found of one model's mutants."""
+    """The results for one model's mutants."""
 
     sha256: str
     """Of the model's text."""
@@ -163,8 +163,8 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
 
 
 def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPlan:
-    given = entry.pop("set", {})
-    pairs = tuple(f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in given.items())
+    values = entry.pop("set", {})
+    pairs = tuple(f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in values.items())
     shares = entry.pop("shares", "")
     numbers = {key: entry.pop(key, base[key]) for key in DEFAULTS}
     if entry:
@@ -175,14 +175,14 @@ def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPl
 
 
 def _reason(entry: dict[str, Any]) -> Reason:
-    made = Reason(tuple(entry.pop("properties")), tuple(entry.pop("models", [])), str(entry.pop("why")))
+    reason = Reason(tuple(entry.pop("properties")), tuple(entry.pop("models", [])), str(entry.pop("why")))
     if entry:
         raise ValueError(f"a reason has properties, models, why, not {min(entry)!r}")
-    return made
+    return reason
 
 
 def read_records(path: Path = PATHS.record) -> dict[str, ModelRecord]:
-    """What was recorded, by model; nothing if there is no record. Raises `Failure` for a file that is no record."""
+    """The record, by model; empty if there is none. Raises `Failure` for a file that is no record."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:

@@ -74,7 +74,7 @@ def _print_properties(report: MutantReport, console: Console) -> None:
 
 
 def _remark(noticed: Noticed) -> str:
-    """Why a property kills nothing, if it does not."""
+    """The reason why a property kills nothing, if it does not."""
     if noticed.violated:
         return "never reached by the model itself" if noticed.is_cover else "violated by the model itself"
     if noticed.kills:

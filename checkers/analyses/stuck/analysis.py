@@ -1,4 +1,4 @@
-"""What a leads-to property cannot survive: states from which its goal is out of reach, whatever the scheduler does.
+"""The states that refute a leads-to property: those from which its goal is out of reach, whatever the scheduler does.
 
 For P ~> Q, a reachable state that satisfies P and from which no path leads to Q refutes the property under any
 fairness, as every run can be continued fairly. That there is no such state proves nothing: a scheduler may still avoid
@@ -42,7 +42,7 @@ States = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Stuck:
-    """What became of one leads-to property. A P-state is a reachable state that must be followed by the goal."""
+    """The answer to one leads-to property. A P-state is a reachable state that must be followed by the goal."""
 
     name: str
     states: int
@@ -160,13 +160,13 @@ def stuck(
     return answers
 
 
-def _path_to(graph: StateGraph, number: int, claim: Property) -> Trace:
+def _path_to(graph: StateGraph, number: int, prop: Property) -> Trace:
     """A shortest path to a P-state that is no goal, which plain Python is asked too."""
     edges = graph.path_to(number)
     trace = graph.trace(int(graph.sources[edges[0]]) if edges else number, edges)
     last = trace.states[-1]
-    if not graph.bound.holds(claim, last) or graph.bound.goal_holds(claim, last):
-        raise Disagreement(f"{claim.name}: the kernel and plain Python differ on {last}")
+    if not graph.bound.holds(prop, last) or graph.bound.goal_holds(prop, last):
+        raise Disagreement(f"{prop.name}: the kernel and plain Python differ on {last}")
     return trace
 
 

@@ -38,10 +38,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     outputs_must_be_writable(args)
     prepared, progress = prepare(args.model, args.set), Progress(quiet=args.quiet)
-    found = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)
-    traces = found.result.write_traces(args.trace_dir, prepared.bound) if args.trace_dir else {}
+    analysis = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)
+    traces = analysis.result.write_traces(args.trace_dir, prepared.bound) if args.trace_dir else {}
     if args.json:
-        write_record(args.json, stuck_record(found, traces))
-    report_stuck(prepared.bound, found, console, stories=not args.quiet)
+        write_record(args.json, stuck_record(analysis, traces))
+    report_stuck(prepared.bound, analysis, console, stories=not args.quiet)
     name_traces(list(traces.values()), console)
-    return found.exit
+    return analysis.exit

@@ -1,4 +1,4 @@
-"""What `stuck` prints and records."""
+"""The printed report and the record of `stuck`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIFFERENCE = (
     "`stuck` asks whether the goal can be reached (possibility); `reassure check` decides whether every fair run "
     "reaches it (liveness)"
 )
-"""What the command says of itself, whatever the answers are."""
+"""The remark that is printed whatever the answers are."""
 
 
 def stuck_record(found: StuckResult, traces: dict[str, str]) -> dict[str, Any]:

@@ -84,10 +84,10 @@ class StepGoals:
 
 
 def _first_positions(numbers: NDArray[np.int64], offset: int) -> dict[int, int]:
-    found: dict[int, int] = {}
+    positions: dict[int, int] = {}
     for position, number in enumerate(numbers.tolist()):
-        found.setdefault(number, position + offset)
-    return found
+        positions.setdefault(number, position + offset)
+    return positions
 
 
 class Actions(StepGoals):
@@ -149,9 +149,9 @@ class Pairs(StepGoals):
     def _arrivals(self, action: int, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
         """By state: the first edge of an action that leads to it; as many as there are edges where none does."""
         edges = np.nonzero(inside & (self.graph.actions == action))[0]
-        found = np.full(self.graph.count, self.graph.edge_count, np.int64)
-        found[self.graph.targets[edges[::-1]]] = edges[::-1]
-        return found
+        edge_to = np.full(self.graph.count, self.graph.edge_count, np.int64)
+        edge_to[self.graph.targets[edges[::-1]]] = edges[::-1]
+        return edge_to
 
     def _shortest(self, arrivals: NDArray[np.int64], action: int, inside: NDArray[np.bool_]) -> Path | None:
         """The shortest path that ends with the step of `arrivals` to some state and an action from there."""
@@ -195,7 +195,7 @@ class Covers(StepGoals):
 
     def taken(self, path: Path) -> dict[int, int]:
         """See `NamedGoals`."""
-        graph, found = self.graph, {}
+        graph, positions = self.graph, {}
         states, flags = list(path.states(graph)), graph.kernel.state_flags
         for number, cover in enumerate(graph.bound.covers):
             if cover.over_steps:
@@ -203,8 +203,8 @@ class Covers(StepGoals):
             else:
                 hit, offset = (graph.state_claims[states] >> flags.index(cover.name) & 1) > 0, 0
             if hit.any():
-                found[number] = int(np.argmax(hit)) + offset
-        return found
+                positions[number] = int(np.argmax(hit)) + offset
+        return positions
 
 
 class MassGoals(Protocol):

@@ -53,13 +53,13 @@ class Outcomes:
         """Looks at a state: only at the actions that may come to an outcome that is still missing."""
         missing = {site for site, value in self.wanted if (site, value) not in paths}
         actions = frozenset(name for site in missing for name in self.watched.reached_by[site])
-        found = self.watched.outcomes(self.graph.state(number), actions)
+        outcomes_here = self.watched.outcomes(self.graph.state(number), actions)
         if self.kind == "guard":
-            for outcome in found.tried:
+            for outcome in outcomes_here.tried:
                 if outcome in self.numbers and outcome not in paths:
                     paths[outcome] = path_along(self.graph, number)
             return
-        for action, params, outcomes in found.taken:
+        for action, params, outcomes in outcomes_here.taken:
             new = [outcome for outcome in outcomes if outcome in self.numbers and outcome not in paths]
             edge = self.graph.edge_of(number, action, params) if new else -1
             if edge >= 0 and self.graph.targets[edge] >= 0:
@@ -73,7 +73,7 @@ class Outcomes:
 
     def taken(self, path: Path) -> dict[int, int]:
         """See `NamedGoals`."""
-        found: dict[int, int] = {}
+        positions: dict[int, int] = {}
         states = list(path.states(self.graph))
         for position, number in enumerate(states):
             if self.kind == "guard":
@@ -83,19 +83,19 @@ class Outcomes:
             else:
                 seen = set()
             for outcome in seen & set(self.numbers):
-                found.setdefault(self.numbers[outcome], position + (self.kind == "branch"))
-        return found
+                positions.setdefault(self.numbers[outcome], position + (self.kind == "branch"))
+        return positions
 
     def attempts(self, path: Path, goals: list[int]) -> list[Attempt]:
         """See `NamedGoals`."""
-        found = []
+        attempts = []
         for position, number in enumerate(path.states(self.graph)):
             for goal in goals:
                 site, value = self.wanted[goal]
                 if site.kind == "guard" and not value and (site, value) in self._outcomes(number).tried:
-                    found.append(Attempt(position, *self._outcomes(number).tried[site, value], site.text))
+                    attempts.append(Attempt(position, *self._outcomes(number).tried[site, value], site.text))
                     goals = [other for other in goals if other != goal]
-        return found
+        return attempts
 
 
 class Classes(StepGoals):
@@ -119,10 +119,10 @@ class Classes(StepGoals):
 
     def taken(self, path: Path) -> dict[int, int]:
         """See `NamedGoals`."""
-        found: dict[int, int] = {}
+        positions: dict[int, int] = {}
         for position, edge in enumerate(path.edges, 1):
-            found.setdefault(self.numbers[self.value(edge)], position)
-        return found
+            positions.setdefault(self.numbers[self.value(edge)], position)
+        return positions
 
 
 def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
@@ -136,14 +136,18 @@ def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
 
     def value(edge: int) -> str:
         step = graph.step(edge)
-        given = {"before": graph.state(int(graph.sources[edge])), "after": step.after, "action": step.action.name}
+        names_of_step = {
+            "before": graph.state(int(graph.sources[edge])),
+            "after": step.after,
+            "action": step.action.name,
+        }
         try:
-            found = eval(code, {**names, "config": graph.bound.config, **step.params, **given})
+            evaluated = eval(code, {**names, "config": graph.bound.config, **step.params, **names_of_step})
         except Exception as error:
-            where = f"on {step.action.name} from {given['before']}"
+            where = f"on {step.action.name} from {names_of_step['before']}"
             hint = "; it may read before, after, action, config and the parameters" * isinstance(error, NameError)
             raise LanguageError(f"--by {expression!r} raised {type(error).__name__}: {error} {where}{hint}") from None
-        return str(canonical(found))
+        return str(canonical(evaluated))
 
     return value
 

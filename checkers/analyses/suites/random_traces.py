@@ -32,7 +32,7 @@ def random_traces(bound: BoundModel, count: int, most: int, seed: int) -> Iterat
                     enabled.setdefault(step.action.name, []).append(step)
             if not enabled:
                 break
-            weights = [found[0].action.weight for found in enabled.values()]
+            weights = [steps_of_one[0].action.weight for steps_of_one in enabled.values()]
             (name,) = rng.choices(list(enabled), weights)
             steps.append(rng.choice(enabled[name]))
             states.append(steps[-1].after)

@@ -42,8 +42,8 @@ class SuiteName:
 
     def number_in(self, file: str) -> int | None:
         """The number of a trace of this suite by its name; None of any other file."""
-        found = re.fullmatch(re.escape(self.stem) + r"-(\d{3,})\.itf\.json", file)
-        return int(found[1]) if found else None
+        match = re.fullmatch(re.escape(self.stem) + r"-(\d{3,})\.itf\.json", file)
+        return int(match[1]) if match else None
 
 
 @dataclass
@@ -65,12 +65,12 @@ def read_kept(folder: FilePath, name: SuiteName, graph: StateGraph) -> KeptSuite
         try:
             trace = from_itf(read_itf(path), graph.bound)
             replay(trace, graph.bound)
-            found = path_of(trace, graph)
+            walked = path_of(trace, graph)
         except (TraceError, ReplayRefused) as error:
             kept.replaced[path.name] = str(error)
             continue
         kept.files.append(path.name)
-        kept.paths.append(found)
+        kept.paths.append(walked)
     return kept
 
 

@@ -142,20 +142,20 @@ def check_one(task: SweepTask, point: Point) -> PointRecord:
             Path(beside).write_text(task.text, encoding="utf-8")
             os.replace(beside, name)
     pairs = [f"{key}={value}" for key, value in point]
-    asked = CheckRequest(name, pairs, task.engine, task.options, task.accept_clipping)
+    request = CheckRequest(name, pairs, task.engine, task.options, task.accept_clipping)
     try:
-        verdict, bound = run(asked, Progress(quiet=True))
+        result, bound = run(request, Progress(quiet=True))
     except Failure as failure:
-        record = error_record(failure.code, str(failure), task.model, asked.repro())
+        record = error_record(failure.code, str(failure), task.model, request.repro())
         return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began}
     texts = {}
     if task.traces:
-        for found in verdict.answers:
-            if found.trace is not None:
+        for answer in result.answers:
+            if answer.trace is not None:
                 if task.text is not None:
-                    found.trace.meta["model_file"] = task.model
-                texts[found.name] = to_itf(found.trace, bound)
-    record = verdict.record({})
+                    answer.trace.meta["model_file"] = task.model
+                texts[answer.name] = to_itf(answer.trace, bound)
+    record = result.record({})
     record["repro"] = record["repro"].replace(name, task.model)
     return {**record, "point": dict(point), "texts": texts, "took": time.monotonic() - began}
 
@@ -175,13 +175,13 @@ def _beside(archive: Path, task: SweepTask, point: Point) -> PointRecord:
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir()) / f"reassure-program-{os.getuid()}-{digest}"
     if not folder.is_dir():
-        made = tempfile.mkdtemp(dir=folder.parent, prefix="reassure-program-")
+        unpacked = tempfile.mkdtemp(dir=folder.parent, prefix="reassure-program-")
         with zipfile.ZipFile(archive) as opened:
-            opened.extractall(made)
+            opened.extractall(unpacked)
         try:
-            os.rename(made, folder)
+            os.rename(unpacked, folder)
         except OSError:  # another task was faster
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(unpacked, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="reassure-sweep-") as place:
         exchanged = Path(place) / "task"
         exchanged.write_bytes(pickle.dumps((task, point)))
@@ -193,8 +193,8 @@ def _beside(archive: Path, task: SweepTask, point: Point) -> PointRecord:
         )
         if done.returncode:
             raise RuntimeError((done.stderr.strip().splitlines() or ["no reason given"])[-1])
-        found: PointRecord = pickle.loads(exchanged.read_bytes())
-        return found
+        record: PointRecord = pickle.loads(exchanged.read_bytes())
+        return record
 
 
 def locally(points: list[Point], task: SweepTask, jobs: int, done: Callable[[int, int], None]) -> list[PointRecord]:
@@ -202,19 +202,19 @@ def locally(points: list[Point], task: SweepTask, jobs: int, done: Callable[[int
 
     done: called with how many have ended, and of how many. Raises `Failure` where a process was killed.
     """
-    found = []
+    records = []
     try:
         for record in in_processes(check_one, [(task, point) for point in points], jobs):
-            found.append(record)
-            done(len(found), len(points))
+            records.append(record)
+            done(len(records), len(points))
             if record.get("stop_reason") == StopReason.INTERRUPTED:
                 break
     except KeyboardInterrupt:
         pass
     except BrokenProcessPool:
-        where = ", ".join("=".join(pair) for pair in points[len(found)])
+        where = ", ".join("=".join(pair) for pair in points[len(records)])
         raise Failure(Exit.SYSTEM, f"a process was killed while {where} was checked") from None
-    return found
+    return records
 
 
 def by_spark(
@@ -236,8 +236,8 @@ def by_spark(
         # A task each: the slow ones do not hold up others.
         rdd = context.parallelize(points, len(points)).map(one)
         job = SparkJob(context, "reassure-sweep", rdd.collect)
-        found: list[PointRecord] = job.result(lambda: done(ended.value, len(points)))
-        return found
+        records: list[PointRecord] = job.result(lambda: done(ended.value, len(points)))
+        return records
     finally:
         session.stop()
 

@@ -107,13 +107,13 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _hidden(text: str, bound: BoundModel) -> frozenset[str]:
-    names, found = [a.name for a in bound.model.actions], set()
+    names, hidden = [a.name for a in bound.model.actions], set()
     for pattern in [p.strip() for p in text.split(",") if p.strip()]:
         fitting = {name for name in names if fnmatchcase(name, pattern)}
         if not fitting:
             raise Failure(Exit.USAGE, f"--hidden {pattern}: {bound.model.name} has the actions {', '.join(names)}")
-        found |= fitting
-    return frozenset(found)
+        hidden |= fitting
+    return frozenset(hidden)
 
 
 @contextmanager

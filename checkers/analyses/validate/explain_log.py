@@ -109,16 +109,16 @@ def _with_hidden(
     stepper: Stepper, layer: dict[Key, LogNode], hidden: frozenset[str], most: int, line: Line
 ) -> dict[Key, LogNode]:
     """The possible states, with those that hidden steps lead to."""
-    found, frontier = dict(layer), list(layer)
+    reached, frontier = dict(layer), list(layer)
     while frontier:
         fresh = []
         for source, key in stepper.moved(frontier, hidden):
-            if key not in found:
-                found[key] = LogNode(key, found[frontier[source]], None)
+            if key not in reached:
+                reached[key] = LogNode(key, reached[frontier[source]], None)
                 fresh.append(key)
-        _allow(found, most, line)
+        _allow(reached, most, line)
         frontier = fresh
-    return found
+    return reached
 
 
 def _after(stepper: Stepper, before: dict[Key, LogNode], line: Line) -> dict[Key, LogNode]:
@@ -126,11 +126,11 @@ def _after(stepper: Stepper, before: dict[Key, LogNode], line: Line) -> dict[Key
     keys = list(before)
     if line.actions is None:
         return {key: before[key] for key, fits in zip(keys, stepper.matching(keys, line), strict=True) if fits}
-    found: dict[Key, LogNode] = {}
+    reached: dict[Key, LogNode] = {}
     for source, key in stepper.after(keys, line):
-        if key not in found:
-            found[key] = LogNode(key, before[keys[source]], line)
-    return found
+        if key not in reached:
+            reached[key] = LogNode(key, before[keys[source]], line)
+    return reached
 
 
 def _behaviour(
@@ -189,20 +189,20 @@ def reasons(bound: BoundModel, states: list[Any], line: Line) -> list[tuple[str,
             counts.update({_difference(path, value, seen) for path, value, seen in differences(state, line.state)})
             continue
         watched.refused = []
-        found = set()
+        texts = set()
         for step in watched.steps(state):
             if not _is_of(step.action.name, step.params, line):
                 continue
             if isinstance(step.after, Clipped):
-                found.add(f"{step.action.name} leaves the bound of {step.after.path}")
+                texts.add(f"{step.action.name} leaves the bound of {step.after.path}")
             else:
                 unlike = differences(step.after, line.state)
-                found |= {f"{step.action.name} is enabled, and then {_difference(*one)}" for one in unlike}
+                texts |= {f"{step.action.name} is enabled, and then {_difference(*one)}" for one in unlike}
         tried = [(name, params, guard) for name, params, guard in watched.refused if _is_of(name, params, line)]
-        found |= {f"{name} is not enabled: {guard}" for name, _, guard in tried}
-        if not found:
-            found = {f"{name} has no parameters like those here" for name in sorted(line.actions)}
-        counts.update(found)
+        texts |= {f"{name} is not enabled: {guard}" for name, _, guard in tried}
+        if not texts:
+            texts = {f"{name} has no parameters like those here" for name in sorted(line.actions)}
+        counts.update(texts)
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

@@ -71,15 +71,15 @@ def _actions(data: Any, bound: BoundModel) -> frozenset[str] | None:
         return None
     if data == ANY:
         return frozenset(names)
-    given = data if isinstance(data, list) else [data]
-    for name in given:
+    chosen = data if isinstance(data, list) else [data]
+    for name in chosen:
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(names)}"
             raise TraceError(f"{bound.model.name} has no action {json.dumps(name)}; {hint}")
-    if not given:
+    if not chosen:
         raise TraceError("action is an empty list; leave it out for a look at the state")
-    return frozenset(given)
+    return frozenset(chosen)
 
 
 def _params(data: Any, actions: frozenset[str] | None, bound: BoundModel) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _params(data: Any, actions: frozenset[str] | None, bound: BoundModel) -> dic
         raise TraceError("params is an object")
     if data and actions is None:
         raise TraceError("params without an action")
-    found = {}
+    params = {}
     for name, value in data.items():
         kinds = {a: dict(bound.parameters(a)).get(name) for a in sorted(actions or ())}
         types = {str(kind): kind for kind in kinds.values() if kind is not None}
@@ -97,8 +97,8 @@ def _params(data: Any, actions: frozenset[str] | None, bound: BoundModel) -> dic
             raise TraceError(f"{lacking[0]} has no parameter {name}; it has {have}")
         if len(types) > 1:
             raise TraceError(f"the parameter {name} is of several types: {', '.join(types)}")
-        found[name] = _observed(value, next(iter(types.values())), name)
-    return found
+        params[name] = _observed(value, next(iter(types.values())), name)
+    return params
 
 
 def _observed(data: Any, kind: Type, path: str) -> Any:

@@ -73,9 +73,9 @@ class PlainStepper:
 
     def initial(self) -> list[Key]:
         """See `Stepper`."""
-        found = [s for _, _, s in self.bound.initial_states()]
-        self.clipped = any(isinstance(s, Clipped) for s in found)
-        return list(dict.fromkeys(s for s in found if not isinstance(s, Clipped)))
+        starts = [s for _, _, s in self.bound.initial_states()]
+        self.clipped = any(isinstance(s, Clipped) for s in starts)
+        return list(dict.fromkeys(s for s in starts if not isinstance(s, Clipped)))
 
     def after(self, states: Sequence[Key], line: Line) -> list[Reached]:
         """See `Stepper`."""
@@ -122,8 +122,8 @@ class _Masks:
 
     def fits(self, rows: Rows) -> NDArray[np.bool_]:
         """By row: whether it is what is observed."""
-        found: NDArray[np.bool_] = ((rows.view(np.uint64) & self.masks) == self.values).all(axis=1)
-        return found
+        fitting: NDArray[np.bool_] = ((rows.view(np.uint64) & self.masks) == self.values).all(axis=1)
+        return fitting
 
 
 def stored(observed: Any, kind: Type, start: int = 0) -> Iterator[tuple[Code, int]]:
@@ -175,24 +175,24 @@ class NativeStepper:
     def after(self, states: Sequence[Key], line: Line) -> list[Reached]:
         """See `Stepper`."""
         assert line.actions is not None
-        wanted = self._of_state(line)
+        masks_of_state = self._of_state(line)
         params = {self.numbers[name]: self._of_params(name, line) for name in line.actions}
-        found: list[Reached] = []
+        reached: list[Reached] = []
         for first, sources, rows, actions in self._steps(states, frozenset(params)):
             words, begin = self.layout.words, self.layout.words + self.kernel.shape.step_words
-            fitting = wanted.fits(np.ascontiguousarray(rows[:, :words]))
+            fitting = masks_of_state.fits(np.ascontiguousarray(rows[:, :words]))
             for number, masks in params.items() if line.params else ():
                 of_action = actions == number
                 fitting[of_action] &= masks.fits(np.ascontiguousarray(rows[of_action, begin:]))
-            found += self._reached(first, sources[fitting], rows[fitting])
-        return found
+            reached += self._reached(first, sources[fitting], rows[fitting])
+        return reached
 
     def moved(self, states: Sequence[Key], actions: frozenset[str]) -> list[Reached]:
         """See `Stepper`."""
-        found: list[Reached] = []
+        reached: list[Reached] = []
         for first, sources, rows, _ in self._steps(states, frozenset(self.numbers[a] for a in actions)):
-            found += self._reached(first, sources, rows)
-        return found
+            reached += self._reached(first, sources, rows)
+        return reached
 
     def _reached(self, first: int, sources: Rows, rows: Rows) -> list[Reached]:
         states = np.ascontiguousarray(rows[:, : self.layout.words])
@@ -212,13 +212,13 @@ class NativeStepper:
             with_clipped = np.array(self.kernel.action_counts(tally), np.int64)
             clipped = with_clipped - np.bincount(taken, minlength=shape.actions)
             self.clipped = self.clipped or bool(clipped[among].any())
-            wanted = np.isin(taken, among)
-            yield first, np.repeat(np.arange(len(piece)), counts)[wanted], rows[wanted], taken[wanted]
+            of_actions = np.isin(taken, among)
+            yield first, np.repeat(np.arange(len(piece)), counts)[of_actions], rows[of_actions], taken[of_actions]
 
     def matching(self, states: Sequence[Key], line: Line) -> list[bool]:
         """See `Stepper`."""
-        found: list[bool] = self._of_state(line).fits(self._rows(states)).tolist()
-        return found
+        matches: list[bool] = self._of_state(line).fits(self._rows(states)).tolist()
+        return matches
 
     def state(self, key: Key) -> Any:
         """See `Stepper`."""

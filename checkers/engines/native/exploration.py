@@ -174,7 +174,7 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a search ends early. clock: runs from its making; fail_fast: claims of which a hit ends it."""
+    """The limits of a search. clock: runs from its making; fail_fast: claims of which a hit ends it."""
 
     depth: int | None = None
     clock: Clock = field(default_factory=lambda: Clock(None))

@@ -35,7 +35,7 @@ from reassure.spec.semantics.liveness import Assumption
 from reassure.spec.semantics.trace import Trace
 
 LOAD = 0.6
-"""How full the index of the states is."""
+"""The share of the slots of the index of the states that are in use."""
 PIECE_WORDS = 1 << 21
 """Words of successors that are listed at a time, about."""
 
@@ -139,11 +139,11 @@ class StateGraph:
 
     def path_to(self, number: int) -> list[int]:
         """The edges of the canonical shortest path to a state."""
-        found: list[int] = []
+        edges: list[int] = []
         while (edge := int(self.parents[number])) >= 0:
-            found.append(edge)
+            edges.append(edge)
             number = int(self.sources[edge])
-        return found[::-1]
+        return edges[::-1]
 
     def trace(self, start: int, edges: Sequence[int]) -> Trace:
         """The run along edges from an initial state, replayed in plain Python."""

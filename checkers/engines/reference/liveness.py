@@ -51,7 +51,7 @@ class ViolatingRegion:
 
 def region_of(
     bound: BoundModel,
-    claim: Property,
+    prop: Property,
     levels: Sequence[Sequence[Any]],
     steps_of: Callable[[Any], Iterable[Step]],
     assumptions: Assumptions,
@@ -63,7 +63,7 @@ def region_of(
     levels: every reachable state, by breadth-first level. steps_of: the steps of a state, in canonical order.
     order: the canonical one. beat: called now and then; raises to end the work.
     """
-    pattern = pattern_of(bound, claim)
+    pattern = pattern_of(bound, prop)
     begins = {s: level for level, states in enumerate(levels, 1) for s in states if pattern.starts(s)}
     inside, pending = set(begins), list(begins)
     steps = {}

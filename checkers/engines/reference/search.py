@@ -160,14 +160,14 @@ class ReferenceSearch:
         if old is None or key < old.key:
             self.violations[name] = Violation(state, key, level, step)
 
-    def ask(self, claim: Property, state: Any, number: int = 0, step: Step | None = None) -> bool:
-        """Notes a claim that a state, or the step from it, hits; whether asking it raises."""
+    def ask(self, prop: Property, state: Any, number: int = 0, step: Step | None = None) -> bool:
+        """Notes a property that a state, or the step from it, hits; whether asking it raises."""
         try:
-            held = self.bound.holds(claim, state) if step is None else self.bound.holds_on(claim, state, step)
+            held = self.bound.holds(prop, state) if step is None else self.bound.holds_on(prop, state, step)
         except ModelError:
             return self.note_raised(state)
-        if held == (claim.kind == "cover"):
-            self.note(claim.name, state, number, step)
+        if held == (prop.kind == "cover"):
+            self.note(prop.name, state, number, step)
         return False
 
     def ask_deadlock(self, state: Any) -> None:

@@ -87,7 +87,7 @@ class Scout:
         return chosen
 
     def hits(self, walks: SimulationOptions) -> Walked:
-        """What walks from the initial states saw. Their states are not kept: that takes most of the time of `walks`."""
+        """The counts of walks from the initial states, without their states, which take most of the time of `walks`."""
         walker = Walker(self.bound, self.kernel, walks, self.starts)
         seen = Walked.none(self.kernel, walks.depth)
         for first in range(0, walks.count, PIECE):
@@ -96,13 +96,13 @@ class Scout:
         return seen
 
     def walks(self, walks: SimulationOptions, starts: Rows | None = None) -> tuple[Walked, Rows]:
-        """What walks saw, and their states."""
+        """The counts of walks, and their states."""
         walker = Walker(self.bound, self.kernel, walks, self.starts if starts is None else starts)
         seen, paths = Walked.none(self.kernel, walks.depth), []
         for number in range(walks.count):
             path = np.zeros((walks.depth, self.layout.words), np.int64)
-            found, states = walker.run(number, number + 1, path)
-            seen.add(found)
+            walked, states = walker.run(number, number + 1, path)
+            seen.add(walked)
             paths.append(path[:states])
         if starts is None:
             self._note_raised(walker, seen)
@@ -113,15 +113,15 @@ class Scout:
         if self.raised is None and seen.raised is not None:
             self.raised = raising_walk(walker, *seen.raised, self.wants)
 
-    def confirm(self, claim: Property, states: list[Any]) -> None:
+    def confirm(self, prop: Property, states: list[Any]) -> None:
         """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
         probe = Probe(self.kernel)
         for before, after in pairwise(states):
             if not probe.leads_to(self.row(before), self.row(after)):
                 raise Disagreement(f"the kernel has no step from {before} to {after}")
-        last = states[-2] if claim.over_steps else states[-1]
-        if not probe.flagged(self.row(last), self.kernel.model.flags()[claim.name]):
-            raise Disagreement(f"{claim.name}: the kernel finds no fault with {last}")
+        last = states[-2] if prop.over_steps else states[-1]
+        if not probe.flagged(self.row(last), self.kernel.model.flags()[prop.name]):
+            raise Disagreement(f"{prop.name}: the kernel finds no fault with {last}")
 
     def sample(self, rows: Rows) -> Sample:
         return Sample(columns(rows, self.layout, self.paths))

@@ -166,7 +166,7 @@ def _size(node: Node) -> int:
 
 
 def claims_text(claims: Sequence[tuple[str, Node]]) -> str:
-    """When a state hits each claim."""
+    """The condition under which a state hits each claim."""
     block = tuple(form.Let(condition) for _, condition in claims)
     printer = LoopPrinter((), (), shared(block))
     for name, condition in claims:
