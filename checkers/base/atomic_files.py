@@ -28,8 +28,10 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Writes a run record as JSON, atomically; the path `-` is standard output."""
+def write_record(path: Path | None, record: Mapping[str, Any]) -> None:
+    """Writes a run record as JSON, atomically; the path `-` is standard output. None: writes nothing."""
+    if path is None:
+        return
     text = json.dumps(record, indent=2) + "\n"
     if path == Path("-"):
         sys.stdout.write(text)

@@ -9,7 +9,10 @@ from typing import TextIO
 
 
 class Progress:
-    """Progress on stderr: a line that changes on a terminal, one now and then elsewhere; none for short runs."""
+    """Progress on stderr: a line that changes on a terminal, one now and then elsewhere; none for short runs.
+
+    As a context it clears its line at the end.
+    """
 
     def __init__(self, out: TextIO | None = None, quiet: bool = False) -> None:
         self.out = out or sys.stderr
@@ -21,6 +24,12 @@ class Progress:
         self.wait = 0.2 if self.terminal else 10.0
         self.last = (self.began, 0, 0)
         self.shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.done()
 
     def report(self, depth: int, generated: int, distinct: int, frontier: int, memory: int, more: str = "") -> None:
         """Called often; prints seldom. memory: bytes, 0 if unknown."""

@@ -6,6 +6,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import UnknownModel
 from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ConfigError, ModelError
 
@@ -23,7 +24,7 @@ def as_failure(error: Exception) -> Failure:
             return Failure(Exit.USAGE, str(error))
         case ConfigError():
             return Failure(Exit.CONFIG, str(error))
-        case LanguageError():
+        case LanguageError() | DomainError():
             return Failure(Exit.MODEL, str(error))
         case ModelError():
             text = str(error)

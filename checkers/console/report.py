@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 import typing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
@@ -15,9 +15,6 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
-
-if TYPE_CHECKING:
-    pass
 
 STORIES = 3
 """Traces that are told unless somebody asks for more."""

@@ -17,8 +17,7 @@ def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Con
     """Runs it, writes what is asked for, and reports."""
     result, bound = run(request, Progress(quiet=args.quiet))
     written = result.write_traces(args.trace_dir, bound) if args.trace_dir else {}
-    if args.json:
-        write_record(args.json, result.record(written))
+    write_record(args.json, result.record(written))
     report(result, bound, console, 0 if args.quiet else args.stories, args.full)
     name_traces(list(written.values()), console)
     return result

@@ -46,16 +46,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.NOTHING, "there are no claims")
     if args.refresh:
         _ledger_must_be_writable()
-        progress = Progress()
-        try:
+        with Progress() as progress:
             refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
-        finally:
-            progress.done()
     entries = verdicts.entries(chosen, ledger.read())
     code = args.found = verdicts.exit_code(entries)
-    if args.json:
-        head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
-        write_record(args.json, {**head, **pages.data(entries)})
+    head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
+    write_record(args.json, {**head, **pages.data(entries)})
     if args.format == "html":
         from reassure.checkers.evidence.html_page import html_page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reassure.checkers.base.declared import pairs
 from reassure.spec.claims import Reading
 
 
@@ -22,8 +23,7 @@ class RunSpec:
         """The run that decides a reading."""
         if reading.function is not None:
             return RunSpec(reading.method, reading.function)
-        pairs = [f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in sorted(reading.set.items())]
-        return RunSpec(reading.method, str(reading.model), tuple(pairs))
+        return RunSpec(reading.method, str(reading.model), tuple(pairs(dict(sorted(reading.set.items())))))
 
     @property
     def key(self) -> str:

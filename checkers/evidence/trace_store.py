@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.model_loader import UnknownModel, config_values, load
 from reassure.checkers.base.run_identity import trace_stem
 from reassure.spec.semantics.interpreter import BoundModel, make_config
@@ -157,7 +158,7 @@ def _file(violations: dict[str, dict[str, Itf]]) -> StoredTrace:
     data = of_newest[names[0]]
     meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_PROPERTY}
     model, method, config = meta["model"], meta.get("method", "check"), meta["config"]
-    settings = [f"{key}={_word(value)}" for key, value in config.items() if value != _defaults(model).get(key)]
+    settings = pairs({key: value for key, value in config.items() if value != _defaults(model).get(key)})
     meta["properties"] = {name: of_newest[name]["#meta"]["property_kind"] for name in names}
     if len(releases) > 1:
         meta["releases"] = releases
@@ -171,10 +172,6 @@ def _file(violations: dict[str, dict[str, Itf]]) -> StoredTrace:
         len(data["states"]),
         itf_text({**data, "#meta": meta}),
     )
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @cache

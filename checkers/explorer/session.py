@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.export import FORMS, Exported, describe, export
 from reassure.checkers.explorer.jobs import ExplorerJob
@@ -156,6 +155,3 @@ def _raising(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return call()
     except ModelError as error:
         raise BadRequest(f"the model raises: {error}") from None
-
-
-__all__ = ["BadRequest", "ExplorerSession", "Failure"]

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.console.failures import as_failure
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import named_path, to_text
 from reassure.spec.semantics.interpreter import BoundModel
@@ -57,12 +58,10 @@ def serve(connection: Connection, model: str, settings: list[str], options: Sear
         )
     except KeyboardInterrupt:
         answer = {"state": "interrupted", "text": "stopped before there was anything to tell"}
-    except Failure as failure:
-        answer = {"state": "refused", "text": str(failure)}
     except BrokenPipeError:
         return  # the explorer has gone
     except Exception as error:
-        answer = {"state": "refused", "text": f"{type(error).__name__}: {error} (a bug of this program)"}
+        answer = {"state": "refused", "text": str(as_failure(error))}
     connection.send({"answer": answer})
 
 

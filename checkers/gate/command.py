@@ -60,8 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if args.junit:
             write_atomically(args.junit, junit_of_failure(args.file.name, failure))
         raise
-    if args.json:
-        write_record(args.json, report.record())
+    write_record(args.json, report.record())
     for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):
         if path is not None:
             write_atomically(path, written(report))

@@ -34,13 +34,13 @@ def judge(check: Check, record: RunRecord) -> list[Problem]:
         return _judge_failure(check, record)
     problems: list[Problem] = []
     if record["verdict"] != check.expect:
-        short = record["verdict"] == INCONCLUSIVE
         actual = Exit(record["exit_code"])
-        code = actual if short or actual in FAULTS else Exit.EXPECTATION
+        unanswered = record["verdict"] == INCONCLUSIVE or actual in FAULTS
+        code = actual if unanswered else Exit.EXPECTATION
         if actual is Exit.MODEL:
             raises = Problem(Exit.MODEL, f"the model raises: {_error(record)}", RAISES)
             return [raises, *_judge_violations(check, record)]
-        why = f": {record['stopped_because']}" if short and record["stopped_because"] else ""
+        why = f": {record['stopped_because']}" if unanswered and record["stopped_because"] else ""
         problems.append(Problem(code, f"expected {check.expect}, got {record['verdict']}{why}"))
     problems += _judge_violations(check, record)
     problems += _judge_covers(check, record)
@@ -77,10 +77,7 @@ def _asks_for_violation(check: Check) -> bool:
 
 
 def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
-    fallen = lengths(record)
-    expected = check.violated
-    if expected is None:
-        return [Problem(Exit.EXPECTATION, _violated(n, fallen[n]), n) for n in unexpected(check, record)]
+    fallen, expected = lengths(record), check.violated or {}
     problems = [Problem(Exit.EXPECTATION, _violated(n, fallen[n]), n) for n in unexpected(check, record)]
     for name in sorted(set(expected) - set(fallen)):
         problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))

@@ -20,7 +20,7 @@ from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import BY_USER, StopReason
+from reassure.checkers.base.stop import BY_USER, Stop, StopReason
 from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
@@ -77,7 +77,7 @@ class CheckOutcome:
 
     @property
     def interrupted(self) -> bool:
-        return bool(self.record.get("stop_reason") == StopReason.INTERRUPTED)
+        return self.record["stop_reason"] == StopReason.INTERRUPTED
 
     @property
     def counts(self) -> str:
@@ -94,10 +94,10 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     began = time.monotonic()
     remaining = None if deadline is None else deadline - time.time()
     if remaining is not None and remaining <= 0:
-        return no_time(check)
+        return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)
     with tempfile.TemporaryDirectory(prefix="reassure-gate-") as folder:
         record, printed = _run(check, threads, remaining, Path(folder))
-        if record.get("stop_reason") == StopReason.INTERRUPTED:
+        if record["stop_reason"] == StopReason.INTERRUPTED:
             return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
         outcome = CheckOutcome(judge(check, record), record, printed=printed)
         if outcome.problems:
@@ -115,25 +115,15 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     return outcome
 
 
-def no_time(check: Check) -> CheckOutcome:
-    """Of a check that could not begin before the gate's time was up."""
-    text = "not run: the budget of the gate is spent"
-    record = error_record(Exit.INCONCLUSIVE, text, check.model or "", check.repro())
-    return CheckOutcome([Problem(Exit.INCONCLUSIVE, text)], record, ran=False)
+NO_TIME = Stop(StopReason.NOT_STARTED, "not run: the budget of the gate is spent")
+KILLED = Stop(StopReason.LOST, "a process of the gate was killed before this check had an answer")
 
 
-def lost(check: Check) -> CheckOutcome:
-    """Of a check that waited for processes of which one was killed."""
-    text = "a process of the gate was killed before this check had an answer"
-    record = error_record(Exit.SYSTEM, text, check.model or "", check.repro())
-    return CheckOutcome([Problem(Exit.SYSTEM, text)], record)
-
-
-def interrupted(check: Check) -> CheckOutcome:
-    """Of a check that the user ended."""
-    record = error_record(Exit.INCONCLUSIVE, BY_USER.text, check.model or "", check.repro())
-    record["stop_reason"] = StopReason.INTERRUPTED
-    return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+def unanswered(check: Check, code: Exit, stopped: Stop) -> CheckOutcome:
+    """The outcome of a check without an answer: `NO_TIME`, `KILLED`, or `BY_USER`."""
+    record = error_record(code, stopped.text, check.model or "", check.repro())
+    record["stop_reason"] = stopped.reason
+    return CheckOutcome([Problem(code, stopped.text)], record, ran=stopped is not NO_TIME)
 
 
 def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> tuple[RunRecord, str]:
@@ -153,7 +143,7 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
             module = parse([*check.words(), *own], args)
             code = module.run(args, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
     except KeyboardInterrupt:
-        return interrupted(check).record, ""
+        return unanswered(check, Exit.INCONCLUSIVE, BY_USER).record, ""
     except Exception as error:
         failure = as_failure(error)
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""

@@ -17,6 +17,7 @@ from rich.text import Text
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.gate import update
@@ -24,7 +25,7 @@ from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import DEFAULT_KIND
 from reassure.checkers.gate.last_records import LastRecords
-from reassure.checkers.gate.run_check import CheckOutcome, interrupted, lost, run_check
+from reassure.checkers.gate.run_check import KILLED, CheckOutcome, run_check, unanswered
 
 STORY_LINES = 60
 """Lines of a counterexample that are printed; the file has all."""
@@ -85,7 +86,7 @@ class GateReport:
         """The record of the gate: of each check its run record, and what is wrong."""
         head = {"schema": 1, "exit_code": self.exit.value, "verdict": VERDICTS[self.exit]}
         records = []
-        for check, outcome in zip(self.checks, self.outcomes, strict=False):
+        for check, outcome in self.answered:
             about = {"name": check.name, "kind": check.kind, "wrong": [p.text for p in outcome.problems]}
             about |= {"unchanged_since": outcome.unchanged_since} if outcome.unchanged_since else {}
             records.append({**outcome.record, "gate": about})
@@ -110,8 +111,7 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
     report = GateReport(file, checks, [])
     records = LastRecords()
     earlier = [records.last(check) if options.changed else None for check in checks]
-    progress = Progress()
-    try:
+    with Progress() as progress:
         for check, outcome in zip(checks, _outcomes(checks, earlier, file, options), strict=False):
             progress.done()
             report.outcomes.append(outcome)
@@ -120,8 +120,6 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
             progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
             if outcome.interrupted:
                 break
-    finally:
-        progress.done()
     if options.update:
         _update(report, console)
     console.print(report.summary(), style="bold")
@@ -148,10 +146,10 @@ def _outcomes(
             yield outcome or next(answers)
         except KeyboardInterrupt:
             answers.close()
-            yield interrupted(check)
+            yield unanswered(check, Exit.INCONCLUSIVE, BY_USER)
             return
         except BrokenProcessPool:  # of all that were waiting; which one it killed is not told
-            yield lost(check)
+            yield unanswered(check, Exit.SYSTEM, KILLED)
             return
 
 
@@ -192,10 +190,7 @@ def _update(report: GateReport, console: Console) -> None:
     """Rewrites the pins of the file, shows what has changed, and judges the checks by what it says now."""
     file = report.file
     numbers = {id(check): number for number, check in enumerate(file.checks)}
-    pins = {
-        numbers[id(check)]: update.found_pins(check, outcome)
-        for check, outcome in zip(report.checks, report.outcomes, strict=False)
-    }
+    pins = {numbers[id(check)]: update.found_pins(check, outcome) for check, outcome in report.answered}
     text = update.updated(file.text, pins)
     if text == file.text:
         console.print("--update: the file has every pin and length of a trace that this run gives", style="dim")
@@ -206,6 +201,6 @@ def _update(report: GateReport, console: Console) -> None:
         style = {"+": "green", "-": "red"}.get(line[:1], "dim")
         console.print(line, style=style)
     anew = read(file.path)
-    for check, outcome in zip(report.checks, report.outcomes, strict=False):
+    for check, outcome in report.answered:
         if outcome.ran and not outcome.interrupted:
             outcome.problems = judge(anew.checks[numbers[id(check)]], outcome.record)

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from reassure.checkers.analyses.diff.compare import Comparison, Verdict, compare
 from reassure.checkers.analyses.diff.observation import Side, observe
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel, load
+from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.state_graph import reachable_graph
-from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace
 
 EXITS = {
@@ -53,27 +50,18 @@ class Diff:
 def diff(
     models: tuple[str, str], pairs: list[str], view: str | None, options: SearchOptions, progress: Progress
 ) -> Diff:
-    """Searches both models and compares them. Raises `Failure` where one is wrong, or nothing can be compared.
+    """Searches both models and compares them. Raises `Failure` where nothing can be compared.
 
     pairs: settings of both, each for the models that have it. view: what of the states is compared.
     """
-    try:
-        prepared, sides = [], []
-        for model, settings in zip(models, _shared(models, pairs), strict=True):
-            one = prepare(model, settings)
-            prepared.append(one)
-            graph = reachable_graph(one.only(lambda _: False), options, progress)
-            sides.append(Side(one.bound, one.lowered, graph))
-        both = (sides[0], sides[1])
-        return Diff((prepared[0], prepared[1]), both, compare(both, observe(both, view, progress)))
-    except (ModelError, LanguageError) as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    except UnknownModel as error:
-        raise Failure(Exit.USAGE, str(error)) from None
-    except Disagreement as error:
-        raise Failure(Exit.DISAGREE, str(error)) from None
-    finally:
-        progress.done()
+    prepared, sides = [], []
+    for model, settings in zip(models, _shared(models, pairs), strict=True):
+        one = prepare(model, settings)
+        prepared.append(one)
+        graph = reachable_graph(one.only(lambda _: False), options, progress)
+        sides.append(Side(one.bound, one.lowered, graph))
+    both = (sides[0], sides[1])
+    return Diff((prepared[0], prepared[1]), both, compare(both, observe(both, view, progress)))
 
 
 def _shared(models: tuple[str, str], pairs: list[str]) -> tuple[list[str], list[str]]:

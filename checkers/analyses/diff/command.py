@@ -42,7 +42,8 @@ KIND = GateKind(models=("model", "variant"))
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches both, reports what differs, and writes what is asked for."""
     options = search_options(args)
-    difference = diff((args.model, args.variant), args.set, args.view, options, Progress(quiet=args.quiet))
+    with Progress(quiet=args.quiet) as progress:
+        difference = diff((args.model, args.variant), args.set, args.view, options, progress)
     changes = []
     if not args.no_properties:
         before, after = (_answers(one, options, Progress(quiet=args.quiet)) for one in difference.prepared)
@@ -60,8 +61,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             files.append(identity.write_trace(args.trace_dir, name, trace, difference.sides[side].bound, "diff"))
     report_diff(difference, changes, console, 0 if args.quiet else args.stories, args.repro)
     name_traces(files, console)
-    if args.json:
-        write_record(args.json, diff_record(difference, changes, identities[0], files))
+    write_record(args.json, diff_record(difference, changes, identities[0], files))
     return difference.exit
 
 

@@ -14,7 +14,6 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, verdict_figures
-from reassure.spec.semantics.interpreter import ModelError
 
 OPTIONS = (*COMMON, WORKERS, MEMORY)
 FIGURES = ("needed", "not_needed", "undecided")
@@ -40,13 +39,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no property about whole runs that applies here")
     options = search_options(args, properties=args.property or claims)
     must_match(bound, claims, options)
-    progress = Progress(quiet=args.quiet)
-    try:
+    with Progress(quiet=args.quiet) as progress:
         analysis = analyse(bound, prepared.lowered.only(options.wants), options, progress)
-    except ModelError as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    finally:
-        progress.done()
     identity = RunIdentity.of(prepared, "fairness", args.repro)
     kinds = {p.name: p.kind for p in bound.properties}
     files: dict[tuple[str, int], str] = {}
@@ -60,6 +54,5 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
                 )
     report_fairness(bound, analysis, console, stories=not args.quiet)
     name_traces(list(files.values()), console)
-    if args.json:
-        write_record(args.json, fairness_record(identity, analysis, files))
+    write_record(args.json, fairness_record(identity, analysis, files))
     return exit_of(analysis)

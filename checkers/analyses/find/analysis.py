@@ -10,7 +10,7 @@ from reassure.checkers.analyses.guards.analysis import Guard, guards
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel, load, settings
+from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -20,13 +20,10 @@ from reassure.checkers.base.stop import FAILED_FAST, Stop
 from reassure.checkers.engines.native.engine import check
 from reassure.checkers.engines.symbolic.prover import prove
 from reassure.checkers.traces.explain import reasons
-from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
-from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import BoundModel, ConfigError, ModelError, make_config
+from reassure.spec.semantics.interpreter import BoundModel, make_config
 from reassure.spec.semantics.trace import Trace
 
 FOUND = Stop(FAILED_FAST.reason, "a state or step was found of which the expression is true")
@@ -73,28 +70,17 @@ def find(
     """Searches, shortest traces first. weigh_guards: if there is no such state, each guard is left out in turn.
 
     by_proof: proves that it never comes true, or refutes that, in place of searching. repro: the command that repeats
-    it. Raises `Failure` where the model, its configuration or the expression is wrong.
+    it.
     """
-    try:
-        loaded = load(model)
-        bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
-        sha = digest(loaded)
-        with never(loaded, expression) as (negated, _):
-            claim = BoundModel(negated, bound.config)
-            prepared = Prepared(claim, sha, model, tuple(pairs), _lowered(claim))
-            identity = replace(RunIdentity.of(prepared, "find", repro), model=loaded.name)
-            asked = Question(expression, bound, prepared, identity, replace(options, fail_fast=True, properties=[]))
-            return asked.proof(progress) if by_proof else asked.search(progress, weigh_guards)
-    except UnknownModel as error:
-        raise Failure(Exit.USAGE, str(error)) from None
-    except ConfigError as error:
-        raise Failure(Exit.CONFIG, str(error)) from None
-    except (LanguageError, DomainError, ModelError) as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    except Disagreement as error:
-        raise Failure(Exit.DISAGREE, str(error)) from None
-    finally:
-        progress.done()
+    loaded = load(model)
+    bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
+    sha = digest(loaded)
+    with never(loaded, expression) as (negated, _):
+        claim = BoundModel(negated, bound.config)
+        prepared = Prepared(claim, sha, model, tuple(pairs), _lowered(claim))
+        identity = replace(RunIdentity.of(prepared, "find", repro), model=loaded.name)
+        question = Question(expression, bound, prepared, identity, replace(options, fail_fast=True, properties=[]))
+        return question.proof(progress) if by_proof else question.search(progress, weigh_guards)
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,14 @@ KIND = GateKind(("distinct", "generated", "depth"), _figures)
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, tells the trace, and writes what is asked for."""
     options = search_options(args)
-    progress = Progress(quiet=args.quiet)
-    answer = find(args.model, args.set, args.expression, options, progress, not args.no_guards, args.prove, args.repro)
+    question = (args.model, args.set, args.expression, options)
+    with Progress(quiet=args.quiet) as progress:
+        answer = find(*question, progress, not args.no_guards, args.prove, args.repro)
     path = None
     if answer.trace is not None and args.trace_dir:
         name = re.sub(r"[^a-z0-9]+", "-", args.expression.lower()).strip("-")[:60]
         path = answer.result.identity.write_trace(args.trace_dir, name, answer.trace, answer.bound, "find")
-    if args.json:
-        write_record(args.json, _record(answer, path))
+    write_record(args.json, _record(answer, path))
     _report(answer, console, stories=not args.quiet)
     name_traces([path] if path else [], console)
     return answer.exit

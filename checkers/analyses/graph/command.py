@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import (
@@ -28,7 +28,6 @@ from reassure.checkers.base.shared_options import (
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import STANDARD_OUTPUT
-from reassure.spec.semantics.interpreter import ModelError
 
 if TYPE_CHECKING:
     from reassure.checkers.analyses.graph.state_picture import StatePicture
@@ -68,13 +67,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     to_file = args.out is not None and args.out != STANDARD_OUTPUT
     suffix = args.out.suffix[1:] if to_file else ""
     kind = args.format or (suffix if suffix in FORMATS else "dot")
-    progress = Progress(quiet=args.quiet)
-    try:
+    with Progress(quiet=args.quiet) as progress:
         picture = _picture(args, progress)
-    except ModelError as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    finally:
-        progress.done()
     text = _writers()[kind](picture)
     missing = picture.cut or (picture.clipped and not args.accept_clipping)
     args.found = Exit.INCONCLUSIVE if missing else Exit.OK

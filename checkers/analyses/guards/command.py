@@ -35,11 +35,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     bound, options = prepared.bound, search_options(args)
     weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
     must_match(bound, weighed, options)
-    progress = Progress(quiet=args.quiet)
-    try:
+    with Progress(quiet=args.quiet) as progress:
         analysis = guards(bound, options, progress)
-    finally:
-        progress.done()
     identity = RunIdentity.of(prepared, "guards", args.repro)
     if analysis.raised is not None:
         return _report_raised(analysis.raised, identity, bound, args, console)
@@ -53,8 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             name = f"{guard.action.split(',')[0]}-{guard.line}-{number}"
             files[number] = identity.write_trace(args.trace_dir, name, guard.trace, bound, "guards")
     name_traces(list(files.values()), console)
-    if args.json:
-        write_record(args.json, guards_record(identity, bound, analysis, files))
+    write_record(args.json, guards_record(identity, bound, analysis, files))
     return exit_of(analysis)
 
 
@@ -67,9 +63,8 @@ def _report_raised(
     tell(trace, bound, console)
     file = identity.write_trace(args.trace_dir, RAISES, trace, bound, "guards") if args.trace_dir else None
     name_traces([file] if file else [], console)
-    if args.json:
-        finding = PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text)
-        record = identity.record(Exit.MODEL, False, Stop(StopReason.RAISED, text))
-        write_record(args.json, {**record, "properties": [finding.record(file)], "guards": []})
+    finding = PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text)
+    record = identity.record(Exit.MODEL, False, Stop(StopReason.RAISED, text))
+    write_record(args.json, {**record, "properties": [finding.record(file)], "guards": []})
     print(f"reassure: no guard was left out: with all of them {text}", file=sys.stderr)
     return Exit.MODEL

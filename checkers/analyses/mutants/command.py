@@ -68,14 +68,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     bound = prepared.bound
     names = [p.name for p in (*bound.properties, *bound.covers)] + ["deadlock"] * bound.model.deadlock
     must_match(bound, names, SearchOptions(args.property))
-    progress = Progress(quiet=args.quiet)
-    try:
+    with Progress(quiet=args.quiet) as progress:
         report = judge_mutants(request, args.budget, progress)
-    finally:
-        progress.done()
     report_mutants(report, console, args.full, args.quiet)
-    if args.json:
-        write_record(args.json, mutants_record(report, RunIdentity.of(prepared, "mutants", args.repro)))
+    write_record(args.json, mutants_record(report, RunIdentity.of(prepared, "mutants", args.repro)))
     return report.exit()
 
 
@@ -94,8 +90,5 @@ def _recorded(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, f"{odd[0]} does not go with --all or --record: mutants.toml says what is judged")
     if args.all == (args.model is not None):
         raise Failure(Exit.USAGE, "name a model or give --all: `reassure mutants kraft --record`")
-    progress = Progress(quiet=args.quiet)
-    try:
+    with Progress(quiet=args.quiet) as progress:
         return MutantsOfAll(args.jobs, args.memory, args.budget, progress, console).run(args.model, args.record)
-    finally:
-        progress.done()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import home, load, names
@@ -163,15 +164,14 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
 
 
 def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPlan:
-    values = entry.pop("set", {})
-    pairs = tuple(f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in values.items())
+    settings = tuple(pairs(entry.pop("set", {})))
     shares = entry.pop("shares", "")
     numbers = {key: entry.pop(key, base[key]) for key in DEFAULTS}
     if entry:
         raise ValueError(f"{name}: {min(entry)!r} is no setting; there are model, set, shares, {', '.join(DEFAULTS)}")
     if any(type(n) is not int or n < 0 for n in numbers.values()) or not numbers["max"]:
         raise ValueError(f"{name}: further and seed are numbers of at least 0, max of at least 1")
-    return MutantPlan(name, pairs, numbers["max"], numbers["further"], numbers["seed"], shares)
+    return MutantPlan(name, settings, numbers["max"], numbers["further"], numbers["seed"], shares)
 
 
 def _reason(entry: dict[str, Any]) -> Reason:

@@ -32,8 +32,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.engines.native.state_graph import Numbers, StateGraph, reachable_graph
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.language.vocabulary import LanguageError, Property
-from reassure.spec.semantics.interpreter import ModelError
+from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.trace import Trace
 
 States = NDArray[np.bool_]
@@ -186,15 +185,8 @@ def analysed(
             has = ", ".join(p.name for p in properties)
             raise Failure(Exit.NOTHING, f"no leads_to property of {bound.model.name} matches {pattern}; it has {has}")
     properties = [p for p in properties if options.wants(p.name)]
-    try:
-        graph = reachable_graph(prepared.only(lambda name: False), options, progress, limit)
-        answers = stuck(prepared, graph, properties, fair_only)
-    except (ModelError, LanguageError) as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    except Disagreement as error:
-        raise Failure(Exit.DISAGREE, str(error)) from None
-    finally:
-        progress.done()
+    graph = reachable_graph(prepared.only(lambda name: False), options, progress, limit)
+    answers = stuck(prepared, graph, properties, fair_only)
     facts = {
         a.name: PropertyFact(Evidence.OPEN if a.trace is None else Evidence.COUNTEREXAMPLE, a.trace) for a in answers
     }

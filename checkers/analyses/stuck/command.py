@@ -37,11 +37,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.stuck.report import report_stuck, stuck_record
 
     outputs_must_be_writable(args)
-    prepared, progress = prepare(args.model, args.set), Progress(quiet=args.quiet)
-    analysis = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)
+    prepared = prepare(args.model, args.set)
+    with Progress(quiet=args.quiet) as progress:
+        analysis = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)
     traces = analysis.result.write_traces(args.trace_dir, prepared.bound) if args.trace_dir else {}
-    if args.json:
-        write_record(args.json, stuck_record(analysis, traces))
+    write_record(args.json, stuck_record(analysis, traces))
     report_stuck(prepared.bound, analysis, console, stories=not args.quiet)
     name_traces(list(traces.values()), console)
     return analysis.exit

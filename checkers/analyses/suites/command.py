@@ -91,11 +91,8 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no cover that applies to this configuration")
     options = search_options(args)
     covers = {p.name for p in bound.covers} if args.cover == "covers" else set()
-    progress = Progress(quiet=args.quiet)
-    try:
+    with Progress(quiet=args.quiet) as progress:
         graph = reachable_graph(prepared.only(lambda name: name in covers), options, progress)
-    finally:
-        progress.done()
     criterion = args.cover if args.by is None else f"classes-{hashlib.sha256(args.by.encode()).hexdigest()[:8]}"
     name = SuiteName(bound.model.name, tuple(args.set), criterion)
     kept = read_kept(args.keep, name, graph) if args.keep else KeptSuite()
@@ -119,14 +116,13 @@ def _named_goals(args: argparse.Namespace, graph: StateGraph, options: SearchOpt
     from reassure.checkers.analyses.suites.outcome_goals import Classes, Outcomes
 
     try:
-        if args.cover in ("guards", "branches"):
-            return Outcomes(graph, {"guards": "guard", "branches": "branch"}[args.cover], options, progress)
-        if args.cover == "classes":
-            return Classes(graph, args.by, progress)
+        with progress:
+            if args.cover in ("guards", "branches"):
+                return Outcomes(graph, {"guards": "guard", "branches": "branch"}[args.cover], options, progress)
+            if args.cover == "classes":
+                return Classes(graph, args.by, progress)
     except LanguageError as error:
         raise Failure(Exit.USAGE, str(error)) from None
-    finally:
-        progress.done()
     criteria: dict[str, Callable[[StateGraph], NamedGoals]] = {"actions": Actions, "pairs": Pairs, "covers": Covers}
     return criteria[args.cover](graph)
 

@@ -104,12 +104,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     interrupted = bool(not_run) or any(r.get("stop_reason") == StopReason.INTERRUPTED for r in records)
     code = worst([worst_of(records), *([Exit.INCONCLUSIVE] if interrupted else [])]) if records else Exit.INCONCLUSIVE
     report_sweep(args.model, keys, records, excluded, len(good), len(not_run), code, console)
-    if args.json:
-        stopped = BY_USER if interrupted else Stop(StopReason.COMPLETE, "every configuration was checked")
-        about = RunIdentity(args.model, None, {}, "sweep", args.repro).record(code, not interrupted, stopped)
-        left_out = [{"point": dict(point), "why": why} for point, why in excluded.items()]
-        answer = {"configurations": records, "excluded": left_out, "not_run": [dict(point) for point in not_run]}
-        write_record(args.json, {**about, **answer})
+    stopped = BY_USER if interrupted else Stop(StopReason.COMPLETE, "every configuration was checked")
+    about = RunIdentity(args.model, None, {}, "sweep", args.repro).record(code, not interrupted, stopped)
+    left_out = [{"point": dict(point), "why": why} for point, why in excluded.items()]
+    answer = {"configurations": records, "excluded": left_out, "not_run": [dict(point) for point in not_run]}
+    write_record(args.json, {**about, **answer})
     return code
 
 
@@ -119,14 +118,11 @@ def _records(
     """The run records of all configurations, here or by Spark."""
     from reassure.checkers.analyses.sweep.analysis import by_spark, locally, shipped
 
-    progress = Progress(quiet=args.quiet)
+    with Progress(quiet=args.quiet) as progress:
 
-    def done(number: int, of: int) -> None:
-        progress.proof(f"{number} of {of} configurations")
+        def done(number: int, of: int) -> None:
+            progress.proof(f"{number} of {of} configurations")
 
-    try:
         if args.engine != "spark":
             return locally(points, task, jobs, done)
         return by_spark(args.model, points, shipped(task), spark, done)
-    finally:
-        progress.done()

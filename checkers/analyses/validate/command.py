@@ -74,13 +74,13 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     prepared = prepare(args.model, args.set)
     bound, lowered = prepared.bound, prepared.lowered
     hidden = _hidden(args.hidden, bound)
-    progress, clock = Progress(quiet=args.quiet), Clock(args.budget)
+    clock = Clock(args.budget)
 
     def look(lines: int, states: int) -> None:
         clock.look()
         progress.proof(f"{lines:,} lines matched | {states:,} possible states")
 
-    with _opened(args.log) as texts:
+    with Progress(quiet=args.quiet) as progress, _opened(args.log) as texts:
         try:
             stepper = NativeStepper(bound, lowered) if args.engine == "native" else PlainStepper(bound)
             lines = read_lines(texts, bound, str(args.log))
@@ -89,8 +89,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             raise Failure(Exit.MODEL, str(error)) from None
         except UnicodeDecodeError as error:
             raise Failure(Exit.USAGE, f"{args.log} is no text: {error}") from None
-        finally:
-            progress.done()
     if not answer.lines and answer.failed is None:
         raise Failure(Exit.NOTHING, f"{args.log} has no line")
     code = exit_of(answer)
@@ -98,10 +96,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.trace and answer.behaviour is not None:
         answer.behaviour.meta |= {**identity.origin(), "engine": "validate"}
         write_atomically(args.trace, to_itf(answer.behaviour, bound))
-    if args.json:
-        stopped = BEYOND_BOUNDS if code is Exit.INCONCLUSIVE else MATCHED
-        run_record = identity.record(code, stopped == MATCHED, stopped)
-        write_record(args.json, {**run_record, **record(answer, bound), "log": str(args.log)})
+    stopped = BEYOND_BOUNDS if code is Exit.INCONCLUSIVE else MATCHED
+    run_record = identity.record(code, stopped == MATCHED, stopped)
+    write_record(args.json, {**run_record, **record(answer, bound), "log": str(args.log)})
     report(answer, bound, stepper.name, console, args.quiet)
     return code
 

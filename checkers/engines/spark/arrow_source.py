@@ -51,6 +51,3 @@ class RunReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, File)
         yield from RunDirectory.at(self.place).read_dataset(partition.path).to_batches()
-
-
-__all__ = ["RunSource"]

@@ -314,6 +314,3 @@ def write_summary(
             }
         ),
     )
-
-
-__all__ = ["Columns", "Tables", "write_edges", "write_states", "write_summary"]

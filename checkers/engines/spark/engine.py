@@ -289,6 +289,3 @@ def spark_record(run: DistributedRun, cluster: SparkOptions) -> dict[str, Any]:
             for c in run.commits
         ],
     }
-
-
-__all__ = ["check"]

@@ -361,6 +361,3 @@ class RunDirectory:
             file = pq.ParquetFile(stream)
             table = file.read([c for c in file.schema_arrow.names if c.startswith(letter)])
         return np.ascontiguousarray(np.stack([c.to_numpy() for c in table.columns], axis=1))
-
-
-__all__ = ["Commit", "Identity", "RunDirectory", "RunDirectoryError"]

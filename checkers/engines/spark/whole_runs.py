@@ -68,6 +68,3 @@ def whole_runs_in_driver(
         left_out = {name: PropertyFact(Evidence.LEFT_OUT, note=note) for name in names}
         runs.facts, runs.stopped = left_out | runs.facts, None
     return runs
-
-
-__all__ = ["StoredLevels", "whole_runs_in_driver"]

@@ -300,6 +300,3 @@ def _atoms(g: Graph, f: Fields, counts: set[int]) -> Iterator[Atom]:
         low = g.num(p.node.type.low)
         yield Atom(f"{p.text} == {p.node.type.low}", g.eq(p.node, low), p, premise=False)
         yield Atom(f"{p.text} > {p.node.type.low}", g.not_(g.eq(p.node, low)), p, premise=False)
-
-
-__all__ = ["Lemma", "candidates"]

@@ -192,6 +192,3 @@ def _left_to_do(g: Graph, f: Fields) -> Iterator[Part]:
                 yield Part(f"{lacking_text} if {x.text} == {y.text}", g.ite(current, lacking, g.num(0)))
                 some = g.and_(current, g.not_(g.eq(lacking, g.num(0))))
                 yield Part(f"[{lacking_text} > 0 and {x.text} == {y.text}]", g.ite(some, g.num(1), g.num(0)))
-
-
-__all__ = ["Potentials"]

@@ -384,6 +384,3 @@ def _covers(prover: Prover, options: SearchOptions) -> list[CoverResult]:
         depth = int(seen.best[flag][0]) + 1 if flag and hits else None
         covers.append(CoverResult(p.name, depth, walks=hits or None))
     return covers
-
-
-__all__ = ["prove"]

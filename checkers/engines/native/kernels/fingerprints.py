@@ -64,6 +64,3 @@ def fingerprints(rows: NDArray[np.int64], key: Key) -> NDArray[np.int64]:
 def collision_bound(states: int) -> float:
     """An upper bound of the probability that two of so many states share a fingerprint, so that one is not visited."""
     return min(1.0, states * (states - 1) / 2 / 2.0**BITS)
-
-
-__all__ = ["BITS", "Key", "collision_bound", "fingerprints", "new_key"]

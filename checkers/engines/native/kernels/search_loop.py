@@ -115,4 +115,3 @@ def search_slice(words: Static, a: SliceArguments) -> None:
 
 
 EXPORTED = (search_slice,)
-__all__ = ["SliceArguments", "keep_new", "search_slice"]
