@@ -46,6 +46,21 @@ def of_type(kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     raise Mismatch(f"no symbolic value of {kind}")
 
 
+def scalar_leaves(kind: Type) -> list[tuple[str, Type]]:
+    """The path and the type of each scalar of a type, in the order of the layout."""
+    scalars: list[tuple[str, Type]] = []
+
+    def leaf(path: str, leaf_type: Type) -> Node:
+        scalars.append((path, leaf_type))
+        return _NO_NODE
+
+    of_type(kind, leaf)
+    return scalars
+
+
+_NO_NODE = Node(0, "const", BOOL, (), None, frozenset())
+
+
 def zero(g: Graph, kind: Type) -> Node:
     """The constant that an absent optional has in a scalar leaf: the one that is stored as 0."""
     if isinstance(kind, BoolType):
@@ -105,4 +120,4 @@ def _path(node: Node) -> str:
     return str(node.data).replace("?", "")
 
 
-__all__ = ["MakeLeaf", "leaves", "nothing", "of_type", "slot_type", "zero"]
+__all__ = ["MakeLeaf", "leaves", "nothing", "of_type", "scalar_leaves", "slot_type", "zero"]

@@ -22,12 +22,10 @@ from reassure.spec.frontend.declarations import (
 )
 from reassure.spec.frontend.expressions import CONSTRUCTS
 from reassure.spec.frontend.introspection import Definition
-from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import of_type
+from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel
 from reassure.spec.frontend.refusals import Refusal, SubsetError
 from reassure.spec.frontend.watching import refuse_unwatched
-from reassure.spec.language.types import Type
 from reassure.spec.semantics.interpreter import BoundModel
 
 
@@ -121,14 +119,7 @@ def _terminal_formulas(scope: ModelScope) -> tuple[Formula, ...]:
 
 
 def _state_leaves(scope: ModelScope) -> tuple[Leaf, ...]:
-    collected: list[Leaf] = []
-
-    def collect(path: str, kind: Type) -> Node:
-        collected.append(Leaf(path, kind))
-        return scope.graph.var(path, kind)
-
-    of_type(scope.bound.type, collect)
-    return tuple(collected)
+    return tuple(Leaf(path, kind) for path, kind in scalar_leaves(scope.bound.type))
 
 
 __all__ = ["check", "lower_model", "with_changed"]

@@ -13,6 +13,7 @@ from itertools import combinations, permutations
 
 from reassure.checkers.encoding.state_layout import codes
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Leaf, LoweredModel
 from reassure.spec.language.types import (
     BagType,
@@ -97,7 +98,7 @@ class Fields:
     def _message(self, kind: RecordType, slot: Node, there: Node, name: str) -> None:
         g = self.graph
         record = g.op("record", kind, (slot,))
-        names = list(_leaf_names(kind))
+        names = [path.rstrip("?") for path, _ in scalar_leaves(kind)]
         for code in codes(kind):
             inner = g.op("unpack", code.type, (record,), code.leaf)
             if not code.optional and "#" not in names[code.leaf]:  # slots of a message set are numbers of nothing
@@ -123,23 +124,6 @@ class Fields:
 
 def _name(path: str) -> str:
     return path.lstrip(".").split("#")[0].rstrip("?!")
-
-
-def _leaf_names(kind: Type, name: str = "") -> Iterator[str]:
-    """Names of a record's scalars, in order."""
-    if isinstance(kind, RecordType):
-        for field, inner in kind.fields:
-            yield from _leaf_names(inner, f"{name}.{field}" if name else field)
-    elif isinstance(kind, MapType):
-        for key in kind.key.values():
-            yield from _leaf_names(kind.value, f"{name}[{key}]")
-    elif isinstance(kind, OptionType):
-        yield name
-        yield from _leaf_names(kind.inner, name)
-    elif isinstance(kind, BagType):
-        yield from (f"{name}#{i}" for i in range(kind.size))
-    else:
-        yield name
 
 
 def candidates(model: LoweredModel, holds: Callable[[Node], bool]) -> list[Lemma]:

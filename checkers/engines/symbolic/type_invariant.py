@@ -13,9 +13,9 @@ import z3
 
 from reassure.checkers.encoding.state_layout import codes
 from reassure.checkers.engines.symbolic.smt_terms import Term, constant, in_range, packed, resized, same, unpacked
+from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.language.types import (
     BagType,
-    BoolType,
     IntType,
     MapType,
     OptionType,
@@ -34,7 +34,7 @@ def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
         return [c for _ in range(kind.key.count) for c in well_formed(kind.value, leaves)]
     if isinstance(kind, OptionType):
         present = next(leaves)
-        inner = [(next(leaves), k) for k in scalar_types(kind.inner)]
+        inner = [(next(leaves), k) for _, k in scalar_leaves(kind.inner)]
         nothing = [same(t, absent(k)) for t, k in inner]
         return [*well_formed(kind.inner, iter([t for t, _ in inner])), z3.Or(present, z3.And(*nothing))]
     if isinstance(kind, BagType):
@@ -42,24 +42,6 @@ def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
         descending = [z3.Or(a > b, b == 0) for a, b in itertools.pairwise(slots)]
         return [*descending, *(c for slot in slots for c in _slot(slot, kind.item))]
     return in_range(next(leaves), kind)
-
-
-def scalar_types(kind: Type) -> Iterator[Type]:
-    """The types of the scalars of a type, in order."""
-    if isinstance(kind, RecordType):
-        for _, inner in kind.fields:
-            yield from scalar_types(inner)
-    elif isinstance(kind, MapType):
-        for _ in range(kind.key.count):
-            yield from scalar_types(kind.value)
-    elif isinstance(kind, OptionType):
-        yield BoolType()
-        yield from scalar_types(kind.inner)
-    elif isinstance(kind, BagType):
-        for _ in range(kind.size):
-            yield IntType(0, 1 << bits_of(kind.item))
-    else:
-        yield kind
 
 
 def absent(kind: Type) -> Term:
@@ -78,6 +60,6 @@ def _slot(slot: z3.BitVecRef, item: RecordType) -> list[z3.BoolRef]:
 
 def _packed_record(word: z3.BitVecRef, kind: RecordType) -> list[z3.BoolRef]:
     """Conditions on a message's packed record: its scalars are of their types, and packing them gives it back."""
-    leaves = [unpacked(word, kind, i) for i, _ in enumerate(scalar_types(kind))]
+    leaves = [unpacked(word, kind, i) for i, _ in enumerate(scalar_leaves(kind))]
     inside = well_formed(kind, iter(leaves))
     return [*inside, packed(leaves, kind) == word] if codes(kind) else []

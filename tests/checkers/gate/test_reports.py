@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.stop import BY_USER
 from tests.helpers.command import said
 
 MODEL = '''
@@ -263,7 +265,8 @@ def test_what_was_not_run_is_skipped(
     """After an interrupt: the check that was ended, and those behind it."""
     from reassure.checkers.gate import run_check, run_gate
 
-    monkeypatch.setattr(run_gate, "run_check", lambda check, *_: run_check.interrupted(check))
+    by_user = Exit.INCONCLUSIVE, BY_USER
+    monkeypatch.setattr(run_gate, "run_check", lambda check, *_: run_check.unanswered(check, *by_user))
     path, junit = tmp_path / "g.toml", tmp_path / "j.xml"
     path.write_text('[[check]]\nmodel = "core"\nexpect = "pass"\n\n[[check]]\nmodel = "kraft"\nexpect = "pass"\n')
     code, out, _ = said(capsys, "gate", str(path), "-j", "1", f"--junit={junit}", f"--html={tmp_path / 'h'}")

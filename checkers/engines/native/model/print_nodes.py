@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import of_type
+from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.operations import OPERATIONS
-from reassure.spec.language.types import BoolType, EnumType, IdType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import BoolType, EnumType, IdType, SeqType, SetType, Type
 
 _CALLS = {name for name, operation in OPERATIONS.items() if operation.text.endswith("()")}
 _PLAIN = {"const", "var", "param", "unpack", "single", "build", *_CALLS}
@@ -43,18 +43,6 @@ def constant_text(node: Node) -> str:
 def leaf_text(name: str, path: str) -> str:
     """A scalar of a value that has a name."""
     return name + ("" if not path or path[0] in "?#[" else ".") + path.removesuffix("#")
-
-
-def leaf_paths(kind: RecordType) -> list[str]:
-    """The paths of a record's scalars."""
-    paths: list[str] = []
-
-    def leaf(path: str, _: Type) -> Node:
-        paths.append(path)
-        return Node(0, "const", kind, (), None, frozenset())
-
-    of_type(kind, leaf)
-    return paths
 
 
 class NodePrinter:
@@ -120,8 +108,8 @@ def _build(p: NodePrinter, node: Node) -> str:
 
 
 def _unpack(p: NodePrinter, node: Node) -> str:
-    assert isinstance(node.args[0].type, RecordType)
-    return leaf_text(p.operand(node.args[0]), leaf_paths(node.args[0].type)[node.data])
+    path, _ = scalar_leaves(node.args[0].type)[node.data]
+    return leaf_text(p.operand(node.args[0]), path)
 
 
 OTHERS: dict[str, Callable[[NodePrinter, Node], str]] = {
