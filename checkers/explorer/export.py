@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.run_identity import trace_stem
-from reassure.checkers.base.terminal import printed
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.traces.named_path import named
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
-from reassure.checkers.traces.render import tell
+from reassure.checkers.traces.render import told
 from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
@@ -59,21 +58,8 @@ def describe(trace: Trace, loaded: Loaded, source: ModelSource) -> list[str] | N
     return [name for name, _ in violated]
 
 
-def _itf(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
-    return to_itf(trace, bound)
-
-
-def _steps(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
-    return to_steps(trace, bound)
-
-
-def _page(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
-    return html_page(trace, bound)
-
-
-def _story(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
-    text = printed(lambda console: tell(trace, bound, console))
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+def _story(trace: Trace, bound: BoundModel, *others: Any) -> str:
+    return "\n".join(line.rstrip() for line in told(trace, bound).splitlines()) + "\n"
 
 
 def _test(trace: Trace, bound: BoundModel, source: ModelSource, violated: list[str] | None) -> str:
@@ -145,10 +131,10 @@ def _arguments(step: TraceStep, bound: BoundModel) -> list[str]:
 Writer = Callable[[Trace, BoundModel, ModelSource, list[str] | None], str]
 
 FORMS: dict[str, tuple[str, str, Writer]] = {
-    "itf": (".itf.json", "application/json", _itf),
-    "steps": (".steps.json", "application/json", _steps),
+    "itf": (".itf.json", "application/json", lambda trace, bound, *_: to_itf(trace, bound)),
+    "steps": (".steps.json", "application/json", lambda trace, bound, *_: to_steps(trace, bound)),
     "test": (".py", "text/x-python", _test),
-    "page": (".html", "text/html", _page),
+    "page": (".html", "text/html", lambda trace, bound, *_: html_page(trace, bound)),
     "story": (".txt", "text/plain", _story),
 }
 """Suffix, media type and writer of each form."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from reassure.checkers.explorer.loaded import Loaded
-from reassure.checkers.explorer.view import call_text
 from reassure.checkers.traces.named_path import NamedStep, named, to_text
 from reassure.checkers.traces.properties_here import beyond
-from reassure.checkers.traces.render import changes
+from reassure.checkers.traces.render import call_text, changes
 from reassure.spec.semantics.interpreter import Clipped, FailedCall
 
 MOST_NODES = 60

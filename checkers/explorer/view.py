@@ -12,9 +12,9 @@ from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
 from reassure.checkers.traces.properties_here import beyond, properties_here
 from reassure.checkers.traces.refusals import Attempts, RefusingGuard
-from reassure.checkers.traces.render import changes, flat
+from reassure.checkers.traces.render import call, call_text, changes, flat
 from reassure.spec.language.vocabulary import Action
-from reassure.spec.semantics.interpreter import Clipped, Params, Step
+from reassure.spec.semantics.interpreter import Clipped, Step
 from reassure.spec.semantics.trace import Trace
 
 MOST_STARTS = 200
@@ -65,11 +65,6 @@ def view(loaded: Loaded, path: list[NamedStep]) -> dict[str, Any]:
     }
 
 
-def call_text(name: str, params: Params) -> str:
-    """An action with its parameters, for people."""
-    return f"{name}({', '.join(f'{key}={plain(value)}' for key, value in params.items())})"
-
-
 def _problem(loaded: Loaded, followed: Followed) -> dict[str, Any] | None:
     """The reason why the path ends early, with the guard that forbids the next step."""
     problem = followed.problem
@@ -88,8 +83,7 @@ def _steps(trace: Trace, path: list[NamedStep]) -> list[dict[str, Any]]:
     rows = []
     for i, step in enumerate(trace.steps):
         changed = changes(trace.states[i - 1], trace.states[i]) if i else []
-        call = call_text(step.action, step.params)
-        row = {"call": call, "actor": step.actor, "path": to_text(path[: i + 1])}
+        row = {"call": call(step), "actor": step.actor, "path": to_text(path[: i + 1])}
         rows.append(row | {"changes": [change._asdict() for change in changed]})
     return rows
 

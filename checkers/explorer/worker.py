@@ -14,8 +14,8 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.failures import as_failure
-from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import named_path, to_text
+from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel
 
 BEAT = 0.2
@@ -120,8 +120,7 @@ def _loop(result: PropertyResult, bound: BoundModel) -> str:
         return ""
     if trace.closing is None:
         return "the run stays in its last state for ever"
-    inner = ", ".join(f"{name}={plain(value)}" for name, value in trace.closing.params.items())
-    return f"{trace.closing.action}({inner}) leads back to state {trace.loop}, and so on for ever"
+    return f"{call(trace.closing)} leads back to state {trace.loop}, and so on for ever"
 
 
 def _state_at(model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress) -> Message:

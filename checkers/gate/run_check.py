@@ -21,7 +21,7 @@ from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import BY_USER, Stop, StopReason
-from reassure.checkers.base.terminal import Console, printed
+from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import read_trace
@@ -29,7 +29,7 @@ from reassure.checkers.console.parser import parse
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem, judge, unexpected
 from reassure.checkers.gate.kinds import takes
-from reassure.checkers.traces.render import call, changes, moves, tell
+from reassure.checkers.traces.render import call, changes, moves, told
 from reassure.spec.semantics.interpreter import BoundModel
 
 WIDTH = 120
@@ -188,7 +188,7 @@ def story(path: Path, model: str, name: str) -> Story:
     for step, before, after in moves(trace):
         rows = [change.line for change in changes(before, after)]
         steps.append(Step(step.action, call(step), rows or ["nothing changes"]))
-    return Story(name, printed(lambda console: tell(trace, bound, console)).rstrip(), len(trace), steps)
+    return Story(name, told(trace, bound), len(trace), steps)
 
 
 def _copy_traces(record: RunRecord, folder: Path) -> dict[str, str]:

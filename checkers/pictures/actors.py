@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from reassure.checkers.traces.format_value import entries, plain
+from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.language.types import BagType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
 from reassure.spec.semantics.interpreter import BoundModel
@@ -167,15 +168,5 @@ def _id_types(kind: Type) -> Iterator[IdType]:
 
 def _fields_of_members(kind: Type) -> set[str]:
     """The names of the fields, however deep, that hold an identifier or none."""
-    fields_of: set[str] = set()
-    match kind:
-        case RecordType(fields=fields):
-            for name, inner in fields:
-                bare = inner.inner if isinstance(inner, OptionType) else inner
-                fields_of |= {name} if isinstance(bare, IdType) else _fields_of_members(inner)
-        case OptionType(inner=inner):
-            fields_of |= _fields_of_members(inner)
-        case _:
-            value = getattr(kind, "value", None)
-            fields_of |= _fields_of_members(value) if isinstance(value, Type) else set()
-    return fields_of
+    ids = [path for path, leaf in scalar_leaves(kind) if isinstance(leaf, IdType) and not path.endswith("]")]
+    return {path.rpartition(".")[2] for path in ids}

@@ -83,7 +83,16 @@ class ModelTests(pytest.File):
         return check(self.model, engine=self.config.getoption("reassure_engine") or DEFAULT_ENGINE)
 
 
-class ModelTest(pytest.Item):
+class ToldTest(pytest.Item):
+    """A test of which a failure is told as a story."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, ModelCheckFailed | Failure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+class ModelTest(ToldTest):
     """That one property holds, or that one cover is reached."""
 
     parent: ModelTests
@@ -103,9 +112,6 @@ class ModelTest(pytest.Item):
             problem = wrong({r.name: r for r in result.answers}[self.name], self.parent.model.bound)
         if problem:
             raise ModelCheckFailed(f"{problem}\nagain: {result.repro}")
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        return _told(self, excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         declared = next((d for d in self.parent.model.bound.model.declarations() if d.name == self.name), None)
@@ -127,7 +133,7 @@ class GateTests(pytest.File):
             yield GateTest.from_parent(self, name=one.name, check=one)
 
 
-class GateTest(pytest.Item):
+class GateTest(ToldTest):
     """One check of a gate."""
 
     def __init__(self, *, check: Check, **options: Any) -> None:
@@ -141,9 +147,6 @@ class GateTest(pytest.Item):
         if outcome.problems:
             raise ModelCheckFailed(gate_text(self.check, outcome))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        return _told(self, excinfo)
-
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
 
@@ -153,10 +156,3 @@ def gate_text(check: Check, outcome: CheckOutcome) -> str:
     lines = [p.text for p in outcome.problems]
     lines += ["", outcome.story.text, ""] if outcome.story is not None else []
     return "\n".join([*lines, f"again: {check.repro()}"])
-
-
-def _told(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-    """A failure as its story; what is no failure of a model, as pytest has it."""
-    if isinstance(excinfo.value, ModelCheckFailed | Failure):
-        return str(excinfo.value)
-    return pytest.Item.repr_failure(item, excinfo)

@@ -11,21 +11,14 @@ from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
-from reassure.checkers.base.terminal import printed
-from reassure.checkers.traces.render import tell
+from reassure.checkers.traces.render import told
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace
 
 ESTABLISHED = (PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED)
 
 
 class ModelCheckFailed(AssertionError):
     """A model is not as a test expects; the message tells the shortest counterexample."""
-
-
-def story(trace: Trace, bound: BoundModel) -> str:
-    """A counterexample, told."""
-    return printed(lambda console: tell(trace, bound, console)).rstrip()
 
 
 def wrong(result: PropertyResult | CoverResult, bound: BoundModel) -> str:
@@ -35,7 +28,7 @@ def wrong(result: PropertyResult | CoverResult, bound: BoundModel) -> str:
     if result.status in ESTABLISHED:
         return ""
     if result.trace is not None:
-        return story(result.trace, bound)
+        return told(result.trace, bound)
     note = f" ({result.note})" if result.note else ""
     return f"{result.name}: {str(result.status).replace('_', ' ')}{note}"
 

@@ -10,6 +10,7 @@ from typing import Any
 from reassure.checkers.api import LoadedModel, StepTaken, load
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.render import call_text
 
 Observed = Mapping[str, Any]
 
@@ -64,7 +65,7 @@ def state_machine(
 
         def take(self: Any, step: StepTaken) -> None:
             getattr(self.tested, action)(**step.params)
-            self._arrive(step.after, f"after {call(step)}")
+            self._arrive(step.after, f"after {call_text(step.name, step.params)}")
 
         take.__name__ = action
         steps = strategies.runner().flatmap(lambda machine: strategies.sampled_from(machine.enabled[action]))
@@ -81,11 +82,6 @@ def by_action(steps: list[StepTaken]) -> dict[str, list[StepTaken]]:
         if step.after is not None:
             groups.setdefault(step.name, []).append(step)
     return groups
-
-
-def call(step: StepTaken) -> str:
-    """A step in words."""
-    return f"{step.name}({', '.join(f'{k}={plain(v)}' for k, v in step.params.items())})"
 
 
 def must_agree(model: LoadedModel, state: Any, observed: Observed, when: str) -> None:

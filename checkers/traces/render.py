@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from rich.text import Text
 
 from reassure.checkers.base.result import RAISES
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Params
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
 
 
@@ -75,10 +75,19 @@ def _text_at(fields: dict[str, Any], path: str) -> str:
     return plain(fields[path]) if path in fields else "-"
 
 
+def call_text(action: str, params: Params) -> str:
+    """An action with its parameters."""
+    return f"{action}({', '.join(f'{name}={plain(value)}' for name, value in params.items())})"
+
+
 def call(step: TraceStep) -> str:
-    """The action with its parameters."""
-    inner = ", ".join(f"{k}={plain(v)}" for k, v in step.params.items())
-    return f"{step.action}({inner})"
+    """The action of a step with its parameters."""
+    return call_text(step.action, step.params)
+
+
+def told(trace: Trace, bound: BoundModel) -> str:
+    """The text that `tell` prints."""
+    return printed(lambda console: tell(trace, bound, console)).rstrip()
 
 
 def heading(trace: Trace) -> str:

@@ -213,13 +213,8 @@ def _exercise_whole_runs(judge: Judge, report: MutantReport, look: Callable[[], 
 def _one_by_one(
     request: MutantRequest, judge: Judge, report: MutantReport, look: Callable[[], None]
 ) -> Iterator[tuple[int, Judged]]:
-    for number in _in_order(request, report):
+    for number in report.chosen + report.others:
         yield number, judge.judge(report.mutants[number])
-
-
-def _in_order(request: MutantRequest, report: MutantReport) -> list[int]:
-    """The mutants that may be judged, by number."""
-    return report.chosen + report.others
 
 
 def _by_processes(
@@ -229,7 +224,7 @@ def _by_processes(
     context = multiprocessing.get_context("spawn")
     stopped = context.Event()
     with ProcessPoolExecutor(request.processes, context, _begin, (request, stopped)) as pool:
-        jobs = [(number, pool.submit(_judged, number)) for number in _in_order(request, report)]
+        jobs = [(number, pool.submit(_judged, number)) for number in report.chosen + report.others]
         try:
             for number, job in jobs:
                 yield number, _awaited(job, look)

@@ -13,16 +13,14 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from reassure.checkers.analyses.mutants.outcomes import is_of_a_model
 from reassure.checkers.analyses.mutants.syntax_changes import SyntaxChange, changes
-from reassure.checkers.base.digest import source
 from reassure.checkers.traces.changed_function import ChangedModel, code_of
 from reassure.spec.frontend.introspection import find_source
 from reassure.spec.language.vocabulary import Action, GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel
 
 REMOVED = "action removed"
-LANGUAGE = ("reassure.spec.language", "reassure.spec.semantics", "reassure.spec.frontend")
-"""Packages whose functions are constructs of the language, not text of a model."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +103,10 @@ def _called_by(function: FunctionType) -> list[FunctionType]:
     pending = [function]
     while pending:
         one = pending.pop()
-        if one not in functions and _is_text_of_a_model(one):
+        if one not in functions and is_of_a_model(one):
             functions.append(one)
             pending += list(_mentioned(one))
     return functions
-
-
-def _is_text_of_a_model(function: FunctionType) -> bool:
-    name = function.__module__
-    return not name.startswith(LANGUAGE) and source(name) is not None
 
 
 def _mentioned(function: FunctionType) -> Iterator[FunctionType]:

@@ -129,14 +129,15 @@ def functions_of(action: Action) -> list[FunctionType]:
         function = todo.pop()
         if isinstance(function, Action):
             function = function.function
-        if not isinstance(function, FunctionType) or function in functions or not _is_of_a_model(function):
+        if not isinstance(function, FunctionType) or function in functions or not is_of_a_model(function):
             continue
         functions[function] = None
         todo += list(_named_in(function))
     return list(functions)
 
 
-def _is_of_a_model(function: FunctionType) -> bool:
+def is_of_a_model(function: FunctionType) -> bool:
+    """Whether a function is text of a model, and not of the language or a library."""
     module = function.__module__
     return not module.startswith(LANGUAGE) and source(module) is not None
 
