@@ -16,63 +16,37 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.gate_kind import GateKind
 
-COMMANDS = {
-    "models": "list the models, or print what one of them declares",
-    "new": "write a small model with its test and its entry in a gate file",
-    "check": "search every reachable state of a model",
-    "simulate": "take random walks through a model: finds bugs, proves nothing",
-    "prove": "prove invariants for runs of any length, or refute them",
-    "verify": "check a certificate of `prove` with a fresh solver",
-    "guards": "remove each guard in turn: which properties depend on it?",
-    "mutants": "make one mistake at a time: which properties does it violate?",
-    "fairness": "drop and weaken each fairness assumption: which are needed?",
-    "diff": "compare a model and a variant: states, steps and properties",
-    "find": "find the shortest trace that makes an expression true",
-    "stuck": "find states from which a goal is unreachable on every path",
-    "sweep": "check every configuration of a grid, here or on Spark",
-    "query": "run SQL over the state space that a Spark run has kept",
-    "traces": "write few traces that together cover every action, pair or state",
-    "replay": "execute a trace, or a folder of them, in plain Python",
-    "validate": "find a run of a model that matches a log",
-    "explore": "walk through a model in the browser, step by step",
-    "show": "print a trace as text, Markdown, a picture, a diagram or JSON",
-    "graph": "draw the reachable states of a model, or groups of them",
-    "audit": "judge every change of a partition in a KRaft metadata log",
-    "plan": "check a reassignment of a real cluster, or propose one",
-    "gate": "run all checks of a file; exit with the most severe code",
-    "kafka": "run Kafka's own controller; compare it with a model",
-    "claims": "print what the documents promise, and the verdicts",
+_COMMANDS = {
+    "models": ("cli.commands.models", "list the models, or print what one of them declares"),
+    "new": ("cli.commands.new", "write a small model with its test and its entry in a gate file"),
+    "check": ("cli.commands.check", "search every reachable state of a model"),
+    "simulate": ("cli.commands.simulate", "take random walks through a model: finds bugs, proves nothing"),
+    "prove": ("cli.commands.prove", "prove invariants for runs of any length, or refute them"),
+    "verify": ("cli.commands.verify", "check a certificate of `prove` with a fresh solver"),
+    "guards": ("analyses.guards.command", "remove each guard in turn: which properties depend on it?"),
+    "mutants": ("analyses.mutants.command", "make one mistake at a time: which properties does it violate?"),
+    "fairness": ("analyses.fairness.command", "drop and weaken each fairness assumption: which are needed?"),
+    "diff": ("analyses.diff.command", "compare a model and a variant: states, steps and properties"),
+    "find": ("analyses.find.command", "find the shortest trace that makes an expression true"),
+    "stuck": ("analyses.stuck.command", "find states from which a goal is unreachable on every path"),
+    "sweep": ("analyses.sweep.command", "check every configuration of a grid, here or on Spark"),
+    "query": ("cli.commands.query", "run SQL over the state space that a Spark run has kept"),
+    "traces": ("analyses.suites.command", "write few traces that together cover every action, pair or state"),
+    "replay": ("cli.commands.replay", "execute a trace, or a folder of them, in plain Python"),
+    "validate": ("analyses.validate.command", "find a run of a model that matches a log"),
+    "explore": ("explorer.command", "walk through a model in the browser, step by step"),
+    "show": ("cli.commands.show", "print a trace as text, Markdown, a picture, a diagram or JSON"),
+    "graph": ("analyses.graph.command", "draw the reachable states of a model, or groups of them"),
+    "audit": ("kafka.audit.command", "judge every change of a partition in a KRaft metadata log"),
+    "plan": ("kafka.plan.command", "check a reassignment of a real cluster, or propose one"),
+    "gate": ("gate.command", "run all checks of a file; exit with the most severe code"),
+    "kafka": ("kafka.command", "run Kafka's own controller; compare it with a model"),
+    "claims": ("evidence.command", "print what the documents promise, and the verdicts"),
 }
-"""Every command, with what it does: short enough for a line of `reassure --help` in a terminal of 80 columns."""
-
-MODULES = {
-    "models": "cli.commands.models",
-    "new": "cli.commands.new",
-    "check": "cli.commands.check",
-    "simulate": "cli.commands.simulate",
-    "prove": "cli.commands.prove",
-    "verify": "cli.commands.verify",
-    "guards": "analyses.guards.command",
-    "mutants": "analyses.mutants.command",
-    "fairness": "analyses.fairness.command",
-    "diff": "analyses.diff.command",
-    "find": "analyses.find.command",
-    "stuck": "analyses.stuck.command",
-    "sweep": "analyses.sweep.command",
-    "query": "cli.commands.query",
-    "traces": "analyses.suites.command",
-    "replay": "cli.commands.replay",
-    "validate": "analyses.validate.command",
-    "explore": "explorer.command",
-    "show": "cli.commands.show",
-    "graph": "analyses.graph.command",
-    "audit": "kafka.audit.command",
-    "plan": "kafka.plan.command",
-    "gate": "gate.command",
-    "kafka": "kafka.command",
-    "claims": "evidence.command",
-}
-"""The module of each command, below `reassure.checkers`: imported when the command is given."""
+"""Every command: its module below `reassure.checkers`, imported when the command is given; and what it does, short
+enough for a line of `reassure --help` in 80 columns."""
+COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
+"""What each command does, by its name."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +67,7 @@ class CommandModule(Protocol):
 
 def command(name: str) -> CommandModule:
     """The module of a command."""
-    return cast(CommandModule, importlib.import_module(f"reassure.checkers.{MODULES[name]}"))
+    return cast(CommandModule, importlib.import_module(f"reassure.checkers.{_COMMANDS[name][0]}"))
 
 
 def subcommands(name: str) -> dict[str, Subcommand]:

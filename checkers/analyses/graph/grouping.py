@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reassure import spec
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.values_along import names_for_expressions
 from reassure.spec.semantics.interpreter import BoundModel
 
 GIVEN = "s, c and the names of the model's module"
@@ -38,10 +38,7 @@ def grouping(bound: BoundModel, expression: str) -> Grouping:
     if not parts:
         raise Failure(Exit.USAGE, "--by '()' has no value to group by: write an expression over the state s")
     titles = [f"{ast.unparse(part).removeprefix('s.')} = " if len(parts) > 1 else "" for part in parts]
-    names = {name: getattr(spec, name) for name in spec.__all__}
-    for module in (bound.model.state.__module__, bound.model.module):
-        names |= vars(sys.modules[module])
-    names["c"] = bound.config
+    names = names_for_expressions(bound.model) | {"c": bound.config}
 
     def lines(state: Any) -> tuple[str, ...]:
         names["s"] = state

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from reassure.checkers.base.digest import source
 from reassure.checkers.base.interpreter_hooks import patched_code
+from reassure.checkers.traces.changed_function import code_of
 from reassure.spec.frontend.guards import conjuncts
 from reassure.spec.language.vocabulary import Action, require, some
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
@@ -160,7 +161,6 @@ def _named_in(function: FunctionType) -> Iterator[Any]:
 
 def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
     """The code of a function that reports; None if it has no condition, or cannot be read. Adds to the sites."""
-    file = function.__code__.co_filename
     tree = ast.parse(source(function.__module__) or "")
     first = function.__code__.co_firstlineno
     definition = next(
@@ -176,17 +176,8 @@ def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
     if definition is None or function.__code__.co_freevars:
         return None
     before = len(sites)
-    definition.decorator_list = []
     marked = _Marked(function, sites).visit(definition)
-    if len(sites) == before:
-        return None
-    annotations = ast.parse("from __future__ import annotations").body
-    module = ast.fix_missing_locations(ast.Module([*annotations, marked], []))
-    namespace: dict[str, Any] = {}
-    exec(compile(module, file, "exec"), dict(function.__globals__), namespace)
-    code = namespace[function.__name__].__code__
-    assert isinstance(code, CodeType)
-    return code
+    return code_of(function, marked) if len(sites) > before else None
 
 
 class _Marked(ast.NodeTransformer):

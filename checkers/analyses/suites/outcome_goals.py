@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.traces.values_along import names_for_expressions
 from reassure.spec.language.vocabulary import LanguageError
 
 
@@ -131,20 +131,16 @@ def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
         code = compile(expression.strip(), "--by", "eval")
     except (SyntaxError, ValueError) as error:
         raise LanguageError(f"--by {expression!r} is no expression: {error}") from None
-    names = dict(vars(sys.modules[graph.bound.model.state.__module__]))
-    names |= vars(sys.modules[graph.bound.model.module])
+    names = names_for_expressions(graph.bound.model)
 
     def value(edge: int) -> str:
         step = graph.step(edge)
-        names_of_step = {
-            "before": graph.state(int(graph.sources[edge])),
-            "after": step.after,
-            "action": step.action.name,
-        }
+        before = graph.state(int(graph.sources[edge]))
+        names_of_step = {"before": before, "after": step.after, "action": step.action.name}
         try:
             evaluated = eval(code, {**names, "config": graph.bound.config, **step.params, **names_of_step})
         except Exception as error:
-            where = f"on {step.action.name} from {names_of_step['before']}"
+            where = f"on {step.action.name} from {before}"
             hint = "; it may read before, after, action, config and the parameters" * isinstance(error, NameError)
             raise LanguageError(f"--by {expression!r} raised {type(error).__name__}: {error} {where}{hint}") from None
         return str(canonical(evaluated))

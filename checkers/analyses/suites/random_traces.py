@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any
 
-from reassure.checkers.analyses.suites.suite import ITF, STEPS, SuiteName
-from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.analyses.suites.suite import SuiteName
 from reassure.checkers.traces.reconstruct import replayed_trace
-from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
-from reassure.spec.semantics.trace import Trace, to_itf
+from reassure.spec.semantics.trace import Trace
 
 
 def random_traces(bound: BoundModel, count: int, most: int, seed: int) -> Iterator[Trace]:
@@ -52,11 +50,6 @@ def write_random_traces(
         trace.meta |= meta
         taken.update(step.action for step in trace.steps[1:])
         files.append(name.file(number))
-        write_atomically(folder / files[-1], to_itf(trace, bound))
-        if plain:
-            write_atomically(folder / files[-1].replace(ITF, STEPS), to_steps(trace, bound))
-    for old in sorted(folder.iterdir()):
-        if name.number_in(old.name) is not None and old.name not in files:
-            old.unlink()
-            old.with_name(old.name.replace(ITF, STEPS)).unlink(missing_ok=True)
+        name.write(folder, files[-1], trace, bound, plain)
+    name.remove_others(folder, files)
     return files, taken

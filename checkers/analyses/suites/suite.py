@@ -40,6 +40,20 @@ class SuiteName:
         """The name of a trace, from 1."""
         return f"{self.stem}-{number:03}.itf.json"
 
+    def write(self, folder: FilePath, file: str, trace: Trace, bound: BoundModel, plain_steps: bool) -> None:
+        """Writes a trace. plain_steps: also as plain steps."""
+        write_atomically(folder / file, to_itf(trace, bound))
+        if plain_steps:
+            write_atomically(folder / file.replace(ITF, STEPS), to_steps(trace, bound))
+
+    def remove_others(self, folder: FilePath, files: list[str]) -> list[str]:
+        """Removes the traces of this suite that are not among these files; their names."""
+        others = [f for f in sorted(p.name for p in folder.iterdir()) if self.number_in(f) and f not in files]
+        for file in others:
+            (folder / file).unlink()
+            (folder / file.replace(ITF, STEPS)).unlink(missing_ok=True)
+        return others
+
     def number_in(self, file: str) -> int | None:
         """The number of a trace of this suite by its name; None of any other file."""
         match = re.fullmatch(re.escape(self.stem) + r"-(\d{3,})\.itf\.json", file)
@@ -125,16 +139,10 @@ def write_suite(
         trace.meta |= {**meta, "suite": {"cover": name.criterion, "adds": chosen.adds[i] or chosen.added[i]}}
         if chosen.attempts[i]:
             trace.meta["suite"]["refused"] = [refused_record(bound, attempt) for attempt in chosen.attempts[i]]
-        write_atomically(folder / file, to_itf(trace, bound))
-        if plain_steps:
-            write_atomically(folder / file.replace(ITF, STEPS), to_steps(trace, bound))
+        name.write(folder, file, trace, bound, plain_steps)
         written.traces.append(file)
         written.lengths.append(len(path))
-    for old in sorted(folder.iterdir()):
-        if name.number_in(old.name) is not None and old.name not in written.traces:
-            old.unlink()
-            old.with_name(old.name.replace(ITF, STEPS)).unlink(missing_ok=True)
-            written.removed.append(old.name)
+    written.removed += name.remove_others(folder, written.traces)
     write_record(written.index, suite_record(name, graph, chosen, kept, written, meta))
     return written
 
