@@ -239,7 +239,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
         SPARK,
     ),
     "kafka conform": (
-        ["kraft_kafka", "--set=disturbances=0", "--release=4.1.0", "--release=4.2.0", "--kept", "--depth=3"],
+        ["kraft_kafka", "--set=disturbances=0", "--release=4.1.0", "--release=4.2.2", "--kept", "--depth=3"],
         {"gate", "engine", "partitions"} | SPARK,
     ),
     "validate": (
