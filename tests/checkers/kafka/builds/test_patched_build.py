@@ -128,7 +128,8 @@ def test_a_patch_that_cannot_be_used_is_one_line(
 
 def test_javacs_first_message_is_one_line(tmp_path: Path) -> None:
     broken = edited(tmp_path, "return unclean;", "return nothing;")
-    message = rf"^javac refuses PartitionReassignmentRevert\.java: {CHANGED}:79: error: cannot find symbol, symbol: variable nothing$"
+    error = "cannot find symbol, symbol: variable nothing"
+    message = rf"^javac refuses PartitionReassignmentRevert\.java: {CHANGED}:79: error: {error}$"
     with pytest.raises(Failure, match=message) as refused:
         make_build([broken], release("4.3.1"), tmp_path / "build")
     assert refused.value.code is Exit.SYSTEM and not (tmp_path / "build").exists()
