@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -161,6 +162,24 @@ def test_every_configuration_of_a_gate_is_a_row_for_each_release(
     kinds = len(list(source.steps(Progress(quiet=True))))
     assert rows[0][1:4] == [f"{n:,}" for n in (source.states, sum(source.transitions.values()), kinds)]
     assert rows[1][1:4] != rows[0][1:4]
+
+
+@pytest.mark.slow
+def test_the_table_of_the_page_has_the_figures_of_the_gate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Each row of the transcript that is too long to be executed with the page."""
+    page = (Path(__file__).parents[4] / "docs" / "how-to" / "kafka.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^  (\d+\.\d+\.\d+) .* 0  (.*)$", page, re.MULTILINE)
+    assert len(rows) == 6
+    gate = Path(__file__).parents[4] / "gate.toml"
+    settings = {" ".join(pairs) or "the default": pairs for pairs in configurations(gate, "kraft_kafka", [])}
+    one = tmp_path / "one.toml"
+    one.write_text('[[check]]\nmodel = "kraft_kafka"\nexpect = "safety-violation"\n')
+    for version, setting in rows:
+        class_path(version)
+        options = [f"--set={pair}" for pair in settings[setting]]
+        options += ["--gate", str(one), "--release", version, "--quiet"]
+        assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
+        assert capsys.readouterr().out.splitlines()[-1] in page.splitlines()
 
 
 def test_a_gate_without_the_model_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
