@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence.headlines import HEADLINES, Headline
+from reassure.checkers.evidence import finding_tests
+from reassure.checkers.evidence.finding_tests import FindingTest
+from reassure.checkers.evidence.headlines import ELR, HEADLINES, NEWEST_CODE, UNREPORTED, Headline
 from reassure.checkers.evidence.ledger import PATHS
 from reassure.checkers.evidence.markdown import BY, table
 from reassure.checkers.evidence.verdicts import Entry, ReadingAnswer, ReadingVerdict, trace_of
@@ -68,10 +70,29 @@ class Case:
     headline: Headline
     release: str
     answer: ReadingAnswer
+    others: tuple[ReadingAnswer, ...] = ()
+    """The answers to the finding's other readings for the release."""
 
     @property
     def violated(self) -> bool:
         return self.headline.property in self.answer.traces
+
+    @property
+    def counts(self) -> bool:
+        """A cluster in production can be in the states of its run."""
+        return self.violated and self.headline.in_production(self.release)
+
+    @property
+    def fewest(self) -> int:
+        """Steps of the shortest run of any reading."""
+        name = self.headline.property
+        violated = [a for a in (self.answer, *self.others) if name in a.traces]
+        return min((a.results[name].states or 1) - 1 for a in violated)
+
+    @property
+    def key(self) -> str:
+        """Of the outcome of its test."""
+        return finding_tests.key(self.headline.claim, self.release)
 
     @property
     def path(self) -> Path:
@@ -86,7 +107,7 @@ class Case:
 def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[Case]:
     """Each finding in each release that the ledger has; `Failure` for a finding that is of no reading."""
     by_claim = {e.claim.id: e.answers for e in found}
-    several_cases = []
+    made = []
     for headline in headlines:
         of_it: dict[str, list[Case]] = {}
         for name in headline.readings:
@@ -95,8 +116,11 @@ def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> li
                 raise Failure(Exit.USAGE, f"claim {headline.claim} has no reading {name!r} of Kafka by release")
             for case in several:
                 of_it.setdefault(case.release, []).append(case)
-        several_cases += [next((c for c in of_it[r] if c.violated), of_it[r][0]) for r in sorted(of_it)]
-    return several_cases
+        for release in sorted(of_it):
+            told = next((c for c in of_it[release] if c.violated), of_it[release][0])
+            others = tuple(c.answer for c in of_it[release] if c is not told)
+            made.append(replace(told, others=others))
+    return made
 
 
 def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
@@ -115,60 +139,109 @@ def run_digest(case: Case) -> str:
     return hashlib.sha256(json.dumps([case.release, states], sort_keys=True).encode()).hexdigest()
 
 
-def confirmations(path: Path = CONFIRMED) -> dict[str, list[str]]:
-    """The classes that executed each run, by `run_digest`; empty if nobody has noted any."""
+@dataclass(frozen=True)
+class Recorded:
+    """What `reassure kafka findings` recorded of Kafka's own classes.
+
+    runs: the classes that executed each run, by `run_digest`. tests: outcomes of tests, by the key of the case.
+    """
+
+    runs: Mapping[str, list[str]] = field(default_factory=dict)
+    tests: Mapping[str, FindingTest] = field(default_factory=dict)
+
+
+def recorded(path: Path = CONFIRMED) -> Recorded:
+    """The record as it was committed; an empty one if there is none."""
     if not path.is_file():
-        return {}
+        return Recorded()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return {str(k): [str(v) for v in values] for k, values in data["runs"].items()}
+        runs = {str(k): [str(v) for v in values] for k, values in data["runs"].items()}
+        return Recorded(runs, finding_tests.read(data["tests"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Failure(
             Exit.SYSTEM, f"{path} is no file of confirmations: write it by `reassure kafka findings`"
         ) from None
 
 
+def tests_of(several: list[Case], record: Recorded) -> list[tuple[str, list[Case]]]:
+    """The files of a finding's tests, each with the cases whose test it is: those with one text, in a row.
+
+    several: the cases of one finding. A file bears the name of the first release.
+    """
+    groups: list[tuple[str, list[Case]]] = []
+    above = None
+    for case in several:
+        outcome = record.tests.get(case.key)
+        if not case.counts or outcome is None:
+            continue
+        if groups and outcome.method == above:
+            groups[-1][1].append(case)
+        else:
+            groups.append((f"{case.headline.claim}-{case.release}.java", [case]))
+        above = outcome.method
+    return groups
+
+
 # -- the page ----------------------------------------------------------------------------------------------------
+
+
+HEAD = """# Findings in released Kafka
+
+{by} from the claims' ledger, its traces, and the record of
+`reassure kafka findings`. Each run is about partition 0 of a topic. Kafka's classes execute the controller's part; the
+model adds the brokers' logs: a broker deletes its log when it leaves the replicas, and as a new replica it begins with
+an empty one. A live broker does (it renames the log to `-delete`; added again before the log is gone it makes a new
+one). It does not if it sees removal and addition as one change of the metadata, because it lags behind or was down
+during both.
+
+In the table:
+
+- *ELR*: whether the finding needs eligible leader replicas (KIP-966), and whether a new cluster in production has them.
+  With ELR switched off the test of a finding that needs them passes, and the test of any other fails all the same.
+- *Steps*: of a shortest run that begins with every replica in sync. An exhaustive search found it; each section names
+  the bounds, and shows the run that a cluster comes to most easily. "none": no run within these bounds. In the model
+  `kraft_kafka_racks` with `racks=1` every target has as many replicas as the partition had.
+- *Test*: a method of Kafka's own `ReplicationControlManagerTest`, which asserts requests, answers and the promise. It
+  was run on the releases named, as a Java program where Kafka published no jars of its tests. "fails": by the assertion
+  of the promise, or by the exception that makes the controller resign.
+- *With the fixes*: the outcome of the same method on a release with the project's fixes; "-": it was not run.
+
+New here are findings 2 to 6, every release by itself, and runs that Kafka's own classes execute. The public formal
+model of KIP-966 (Vanlightly's TLA+) trims the ELR as the KIP says. It has no cancellation, no request while another
+goes on, no change of min.insync.replicas, and by default no reassignment. Of Kafka's own tests of a change of a
+partition some have a reassignment and some have eligible replicas, and none has both.
+"""
+COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "promise")
 
 
 def markdown(
     found: list[Entry],
     folder: Path,
-    confirmed: Mapping[str, list[str]] | None = None,
+    record: Recorded | None = None,
     headlines: tuple[Headline, ...] = HEADLINES,
 ) -> str:
-    """The page. folder: where it will be, for its links. confirmed: else as `confirmations` reads it."""
-    notes = confirmations() if confirmed is None else confirmed
+    """The page. folder: where it will be, for its links. record: else as `recorded` reads it."""
+    record = recorded() if record is None else record
     numbered = _numbered(found, headlines)
-    releases = sorted({case.release for _, several in numbered for case in several})
-    rows = [_row(number, several, releases) for number, several in numbered]
-    parts = [
-        "# Findings in released Kafka",
-        f"{BY} from the claims' ledger and its traces. The table gives, for "
-        "each release, the number of steps of a shortest run that violates the promise. An exhaustive search within "
-        "the claim's bounds found it. A column has the name of rules; [the claims by release](claims-by-release.md) "
-        "name the patch releases that go by each.",
-        table(("", *releases), rows),
-        "Each run is about partition 0 of a topic, with eligible leader replicas (ELR) on. Kafka's classes execute the "
-        "controller's part. The model adds that a broker deletes its log when it leaves the replicas. The whole "
-        "controller is run for the releases whose test jars Kafka published.",
-    ]
-    parts += [_section(number, several, folder, notes) for number, several in numbered]
+    rows = [row for number, several in numbered for row in _rows(number, several, record)]
+    parts = [HEAD.format(by=BY).rstrip(), table(COLUMNS, rows)]
+    parts += [_section(number, several, folder, record) for number, several in numbered]
     return "\n\n".join(parts) + "\n"
 
 
 def front_table(found: list[Entry], root: Path) -> str:
     """The findings in short, with links from the front page. root: of the checkout."""
+    record = recorded()
     rows = []
     for number, several in _numbered(found, HEADLINES):
-        headline, broken = several[0].headline, [c for c in several if c.violated]
+        headline, broken = several[0].headline, [c for c in several if c.counts]
         if broken:
             title = f"[{headline.title}](docs/findings.md#{_anchor(number, headline)})"
             run = f"[{headline.claim}](counterexamples/{broken[-1].path.name})"
-            test = test_of(headline, root / "docs")
-            as_test = f"[{test.stem}]({test.relative_to(root).as_posix()})" if test.is_file() else "-"
-            rows.append((title, _by_release(broken), run, as_test))
-    return table(("what happens", "steps of a shortest run, by release", "run", "failing test"), rows)
+            tests = ", ".join(f"[{name[:-5]}](docs/findings/{name})" for name, _ in tests_of(several, record)) or "-"
+            rows.append((title, "yes" if headline.needs_elr else "no", _by_release(broken), run, tests))
+    return table(("what happens", "needs ELR", "steps from replicas in sync, by release", "run", "failing tests"), rows)
 
 
 def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple[int, list[Case]]]:
@@ -176,19 +249,14 @@ def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple
     return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
 
 
-def test_of(headline: Headline, folder: Path) -> Path:
-    """The file of a finding's run as a method of Kafka's own test class; folder: of the page."""
-    return folder / "findings" / f"{headline.claim}.java"
-
-
 def _by_release(broken: list[Case]) -> str:
     """The number of steps, releases with as many together."""
     groups: list[tuple[int, list[str]]] = []
     for case in broken:
-        if groups and groups[-1][0] == case.steps:
+        if groups and groups[-1][0] == case.fewest:
             groups[-1][1].append(case.release)
         else:
-            groups.append((case.steps, [case.release]))
+            groups.append((case.fewest, [case.release]))
     return "; ".join(f"{_span(releases)}: {n}" for n, releases in groups)
 
 
@@ -197,19 +265,53 @@ def _span(releases: list[str]) -> str:
     return ", ".join(releases) if len(releases) < 3 else f"{releases[0]} to {releases[-1]}"
 
 
-def _row(number: int, several: list[Case], releases: list[str]) -> list[str]:
-    by_release = {c.release: c for c in several}
-    cells = [_verdict(by_release[r]) if r in by_release else "-" for r in releases]
-    return [f"[{number}. {several[0].headline.title}](#{_anchor(number, several[0].headline)})", *cells]
+def _rows(number: int, several: list[Case], record: Recorded) -> list[list[str]]:
+    """A row for each span of releases with the same cells, but for the builds that ran the test."""
+    headline = several[0].headline
+    files = {case.release: name for name, cases in tests_of(several, record) for case in cases}
+    groups: list[tuple[list[str], list[Case]]] = []
+    for case in several:
+        outcome = record.tests.get(case.key)
+        cells = [_elr(case), _steps(case), files.get(case.release, ""), "", _fixed(outcome)]
+        if outcome is not None and (case.counts or not case.violated):
+            cells[3] = "fails" if outcome.message else "passes"
+        if groups and groups[-1][0] == cells:
+            groups[-1][1].append(case)
+        else:
+            groups.append((cells, [case]))
+    rows: list[list[str]] = []
+    title = f"[{number}. {headline.title}](#{_anchor(number, headline)})"
+    promise = f"{headline.promise} ({headline.source})" if headline.source else headline.promise
+    for (elr, steps, file, verdict, fixed), cases in groups:
+        word = f"[{verdict}](findings/{file})" if file else verdict
+        builds = ", ".join(o.build for c in cases if (o := record.tests.get(c.key)) is not None)
+        test = f"{word} on {builds}" if verdict else "-"
+        first = not rows
+        rows.append([title * first, _span([c.release for c in cases]), elr, steps, test, fixed, promise * first])
+    return rows
 
 
-def _verdict(case: Case) -> str:
+def _elr(case: Case) -> str:
+    if not case.headline.needs_elr:
+        return "not needed"
+    return f"needed, {ELR.get(case.release, 'on by default') or 'cannot be on'}"
+
+
+def _fixed(outcome: FindingTest | None) -> str:
+    if outcome is None or not outcome.fixed_build:
+        return "-"
+    return f"{'fails' if outcome.fixed else 'passes'} on {outcome.fixed_build}"
+
+
+def _steps(case: Case) -> str:
     """The ledger's verdict on a release, or that it has none."""
     if case.answer.stale and case.answer.record is None:
         return "not run"
+    if not case.headline.in_production(case.release):
+        return "not in production"
     if case.violated:
-        return f"{case.steps} steps"
-    return "none within the bounds" if case.answer.verdict is ReadingVerdict.HOLDS else case.answer.verdict.words
+        return str(case.fewest)
+    return "none" if case.answer.verdict is ReadingVerdict.HOLDS else case.answer.verdict.words
 
 
 def _anchor(number: int, headline: Headline) -> str:
@@ -217,31 +319,78 @@ def _anchor(number: int, headline: Headline) -> str:
     return "".join(c for c in text if c.isalnum() or c in " -").replace(" ", "-")
 
 
-def _section(number: int, several: list[Case], folder: Path, notes: Mapping[str, list[str]]) -> str:
+def _section(number: int, several: list[Case], folder: Path, record: Recorded) -> str:
     headline = several[0].headline
     lines = [f"## {number}. {headline.title}", f"{headline.breaks}", f"**Cause.** {headline.cause}"]
-    broken = [c for c in several if c.violated]
+    lines += [f"**What helps.** {headline.helps}"] if headline.helps else []
+    lines += [f"**Provenance.** {_provenance(headline)}"] if headline.promise else []
+    broken = [c for c in several if c.counts]
     if not broken:
         return "\n\n".join([*lines, "No release is known to do it."])
-    latest = broken[-1]
-    trace, _ = trace_of(latest.answer, headline.property)
-    lines.append(f"**In {latest.release}**, {_counted(trace)} ({_setting(trace)}):")
-    lines.append("\n".join(_story(trace)))
-    lines.append(f"**Confirmed.** {_confirmed(broken, notes)}")
     back = "../" * len(folder.parts[len(PATHS.traces.parent.parts) :])
-    link = f"{back}{latest.path.parent.name}/{latest.path.name}"
-    test = test_of(headline, folder)
+    runs = _runs(broken)
+    for cases in reversed(runs):
+        told = cases[-1]
+        trace, _ = trace_of(told.answer, headline.property)
+        link = f"{back}{told.path.parent.name}/{told.path.name}"
+        where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {_counted(trace)}"
+        lines += [f"{where} ({_setting(trace)}):", "\n".join(_story(trace))]
+    lines.append(f"**Search.** {_searched(several)}")
+    lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")
+    tests = [f"[{_span([c.release for c in cases])}](findings/{name})" for name, cases in tests_of(several, record)]
     lines.append(
         f"[Claim {headline.claim}]({back}{CLAIM_PAGES}/{headline.claim}.md), property `{headline.property}`. "
-        f"`reassure show` prints [the run]({link}), "
-        "`reassure kafka replay` executes it on a release"
-        + (
-            f", and [a method]({test.parent.name}/{test.name}) of `ReplicationControlManagerTest` fails because of it."
-            if test.is_file()
-            else "."
-        )
+        "`reassure show` prints a run, `reassure kafka replay` executes it on a release"
+        + (f". The tests, by release: {', '.join(tests)}." if tests else ".")
     )
     return "\n\n".join(lines)
+
+
+def _provenance(headline: Headline) -> str:
+    """The promise with its source, the change that broke it, and what is known of it."""
+    promise = f'"{headline.promise}" ({headline.source}).' if headline.source else f"Promise: {headline.promise}."
+    return f"{promise} Introduced by: {headline.introduced} {NEWEST_CODE} {UNREPORTED}"
+
+
+def _runs(broken: list[Case]) -> list[list[Case]]:
+    """The cases of a finding in spans of releases with one run."""
+    spans: list[list[Case]] = []
+    for case in broken:
+        if spans and spans[-1][-1].path == case.path:
+            spans[-1].append(case)
+        else:
+            spans.append([case])
+    return spans
+
+
+def _searched(several: list[Case]) -> str:
+    """The bounds within which every reading was decided, with the fewest steps there."""
+    told: dict[str, list[tuple[str, str]]] = {}
+    name = several[0].headline.property
+    for case in several:
+        for answer in (case.answer, *case.others):
+            if answer.record is None:
+                continue
+            bounds = ", ".join(f"{k}={v}" for k, v in sorted(answer.reading.set.items()) if k != "release")
+            steps = (answer.results[name].states or 1) - 1 if name in answer.traces else 0
+            states = answer.record.stats.get("distinct", 0)
+            verdict = f"{steps} steps" if steps else "no run"
+            told.setdefault(f"`{answer.run.subject} ({bounds})`", []).append(
+                (case.release, f"{verdict} ({states:,} states)")
+            )
+    parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in told.items()]
+    return f"All states within these bounds were visited; the shortest runs there have as many steps. {' '.join(parts)}"
+
+
+def _spans(cells: list[tuple[str, str]]) -> list[str]:
+    """Values by release, releases in a row with one value together."""
+    groups: list[tuple[str, list[str]]] = []
+    for release, value in sorted(cells):
+        if groups and groups[-1][0] == value:
+            groups[-1][1].append(release)
+        else:
+            groups.append((value, [release]))
+    return [f"{_span(releases)} {value}" for value, releases in groups]
 
 
 def _counted(trace: Trace) -> str:
@@ -256,13 +405,9 @@ def _setting(trace: Trace) -> str:
     """The start of the run."""
     s = trace.states[0]
     p = s.partition
-    parts = [
-        f"{len(s.unfenced)} brokers",
-        f"replicas {plain(p.replicas)}",
-        f"ISR {plain(p.isr)}",
-        f"MinISR {s.min_isr}",
-    ]
-    return ", ".join([*parts, f"unclean election {'on' if s.unclean else 'off'}"])
+    isr = "all in sync" if p.isr == frozenset(p.replicas) else f"ISR {plain(p.isr)}"
+    told = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", isr, f"MinISR {s.min_isr}"]
+    return ", ".join([*told, f"unclean election {'on' if s.unclean else 'off'}"])
 
 
 def _story(trace: Trace) -> list[str]:
@@ -270,10 +415,10 @@ def _story(trace: Trace) -> list[str]:
     lines = []
     for i in range(1, len(trace)):
         before, after = trace.states[i - 1], trace.states[i]
-        changed = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
+        told = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
         if before == after:
-            changed = ["nothing is written: the controller throws"]
-        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(changed)}*" if changed else ""))
+            told = ["nothing is written: the controller throws"]
+        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(told)}*" if told else ""))
     leader, whole = trace.states[-1].partition.leader, trace.states[-1].complete
     if leader is not None and leader not in whole:
         lines.append(
@@ -294,9 +439,9 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
         for name in notes.get(run_digest(case)) or ["not executed"]:
             by_class.setdefault(name, []).append(case.release)
     took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
-    executed = (
+    said = (
         "For each release, Kafka's classes of that release executed every step of its run with the same outcome. "
         f"{'; '.join(took)}."
     )
-    others = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
-    return f"{executed if took else ''} {others}".strip()
+    left = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
+    return f"{said if took else ''} {left}".strip()

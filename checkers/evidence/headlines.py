@@ -1,16 +1,35 @@
-"""The findings in released Kafka, as the ledger's claims have them: the readings that a short page tells."""
+"""What was found in released Kafka, as the ledger's claims have it: which of their readings a short page tells.
+
+Promises, pull requests and the state of the newest code were read in public sources in November 2026; verdicts, steps,
+runs and the outcomes of tests are evidence of the project.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+NEWEST_CODE = "The code of August 2026 (trunk, read and not executed) has it too."
+UNREPORTED = "No public report is known (GitHub and public pages were searched; Apache's Jira could not be)."
+KIP_966 = "[KIP-966](https://cwiki.apache.org/confluence/pages/viewpage.action?pageId=263426970)"
+ELR = {
+    "3.9": "",
+    "4.0": "off by default",
+    "4.1": "on by default",
+    "4.2": "on by default",
+    "4.3": "on by default",
+    "4.4": "on by default",
+}
+"""Eligible leader replicas in a new cluster in production, by the rules of a release; "": they cannot be on."""
 
 
 @dataclass(frozen=True)
 class Headline:
     """A finding. The verdicts, the steps and the runs are the ledger's; the words say what they mean.
 
-    readings: without the release; of each release the first that is violated is told. breaks: what a cluster loses.
-    cause: what in the controller does it.
+    readings: without the release; each begins with every replica in sync. Of each release the run of the first that is
+    violated is told, and the steps are the fewest of all. breaks: what a cluster loses. cause: what in the controller
+    does it. promise: what Kafka promises instead, quoted. source: of the promise. introduced: by which change. helps:
+    how an operator ends it, or "". needs_elr: it needs eligible leader replicas.
     """
 
     title: str
@@ -19,41 +38,75 @@ class Headline:
     property: str
     breaks: str
     cause: str
+    promise: str = ""
+    source: str = ""
+    introduced: str = ""
+    helps: str = ""
+    needs_elr: bool = False
+
+    def in_production(self, release: str) -> bool:
+        """Whether a cluster in production can be in its states, by the rules of a release."""
+        return not self.needs_elr or ELR.get(release, "on by default") != ""
 
 
 HEADLINES = (
     Headline(
         "Committed records are lost after a completed reassignment",
         "K21",
-        ("as stated",),
+        ("every replica in sync at first, targets of two replicas", "every replica in sync at first"),
         "nothing_lost_by_a_completion",
         "Unclean leader election is off, and acknowledged records are gone: a broker that a reassignment removed is "
-        "added again, and a clean election makes it the leader while its log is empty. The other replicas truncate.",
+        "added again, and a clean election makes it the leader while its log is empty. The other replicas truncate. "
+        "From 4.3 on it happens to moves that keep the number of replicas, while a broker is down; before, only to a "
+        "partition that goes to one replica, whose broker fails. Going from two replicas to one and back loses "
+        "nothing while the one is alive: MinISR is limited to one replica there, and the ELR is cleared.",
         "`PartitionChangeBuilder.maybePopulateTargetElr` puts a broker that leaves an ISR below MinISR into the ELR, "
         "even if the broker also leaves the replicas. From 4.3 on (KAFKA-19975) completion needs fewer in-sync "
         "replicas.",
+        promise="upon completion, the ELR only contains replicas in the final replica set",
+        source=KIP_966,
+        introduced="PR 14312 (KAFKA-15581): the ELR is filtered by the ISR and unclean shutdowns, not by the replicas. "
+        "PR 21114 (4.3) makes the run of a usual move possible.",
+        helps="Nothing brings the records back once the other replicas have truncated.",
+        needs_elr=True,
     ),
     Headline(
         "Committed records are lost after a cancelled reassignment",
         "K20",
-        ("two replicas", "four brokers"),
+        (
+            "every replica in sync at first, three brokers",
+            "every replica in sync at first, targets of two replicas, four brokers",
+        ),
         "nothing_lost_by_a_cancellation",
         "Records are lost as in finding 1, in another way: the reassignment is cancelled after an added broker has "
-        "joined the ISR, and then it is requested again. The broker deleted its log in between, and is still in the "
-        "ELR.",
+        "joined the ISR, and then the broker is added again. It deleted its log in between, and is still in the "
+        "ELR. Up to 4.2 three brokers suffice; from 4.3 on, where the reassignment would have completed, it takes a "
+        "move of two replicas and four brokers.",
         "`PartitionReassignmentRevert` removes the broker from replicas and ISR; the ELR that the change builder then "
         "computes contains it. A cancellation is refused only if none of the original replicas is in sync.",
+        promise="This min ISR requirement is also enforced when the reassignment is canceled.",
+        source=KIP_966,
+        introduced="PR 10753 (2021), before ELR, and PR 14312 (KAFKA-15581), which did not adapt it.",
+        helps="Nothing brings the records back once the other replicas have truncated.",
+        needs_elr=True,
     ),
     Headline(
         "A reassignment that is taken back never ends",
         "K23",
-        ("as stated",),
+        ("every replica in sync at first, targets of two replicas",),
         "rolling_back_ends",
         "A running reassignment is taken back by asking for replicas that the partition had before and that are in "
-        "sync, such as the assignment that the reassignment tool prints for a rollback. Only a cancellation ends the "
-        "reassignment.",
+        "sync, such as the assignment that the reassignment tool prints for a rollback: [1, 2] to [1, 3] and back to "
+        "[1, 2]. The reassignment is listed for ever, also with every replica in sync.",
         "A request that adds no replica leaves the old `adding` in place, and these replicas become `removing` too. "
         "Since 4.3 (KAFKA-19975) completion waits until the ISR without `removing` contains all of `adding`.",
+        promise="if there are no new replicas, wait until we have an ISR that contains at least one replica that we "
+        "are not removing",
+        source="javadoc of `ReplicationControlManager.changePartitionReassignment`; Kafka's operations manual on the "
+        'assignment before a move: "should be saved in case you want to rollback to it"',
+        introduced="PR 21114 (KAFKA-19975, 4.3), over setters of 2021 that leave the old sets.",
+        helps="A cancellation ends it, asking for the first target again completes it, and a target with another new "
+        "broker replaces it.",
     ),
     Headline(
         "A broker's registration makes the active controller resign, again and again",
@@ -61,30 +114,47 @@ HEADLINES = (
         ("one replica, two requests, two failures", "three requests, three failures"),
         "broker_events_are_carried_out",
         "The controller throws while it registers a broker, and gives up its leadership; the next controller does the "
-        "same when the broker tries again. The broker cannot come back while the other broker is alive.",
-        "After a cancellation the last known leader is a broker that is no longer a replica. The controller elects it "
-        "and looks up its directory; `PartitionRegistration.directory` throws.",
+        "same when the broker tries again. The broker cannot come back while the other broker is alive. Where there "
+        "is one controller, it resigns about once a second, and nothing else goes on in the cluster.",
+        "After a cancellation the last known leader is a broker that is no longer a replica. The test whether it may "
+        "be elected looks up its directory; `PartitionRegistration.directory` throws.",
+        promise="none is needed: an exception in an event of a broker is a fault of the controller",
+        introduced="the election of the last known leader, which 3.9.0 has already; PR 20629 (4.2, and 4.1.1) keeps "
+        "that leader longer, so that 4 steps suffice instead of 6.",
+        helps="Stopping the broker that is the last known leader lets the other one register.",
+        needs_elr=True,
     ),
     Headline(
         "Asking for the present assignment does not stop a removal",
         "K14",
-        ("as stated",),
+        ("every replica in sync at first, three replicas", "every replica in sync at first, two replicas"),
         "retarget_replaces_the_target",
-        "While replicas are being removed, the administrator asks for the full assignment again. The controller "
-        "answers NONE (no error). The replicas are removed all the same, or stay as intermediate replicas that nobody "
-        "asked for.",
+        "While a removal of replicas waits for one that is down, the administrator asks for the full assignment again. "
+        "The controller answers NONE (no error). The replicas are removed all the same, or stay as intermediate "
+        "replicas that nobody asked for.",
         "`changePartitionReassignment` writes `adding` and `removing` only if the new sets are not empty, so that "
         "the old sets stay.",
+        promise="The replicas to place the partitions on",
+        source="the request's field `Replicas`, KIP-455",
+        introduced="PR 10753 (2021).",
+        helps="A cancellation before the removal is done stops it.",
     ),
     Headline(
         "Changing min.insync.replicas keeps a partition offline",
         "K18",
-        ("somebody may still lead",),
+        ("somebody may still lead, every replica in sync at first",),
         "changed_min_isr_leaves_who_may_lead",
-        "The last in-sync replica is down, and in the ELR. Then min.insync.replicas of the topic is changed. The "
-        "broker comes back with every committed record, and no broker may become leader until an unclean election is "
-        "allowed.",
+        "Every replica is down; those that were in sync last are in the ELR. Then min.insync.replicas of the topic is "
+        "changed, perhaps lowered to make the partition available. A broker comes back with every committed record, "
+        "and may not become leader, although every broker of the partition may be alive. That the ELR is cleared is "
+        "documented since 4.0; that the partition stays offline is not. An ELR is to be forgotten if records can be "
+        "committed without its members: where the ISR is empty none can, however low the new MinISR is.",
         "From 4.0 on a change of min.insync.replicas comes with a ClearElrRecord for the topic, "
         "which empties the ELR even if the ISR is empty.",
+        promise="if the new min ISR <= current ISR, the ELR will be removed",
+        source=KIP_966,
+        introduced="PR 18148 (KAFKA-16540, 4.0); documented by PR 18898 and PR 20237.",
+        helps="ElectLeaders with UNCLEAN, by hand, elects the broker, and loses nothing if it has every record.",
+        needs_elr=True,
     ),
 )

@@ -28,28 +28,29 @@ BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 
 def files(ran: list[GateRun]) -> dict[Path, str]:
     """Everything that is generated, by path."""
-    ledger_entries, stored = entries(), traces(ran).files()
-    texts = {COUNTEREXAMPLES / file.name: file.text for file in stored}
-    texts |= pages_of_models(ran, ledger_entries, ROOT / "models")
-    return texts | session_pages() | pages(ledger_entries) | pages_of_traces(stored, COUNTEREXAMPLES)
+    found, stored = entries(), traces(ran).files()
+    made = {COUNTEREXAMPLES / file.name: file.text for file in stored}
+    made |= pages_of_models(ran, found, ROOT / "models")
+    return made | session_pages() | pages(found) | pages_of_traces(stored, COUNTEREXAMPLES)
 
 
-def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
+def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
     """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
-    texts = {
+    made = {
         ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
-        FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
-        BY_RELEASE: release_matrix.page(ledger_entries),
+        FINDINGS: findings.markdown(found, FINDINGS.parent),
+        BY_RELEASE: release_matrix.page(found),
     }
-    texts |= pages_of_claims(ledger_entries, ROOT / "models")
-    texts |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)
-    texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
-    newest = {case.headline: case for case in findings.cases(ledger_entries) if case.violated}
-    for case in newest.values():
-        texts |= kafka_test(case)
+    made |= pages_of_claims(found, ROOT / "models")
+    made |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)
+    made |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
+    record, cases = findings.recorded(), findings.cases(found)
+    for headline in dict.fromkeys(case.headline for case in cases):
+        for name, of_it in findings.tests_of([case for case in cases if case.headline == headline], record):
+            made |= kafka_test(name, of_it[0], record)
     front = ROOT / "README.md"
-    texts[front] = front_page.front_page(front.read_text(encoding="utf-8"), ledger_entries, ROOT)
-    return texts
+    made[front] = front_page.front_page(front.read_text(encoding="utf-8"), found, ROOT)
+    return made
 
 
 def session_pages() -> dict[Path, str]:
@@ -57,11 +58,12 @@ def session_pages() -> dict[Path, str]:
     return {page: sessions.renewed(page.read_text(encoding="utf-8"), ROOT) for page in pages_with_sessions()}
 
 
-def kafka_test(case: findings.Case) -> dict[Path, str]:
-    """The run of a finding as a method of Kafka's own test class, by path; none if the class cannot take a step."""
+def kafka_test(name: str, case: findings.Case, record: findings.Recorded) -> dict[Path, str]:
+    """The run of a finding as a method of Kafka's own test class, by path, for the release whose classes ran it."""
+    options = ["--property", case.headline.property, "--release", record.tests[case.key].build]
     with contextlib.redirect_stderr(io.StringIO()):
-        text = sessions.output(["kafka", "test", str(case.path), "--property", case.headline.property])
-    return {findings.test_of(case.headline, FINDINGS.parent): f"{text}\n"} if text else {}
+        text = sessions.output(["kafka", "test", str(case.path), *options])
+    return {FINDINGS.parent / "findings" / name: f"{text}\n"}
 
 
 def pages_with_sessions() -> list[Path]:
@@ -87,7 +89,7 @@ def traces_of_checks(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks."""
     store = TraceStore()
     for result in ran:
-        for finding in result.result.properties:
+        for finding in result.verdict.properties:
             if finding.trace is not None:
                 store.add(finding.trace, result.bound)
     return store
@@ -107,4 +109,5 @@ def stale(made: dict[Path, str]) -> list[Path]:
     """Files that are not what would be generated, and those in the generated folders that nothing generates."""
     folder = COUNTEREXAMPLES
     present = [*folder.glob("*--*"), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]
+    present += (FINDINGS.parent / "findings").glob("*.java")
     return differing(made) + [p for p in dict.fromkeys(present) if p not in made]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from reassure.checkers import publish
 from reassure.checkers.evidence import findings, release_matrix
 from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.kafka.controller import findings_command
 from reassure.checkers.publish import front_page
 from tests.helpers.ledger_entries import ledger_entries
 
@@ -32,14 +35,38 @@ def test_the_pages_are_fresh(pages: dict[Path, str]) -> None:
 
 def test_every_run_was_executed_by_kafkas_classes(entries: list[Entry]) -> None:
     """A run that has changed is to be executed anew: `reassure kafka findings`."""
-    confirmed = findings.confirmations()
-    cases = [c for c in findings.cases(entries) if c.violated]
-    assert len(cases) > 20
-    assert [f"{c.headline.claim}, {c.release}" for c in cases if not confirmed.get(findings.run_digest(c))] == []
+    runs = findings.recorded().runs
+    cases = [c for c in findings.cases(entries) if c.counts]
+    assert len(cases) == 28
+    assert [c.key for c in cases if not runs.get(findings.run_digest(c))] == []
+
+
+def test_every_test_was_run_as_it_is_printed(entries: list[Entry]) -> None:
+    """A text that has changed is to be run anew: `reassure kafka findings`. It does what it has to do."""
+    recorded = findings.recorded().tests
+    cases = [c for c in findings.cases(entries) if c.headline.in_production(c.release)]
+    assert set(recorded) == {c.key for c in cases} and len(cases) == 32
+    for case in cases:
+        text = findings_command.method_of(case, cases)[1]
+        assert hashlib.sha256(text.encode()).hexdigest() == recorded[case.key].method, case.key
+        assert findings_command.wrong_outcome(case, recorded[case.key]) == "", case.key
+        assert bool(recorded[case.key].message) == case.violated
+
+
+def test_the_files_of_the_tests_are_those_that_were_run(entries: list[Entry]) -> None:
+    record, folder = findings.recorded(), publish.FINDINGS.parent / "findings"
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.java")}
+    by_claim: dict[str, list[findings.Case]] = {}
+    for case in findings.cases(entries):
+        by_claim.setdefault(case.headline.claim, []).append(case)
+    groups = [group for several in by_claim.values() for group in findings.tests_of(several, record)]
+    assert {name: {record.tests[c.key].method for c in of_it} for name, of_it in groups} == {
+        name: {digest} for name, digest in digests.items()
+    }
 
 
 def test_the_front_page_has_the_findings_of_their_page(pages: dict[Path, str]) -> None:
-    """The same titles, in the same order, as many steps in the newest release, and a test of each."""
+    """The same titles, in the same order, as many steps in the newest release, and tests of each."""
     front = pages[ROOT / "README.md"]
     own = pages[publish.FINDINGS]
     told = [line for line in own.splitlines() if line.startswith("## ")]
@@ -48,10 +75,11 @@ def test_the_front_page_has_the_findings_of_their_page(pages: dict[Path, str]) -
     for row, title in zip(rows, told, strict=True):
         name = title.split(". ", 1)[1]
         assert row.startswith(f"| [{name}](docs/findings.md#")
-        newest = next(line for line in own.splitlines() if line.startswith(f"| [{title[3:]}]")).split(" | ")[-1]
-        assert row.split(" | ")[1].endswith(f"4.4: {newest.split()[0]}")
+        below = own[own.index(f"| [{title[3:]}]") :].split("\n\n")[0].splitlines()
+        newest = next(line for line in below if "4.4" in line.split(" | ")[1]).split(" | ")[3]
+        assert re.search(rf"4.4: {newest}$", row.split(" | ")[2])
     assert [row.split(" | ")[-1] for row in rows].count("- |") == 0
-    assert len([path for path in pages if path.suffix == ".java"]) == 6
+    assert len([path for path in pages if path.suffix == ".java"]) == 9
 
 
 def test_the_speed_is_the_one_that_was_measured() -> None:

@@ -208,8 +208,13 @@ SUBCOMMANDS = {
         ),
     ),
     "findings": Subcommand(
-        "execute the runs of the page of findings; record the classes that took them",
-        (Option("--out FILE", "the file to write (default: with the project's traces)", Path, CONFIRMED, output=True),),
+        "execute the runs and the tests of the page of findings on Kafka's classes; record the outcomes",
+        (
+            Option("--fixed DIR", "run the tests on this build too, which `kafka build` made of the fixes", Path),
+            Option(
+                "--out FILE", "the file to write (default: with the project's traces)", Path, CONFIRMED, output=True
+            ),
+        ),
     ),
 }
 

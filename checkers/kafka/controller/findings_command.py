@@ -1,30 +1,44 @@
-"""`reassure kafka findings`: Kafka's own classes execute the runs of the page of findings; which did is noted."""
+"""`reassure kafka findings`: Kafka's own classes execute the runs and tests of the page of findings: a record of it."""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.evidence import findings, ledger, verdicts
+from reassure.checkers.evidence import finding_tests, findings, ledger, verdicts
+from reassure.checkers.evidence.finding_tests import FindingTest
 from reassure.checkers.evidence.findings import Case
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.driver import Driver
+from reassure.checkers.kafka.controller.junit import REASONS, junit_method
+from reassure.checkers.kafka.controller.kafka_tests import run_methods
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.releases import RELEASES, Release, own_release
+from reassure.checkers.kafka.controller.releases import RELEASES, Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_difference
+from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.spec import claims
+from reassure.spec.kafka.releases import minor
 
 PART, WHOLE = "`ReplicationControlManager`", "the whole `QuorumController`"
 
 
 def run_findings(args: argparse.Namespace, console: Console) -> Exit:
-    """Executes each run on its release; exit code 18 where Kafka does something else, 15 where the ledger lacks it."""
-    cases = findings.cases(verdicts.entries(claims.read(), ledger.read()))
+    """Executes each run and each test on its release, and records the outcomes.
+
+    Exit code 18 where Kafka does something else, 15 where the ledger lacks an answer.
+    """
+    cases = [c for c in _cases() if c.headline.in_production(c.release)]
+    before = _recorded_before(args.out)
     codes = [Exit.OK]
     notes: dict[str, list[str]] = {}
     for case in cases:
@@ -41,16 +55,41 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
         codes.append(code)
         notes.setdefault(findings.run_digest(case), []).extend(by)
         console.print(
-            f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {case.steps} steps",
+            f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {_steps_of(case)} steps",
             style="green" if by else "red",
         )
-    write_atomically(args.out, json.dumps({"runs": notes}, indent=1, sort_keys=True) + "\n")
+    tests = tested(cases, args.fixed, before)
+    for case in cases:
+        wrong = wrong_outcome(case, tests[case.key])
+        codes.append(Exit.TRACE if wrong else Exit.OK)
+        console.print(
+            f"claim {case.headline.claim}, Kafka {case.release}: {wrong or 'its test does what it has to do'}",
+            style="red" if wrong else "green",
+        )
+    data = {"runs": notes, "tests": finding_tests.written(tests)}
+    write_atomically(args.out, json.dumps(data, indent=1, sort_keys=True) + "\n")
     return worst(codes)
+
+
+def _recorded_before(path: Path) -> Mapping[str, FindingTest]:
+    """The outcomes of tests in the file that is to be written; none if it is not such a file."""
+    try:
+        return findings.recorded(path).tests
+    except Failure:
+        return {}
+
+
+def _cases() -> list[Case]:
+    return findings.cases(verdicts.entries(claims.read(), ledger.read()))
+
+
+def _steps_of(case: Case) -> int:
+    return (case.answer.results[case.headline.property].states or 1) - 1
 
 
 def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]:
     """Names the classes that take every step of a run as it is: the part of the controller, and the whole one."""
-    kafka = own_release(case.release)
+    kafka = build_for_tests(case.release)
     trace, bound = verdicts.trace_of(case.answer, case.headline.property)
     commands = controller_trace(trace, ModelView(bound))
     with Driver(fetch(kafka)) as driver:
@@ -59,8 +98,7 @@ def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]
         report_difference(difference, name, kafka.version, console)
         return [], Exit.TRACE
     by = [PART]
-    tested = [release for release in RELEASES if release.rules == kafka.rules and release.tested]
-    if tested and _whole_controller_does_it(commands, tested[-1], console):
+    if kafka.tested and _whole_controller_does_it(commands, kafka, console):
         by.append(WHOLE)
     return by, Exit.OK
 
@@ -72,3 +110,106 @@ def _whole_controller_does_it(commands: ControllerTrace, kafka: Release, console
     except Failure as failure:
         console.print(f"not on the whole controller of Kafka {kafka.version}: {failure}", style="dim")
         return False
+
+
+# -- tests ------------------------------------------------------------------------------------------------------
+
+
+def build_for_tests(rules: str) -> Release:
+    """The release that stands for some rules: of the minor version that bears their name, one that goes by them.
+
+    It is the newest with jars of its tests; the newest of all if none has.
+    """
+    releases = [r for r in RELEASES if r.rules == rules and minor(r.version) == rules]
+    return next((r for r in reversed(releases) if r.tested), releases[-1])
+
+
+def method_of(case: Case, cases: Sequence[Case], elr: bool = True) -> tuple[ControllerTrace, str]:
+    """The run of a finding's test for a release, and the text of the method.
+
+    A release without the finding has the test of the next release with it.
+    """
+    of_it = [c for c in cases if c.headline == case.headline and c.violated]
+    shown = next((c for c in of_it if c.release >= case.release), of_it[-1])
+    name = case.headline.property
+    trace, bound = verdicts.trace_of(shown.answer, name)
+    run = controller_trace(trace, ModelView(bound))
+    kafka = build_for_tests(case.release)
+    return run, junit_method(run, kafka, name if elr else f"{name} without ELR", name, elr)
+
+
+def tested(cases: Sequence[Case], fixed: Path | None, before: Mapping[str, FindingTest]) -> dict[str, FindingTest]:
+    """The outcomes of the tests of all cases, by key; of a patched build too, which `kafka build` made.
+
+    before: the outcomes in the record; without a build they say what came of it, as long as a test is what it was.
+    """
+    outcomes: dict[str, FindingTest] = {}
+    for rules in dict.fromkeys(case.release for case in cases):
+        kafka, of_it = build_for_tests(rules), [c for c in cases if c.release == rules]
+        methods = [method_of(case, cases)[1] for case in of_it]
+        messages = _messages(kafka, [(case, elr) for elr in (True, False) for case in of_it], cases, None)
+        on, off = messages[: len(of_it)], messages[len(of_it) :]
+        patched = _built_from(fixed) if fixed is not None else ""
+        repaired = patched == kafka.version and fixed is not None
+        after = _messages(kafka, [(c, True) for c in of_it], cases, fixed) if repaired else [""] * len(of_it)
+        for case, method, message, without, message_fixed in zip(of_it, methods, on, off, after, strict=True):
+            digest = hashlib.sha256(method.encode()).hexdigest()
+            outcome = FindingTest(kafka.version, digest, message, without)
+            old = before.get(case.key)
+            if repaired:
+                outcome = replace(outcome, fixed_build=patched, fixed=message_fixed)
+            elif old is not None and old.method == digest and fixed is None:
+                outcome = replace(outcome, fixed_build=old.fixed_build, fixed=old.fixed)
+            outcomes[case.key] = outcome
+    return outcomes
+
+
+def _built_from(folder: Path) -> str:
+    """The version that a build in a folder changes; `UsageFailure` if the folder is none."""
+    try:
+        return str(json.loads((folder / "build.json").read_text(encoding="utf-8"))["release"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageFailure(f"{folder} is not a build of `reassure kafka build`: it has no build.json") from None
+
+
+def _messages(kafka: Release, runs: list[tuple[Case, bool]], cases: Sequence[Case], build: Path | None) -> list[str]:
+    """The messages of failing tests, in the order of the runs; "" for one that passes. runs: cases, and whether with ELR.
+
+    Kafka's test class is compiled once for all.
+    """
+    if kafka.tested:
+        class_path = fetch(kafka, tests=True)
+        if build is not None:
+            jars = sorted(build.glob("kafka-metadata-*.jar"))
+            class_path = replace(class_path, jars=(*jars, *class_path.jars))
+        ran = run_methods(class_path, [method_of(case, cases, elr)[1] for case, elr in runs])
+    else:
+        ran = []
+        for case, elr in runs:
+            name = case.headline.property
+            program = reproduction(method_of(case, cases)[0], kafka, name, name, elr)
+            ran.append(run_program(program, fetch(kafka)))
+    return [_short(outcome.message) or ("" if outcome.passed else "it fails") for outcome in ran]
+
+
+def _short(message: str) -> str:
+    """A message without the state that it ends with, and without the name of an exception."""
+    text = re.sub(r"^\w+(Error|Exception): ", "", message)
+    return re.split(r": (?:Partition|Listed|ListPartition)\w*\(| ==> ", text)[0].strip()
+
+
+def wrong_outcome(case: Case, outcome: FindingTest) -> str:
+    """What a test does that it has not to do: "" if it fails for the right reason where the finding is, and only there.
+
+    Without ELR it fails if and only if the finding does not need ELR; on a build with the fixes it passes.
+    """
+    reason = REASONS[case.headline.property]
+    with_defect = {"": case.violated, " without ELR": case.violated and not case.headline.needs_elr}
+    for where, message in (("", outcome.message), (" without ELR", outcome.without_elr)):
+        if with_defect[where] and not message:
+            return f"its test passes{where}"
+        if with_defect[where] and reason not in message:
+            return f"its test fails{where} for another reason: {message}"
+        if message and not with_defect[where]:
+            return f"its test fails{where}: {message}"
+    return f"its test fails on the build with the fixes: {outcome.fixed}" if outcome.fixed else ""

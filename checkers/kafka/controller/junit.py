@@ -22,6 +22,19 @@ INDENT = " " * 8
 PARTITION = "replication.getPartition(fooId, 0)"
 ACCEPTED = ("NONE", "NEW_LEADER_ELECTED")
 """Answers to an AlterPartition that is carried out: the sender still leads, or not, which the release decides."""
+LOST = "has deleted its log, and leads without what was committed"
+GOES_ON = "the reassignment goes on although every replica is in sync"
+ELSEWHERE = "the reassignment leads elsewhere than it was asked to"
+NOBODY_LEADS = "brokers with every committed record are back, and nobody leads"
+REASONS = {
+    "nothing_lost_by_a_completion": LOST,
+    "nothing_lost_by_a_cancellation": LOST,
+    "rolling_back_ends": GOES_ON,
+    "broker_events_are_carried_out": "is not assigned to this partition",
+    "retarget_replaces_the_target": ELSEWHERE,
+    "changed_min_isr_leaves_who_may_lead": NOBODY_LEADS,
+}
+"""A part of the message with which a method fails because of the property; the fourth is an exception of Kafka's."""
 _ERRORS = "org.apache.kafka.common.protocol.Errors"
 
 
@@ -286,7 +299,7 @@ def _can_end(trace: ControllerTrace) -> list[str]:
         "assertEquals(Set.copyOf(Replicas.toList(end.replicas)), Set.copyOf(Replicas.toList(end.isr)),",
         '    "a replica is not in sync: " + end);',
         "assertEquals(NONE_REASSIGNING, replication.listPartitionReassignments(null, Long.MAX_VALUE),",
-        '    "the reassignment goes on although every replica is in sync: " + end);',
+        f'    "{GOES_ON}: " + end);',
     ]
 
 
@@ -308,7 +321,7 @@ def _may_lead_again(trace: ControllerTrace) -> list[str]:
         f"// the brokers with every committed record return: {_ids(whole)}",
         *(line for b in whole for line in _returns(int(b))),
         f"assertNotEquals(-1, {PARTITION}.leader,",
-        f'    "brokers with every committed record are back, and nobody leads: " + {PARTITION});',
+        f'    "{NOBODY_LEADS}: " + {PARTITION});',
     ]
 
 
@@ -344,7 +357,7 @@ def _keeps_committed(trace: ControllerTrace) -> list[str]:
         ]
     return [
         f"assertFalse(removed && {PARTITION}.leader == {emptied.broker},",
-        f'    "broker {emptied.broker} was no replica, has deleted its log, and leads without what was committed: "',
+        f'    "broker {emptied.broker} was no replica, {LOST}: "',
         f"        + {PARTITION});",
     ]
 
@@ -358,7 +371,7 @@ def _leads_to_the_target(trace: ControllerTrace) -> list[str]:
         "Set<Integer> kept = new java.util.HashSet<>(Replicas.toList(end.replicas));",
         "kept.removeAll(Replicas.toList(end.removingReplicas));",
         f"assertEquals(Set.of({_ids(command.brokers)}), kept,",
-        '    "the reassignment leads elsewhere than it was asked to: " + end);',
+        f'    "{ELSEWHERE}: " + end);',
     ]
 
 

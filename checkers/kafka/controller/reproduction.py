@@ -37,10 +37,10 @@ class Program:
         return f"{self.name}.java"
 
 
-def reproduction(trace: ControllerTrace, release: Release, name: str, promise: str = "") -> Program:
-    """The program of a run, for a release. name, promise: as of `junit_method`, which raises as this does."""
+def reproduction(trace: ControllerTrace, release: Release, name: str, promise: str = "", elr: bool = True) -> Program:
+    """The program of a run, for a release. name, promise, elr: as of `junit_method`, which raises as this does."""
     class_of_it = class_name(name)
-    text = java_source(TEMPLATE).replace(STEPS, body(trace, release, promise))
+    text = java_source(TEMPLATE).replace(STEPS, body(trace, release, promise, elr))
     return Program(class_of_it, re.sub(r"\bReproduction\b", class_of_it, text))
 
 

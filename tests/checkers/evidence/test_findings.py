@@ -10,9 +10,11 @@ import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.evidence import findings, verdicts
+from reassure.checkers.evidence import finding_tests, findings, verdicts
+from reassure.checkers.evidence.finding_tests import FindingTest
+from reassure.checkers.evidence.findings import Recorded
 from reassure.checkers.evidence.headlines import HEADLINES, Headline
-from reassure.checkers.evidence.ledger import Ledger, LedgerPaths
+from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, RecordedResult
 from reassure.checkers.evidence.refresh import _run as record_of
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
@@ -50,23 +52,86 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> list[verdicts.Entry]:
     return verdicts.entries([Claim("K1", "toys.txt", "It ends.", tuple(readings))], kept)
 
 
-def page(entries: list[verdicts.Entry], notes: dict[str, list[str]]) -> str:
-    return findings.markdown(entries, Path("docs"), notes, (ROLLBACK,))
+def page(
+    entries: list[verdicts.Entry],
+    notes: dict[str, list[str]],
+    tests: dict[str, FindingTest] | None = None,
+    headline: Headline = ROLLBACK,
+) -> str:
+    return findings.markdown(entries, Path("docs"), Recorded(notes, tests or {}), (headline,))
+
+
+TITLE = "[1. Going back never ends](#1-going-back-never-ends)"
 
 
 def test_the_table_says_what_the_ledger_says(entries: list[verdicts.Entry]) -> None:
-    lines = page(entries, {}).splitlines()
-    assert "|  | 4.2 | 4.3 | 4.4 |" in lines
-    assert (
-        "| [1. Going back never ends](#1-going-back-never-ends) | none within the bounds | 2 steps | not run |" in lines
-    )
+    text = page(entries, {})
+    assert "| finding | rules of | ELR | steps | test | with the fixes | promise |" in text
+    assert f"| {TITLE} | 4.2 | not needed | none | - | - |  |" in text
+    assert "|  | 4.3 | not needed | 2 | - | - |  |" in text
+    assert "|  | 4.4 | not needed | not run | - | - |  |" in text
+
+
+def test_the_table_says_what_came_of_the_tests(entries: list[verdicts.Entry]) -> None:
+    tests = {
+        "K1, 4.2": FindingTest("4.2.1", "a", "", ""),
+        "K1, 4.3": FindingTest("4.3.1", "b", "it goes on", "it goes on", "4.3.1", ""),
+    }
+    text = page(entries, {}, tests)
+    assert f"| {TITLE} | 4.2 | not needed | none | passes on 4.2.1 | - |  |" in text
+    assert "|  | 4.3 | not needed | 2 | [fails](findings/K1-4.3.java) on 4.3.1 | passes on 4.3.1 |  |" in text
+    assert "The tests, by release: [4.3](findings/K1-4.3.java)." in text
+    broken = replace(tests["K1, 4.3"], fixed="it goes on")
+    assert "| fails on 4.3.1 |" in page(entries, {}, {"K1, 4.3": broken})
+
+
+def test_a_release_without_elr_in_production_does_not_count(entries: list[verdicts.Entry]) -> None:
+    (case,) = [c for c in findings.cases(entries, (ROLLBACK,)) if c.violated]
+    needs = replace(case, headline=replace(ROLLBACK, needs_elr=True))
+    assert case.counts and needs.counts
+    assert replace(case, release="3.9").counts and not replace(needs, release="3.9").counts
+    text = page(entries, {}, headline=replace(ROLLBACK, needs_elr=True))
+    assert "|  | 4.3 | needed, on by default | 2 | - | - |  |" in text
+
+
+def test_cases_with_one_test_share_its_file(entries: list[verdicts.Entry]) -> None:
+    """It bears the name of the first release; a release whose text differs has a file of its own."""
+    (case,) = [c for c in findings.cases(entries, (ROLLBACK,)) if c.violated]
+    several = [replace(case, release=r) for r in ("4.1", "4.2", "4.3", "4.4")]
+    tests = {c.key: FindingTest("", method, "x", "x") for c, method in zip(several, "aabb", strict=True)}
+    assert [(n, [c.release for c in of_it]) for n, of_it in findings.tests_of(several, Recorded({}, tests))] == [
+        ("K1-4.1.java", ["4.1", "4.2"]),
+        ("K1-4.3.java", ["4.3", "4.4"]),
+    ]
+    assert findings.tests_of(several, Recorded()) == []
+
+
+def test_the_fewest_steps_are_those_of_any_reading(entries: list[verdicts.Entry]) -> None:
+    (case,) = [c for c in findings.cases(entries, (ROLLBACK,)) if c.violated]
+    longer = replace(case.answer, results={ROLLBACK.property: RecordedResult("step", "violated", 9)})
+    assert replace(case, answer=longer).fewest == 8
+    assert replace(case, answer=longer, others=(case.answer,)).fewest == 2
+
+
+def test_the_page_names_the_bounds_of_the_search(entries: list[verdicts.Entry]) -> None:
+    run = "`kraft_kafka (admin_requests=2, disturbances=0, shutdowns=0, unclean=off)`"
+    (line,) = [line for line in page(entries, {}).splitlines() if line.startswith("**Search.**")]
+    assert f"{run}: 4.2 no run (" in line and "; 4.3 2 steps (" in line and line.endswith(" states).")
+
+
+def test_the_promise_is_quoted_with_its_source(entries: list[verdicts.Entry]) -> None:
+    told = replace(ROLLBACK, promise="it ends", source="the manual", introduced="PR 1.")
+    text = page(entries, {}, headline=told)
+    assert '**Provenance.** "it ends" (the manual). Introduced by: PR 1. ' in text
+    assert "| it ends (the manual) |" in text
+    assert "**Provenance.**" not in page(entries, {})
 
 
 def test_the_story_is_that_of_the_trace(entries: list[verdicts.Entry]) -> None:
     text = page(entries, {})
     assert (
-        "**In 4.3**, 2 steps, 2 requests, 0 failures (3 brokers, replicas [1, 2], ISR {1}, MinISR 2, "
-        "unclean election off):" in text
+        " of 2 steps, 2 requests, 0 failures (3 brokers, replicas [1, 2], ISR {1}, MinISR 2, unclean election off):"
+        in text
     )
     (first, second) = [line for line in text.splitlines() if line[:2] in ("1.", "2.")]
     assert first.startswith("1. The administrator asks for replicas {") and "adding {} → {3}" in first
@@ -101,18 +166,20 @@ def test_a_finding_of_no_reading_is_refused(entries: list[verdicts.Entry]) -> No
     assert caught.value.code is Exit.USAGE
 
 
-def test_confirmations_are_read(tmp_path: Path) -> None:
+def test_the_record_is_read(tmp_path: Path) -> None:
     path = tmp_path / "confirmed.json"
-    assert findings.confirmations(path) == {}
-    path.write_text('{"runs": {"abc": ["a class"]}}')
-    assert findings.confirmations(path) == {"abc": ["a class"]}
-    path.write_text("[]")
-    with pytest.raises(Failure, match="is no file of confirmations"):
-        findings.confirmations(path)
+    assert findings.recorded(path) == Recorded()
+    tests = {"K1, 4.3": FindingTest("4.3.1", "ab", "it fails", "", "4.3.1", "")}
+    path.write_text(json.dumps({"runs": {"abc": ["a class"]}, "tests": finding_tests.written(tests)}))
+    assert findings.recorded(path) == Recorded({"abc": ["a class"]}, tests)
+    for wrong in ("[]", "{", '{"runs": {}}', '{"runs": {}, "tests": {"K1, 4.3": {"other": 1}}}'):
+        path.write_text(wrong)
+        with pytest.raises(Failure, match="is no file of confirmations"):
+            findings.recorded(path)
 
 
 def test_every_headline_is_a_reading_of_each_release() -> None:
-    """By the claims alone: the ledger need not be fresh."""
+    """By the claims alone: the ledger need not be fresh. Each begins with every replica in sync."""
     by_id = {c.id: c for c in claims.read()}
     assert len(HEADLINES) == 6
     for headline in HEADLINES:
@@ -120,3 +187,5 @@ def test_every_headline_is_a_reading_of_each_release() -> None:
         for release in Release:
             of_it = [readings.get(f"{name}, Kafka {release.value}") for name in headline.readings]
             assert any(r is not None and headline.property in r.properties for r in of_it)
+            for reading in filter(None, of_it):
+                assert reading.set.get("initial_isr", 1) in (0, reading.set.get("replication_factor", 2))
