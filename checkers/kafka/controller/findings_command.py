@@ -173,9 +173,9 @@ def _built_from(folder: Path) -> str:
 
 
 def _messages(kafka: Release, runs: list[tuple[Case, bool]], cases: Sequence[Case], build: Path | None) -> list[str]:
-    """The messages of failing tests, in the order of the runs; "" for one that passes. runs: cases, and whether with ELR.
+    """The messages of failing tests, in the order of the runs; "" for one that passes.
 
-    Kafka's test class is compiled once for all.
+    runs: cases, and whether ELR is on. Kafka's test class is compiled once for all.
     """
     if kafka.tested:
         class_path = fetch(kafka, tests=True)
