@@ -1,28 +1,25 @@
     @Test
-    public void testNothingLostByACompletion() {
+    public void testNothingLostByACancellation() {
         ReplicationControlTestContext ctx = new ReplicationControlTestContext.Builder().
             setIsElrEnabled(true).
             build();
         ReplicationControlManager replication = ctx.replicationControl;
-        ctx.registerBrokers(1, 2, 3);
-        ctx.unfenceBrokers(1, 2, 3);
+        ctx.registerBrokers(1, 2, 3, 4);
+        ctx.unfenceBrokers(1, 2, 3, 4);
         Uuid fooId = ctx.createTestTopic("foo", new int[][] {new int[] {1, 2}}).topicId();
-        ctx.alterPartition(new TopicIdPartition(fooId, 0), 1,
-            List.of(new BrokerState().setBrokerId(1).setBrokerEpoch(ctx.currentBrokerEpoch(1))),
-            LeaderRecoveryState.RECOVERED);
         ctx.alterTopicConfig("foo", "min.insync.replicas", "2");
 
-        // 1. start({2, 3})
+        // 1. start({3, 4})
         ControllerResult<AlterPartitionReassignmentsResponseData> result1 =
             replication.alterPartitionReassignments(
                 new AlterPartitionReassignmentsRequestData().setTopics(List.of(
                     new ReassignableTopic().setName("foo").setPartitions(List.of(
-                        new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(2, 3)))))));
+                        new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(3, 4)))))));
         assertEquals(NONE.code(),
             result1.response().responses().get(0).partitions().get(0).errorCode());
         ctx.replay(result1.records());
 
-        // 2. alter_partition(from 1, ISR {1, 3}, epochs 0 and 1)
+        // 2. alter_partition(from 1, ISR {1, 2, 3}, epochs 0 and 1)
         ControllerResult<AlterPartitionResponseData> result2 = replication.alterPartition(
             anonymousContextFor(ApiKeys.ALTER_PARTITION),
             new AlterPartitionRequestData().
@@ -35,29 +32,45 @@
                         setPartitionEpoch(replication.getPartition(fooId, 0).partitionEpoch).
                         setNewIsrWithEpochs(List.of(
                             new BrokerState().setBrokerId(1).setBrokerEpoch(ctx.currentBrokerEpoch(1)),
+                            new BrokerState().setBrokerId(2).setBrokerEpoch(ctx.currentBrokerEpoch(2)),
                             new BrokerState().setBrokerId(3).setBrokerEpoch(ctx.currentBrokerEpoch(3)))))))));
         assertTrue(Set.of(NONE.code(), org.apache.kafka.common.protocol.Errors.NEW_LEADER_ELECTED.code()).contains(
             result2.response().topics().get(0).partitions().get(0).errorCode()),
             "the ISR is refused");
         ctx.replay(result2.records());
-        boolean removed = !Replicas.toList(replication.getPartition(fooId, 0).replicas).contains(1);
 
-        // 3. start({1, 3})
-        ControllerResult<AlterPartitionReassignmentsResponseData> result3 =
+        // 3. fence(2)
+        List<ApiMessageAndVersion> records3 = new ArrayList<>();
+        replication.handleBrokerFenced(2, records3);
+        ctx.replay(records3);
+
+        // 4. cancel()
+        ControllerResult<AlterPartitionReassignmentsResponseData> result4 =
             replication.alterPartitionReassignments(
                 new AlterPartitionReassignmentsRequestData().setTopics(List.of(
                     new ReassignableTopic().setName("foo").setPartitions(List.of(
-                        new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(1, 3)))))));
+                        new ReassignablePartition().setPartitionIndex(0).setReplicas(null))))));
         assertEquals(NONE.code(),
-            result3.response().responses().get(0).partitions().get(0).errorCode());
-        ctx.replay(result3.records());
+            result4.response().responses().get(0).partitions().get(0).errorCode());
+        ctx.replay(result4.records());
+        boolean removed = !Replicas.toList(replication.getPartition(fooId, 0).replicas).contains(3);
 
-        // 4. fence(3)
-        List<ApiMessageAndVersion> records4 = new ArrayList<>();
-        replication.handleBrokerFenced(3, records4);
-        ctx.replay(records4);
+        // 5. start({2, 3})
+        ControllerResult<AlterPartitionReassignmentsResponseData> result5 =
+            replication.alterPartitionReassignments(
+                new AlterPartitionReassignmentsRequestData().setTopics(List.of(
+                    new ReassignableTopic().setName("foo").setPartitions(List.of(
+                        new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(2, 3)))))));
+        assertEquals(NONE.code(),
+            result5.response().responses().get(0).partitions().get(0).errorCode());
+        ctx.replay(result5.records());
 
-        assertFalse(removed && replication.getPartition(fooId, 0).leader == 1,
-            "broker 1 was no replica, has deleted its log, and leads without what was committed: "
+        // 6. fence(1)
+        List<ApiMessageAndVersion> records6 = new ArrayList<>();
+        replication.handleBrokerFenced(1, records6);
+        ctx.replay(records6);
+
+        assertFalse(removed && replication.getPartition(fooId, 0).leader == 3,
+            "broker 3 was no replica, has deleted its log, and leads without what was committed: "
                 + replication.getPartition(fooId, 0));
     }

@@ -4,68 +4,70 @@
             setIsElrEnabled(true).
             build();
         ReplicationControlManager replication = ctx.replicationControl;
-        ctx.registerBrokers(1, 2, 3, 4);
-        ctx.unfenceBrokers(1, 2, 3, 4);
+        ctx.registerBrokers(1, 2, 3);
+        ctx.unfenceBrokers(1, 2, 3);
         Uuid fooId = ctx.createTestTopic("foo", new int[][] {new int[] {1, 2}}).topicId();
-        ctx.alterPartition(new TopicIdPartition(fooId, 0), 1,
-            List.of(new BrokerState().setBrokerId(1).setBrokerEpoch(ctx.currentBrokerEpoch(1))),
-            LeaderRecoveryState.RECOVERED);
         ctx.alterTopicConfig("foo", "min.insync.replicas", "2");
 
-        // 1. start({2, 3, 4})
-        ControllerResult<AlterPartitionReassignmentsResponseData> result1 =
+        // 1. fence(1)
+        List<ApiMessageAndVersion> records1 = new ArrayList<>();
+        replication.handleBrokerFenced(1, records1);
+        ctx.replay(records1);
+
+        // 2. start({1, 3})
+        ControllerResult<AlterPartitionReassignmentsResponseData> result2 =
             replication.alterPartitionReassignments(
                 new AlterPartitionReassignmentsRequestData().setTopics(List.of(
                     new ReassignableTopic().setName("foo").setPartitions(List.of(
-                        new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(2, 3, 4)))))));
+                        new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(1, 3)))))));
         assertEquals(NONE.code(),
-            result1.response().responses().get(0).partitions().get(0).errorCode());
-        ctx.replay(result1.records());
+            result2.response().responses().get(0).partitions().get(0).errorCode());
+        ctx.replay(result2.records());
 
-        // 2. alter_partition(from 1, ISR {1, 3}, epochs 0 and 1)
-        ControllerResult<AlterPartitionResponseData> result2 = replication.alterPartition(
+        // 3. alter_partition(from 2, ISR {2, 3}, epochs 1 and 2)
+        ControllerResult<AlterPartitionResponseData> result3 = replication.alterPartition(
             anonymousContextFor(ApiKeys.ALTER_PARTITION),
             new AlterPartitionRequestData().
-                setBrokerId(1).
-                setBrokerEpoch(ctx.currentBrokerEpoch(1)).
+                setBrokerId(2).
+                setBrokerEpoch(ctx.currentBrokerEpoch(2)).
                 setTopics(List.of(new TopicData().setTopicId(fooId).setPartitions(List.of(
                     new PartitionData().
                         setPartitionIndex(0).
                         setLeaderEpoch(replication.getPartition(fooId, 0).leaderEpoch).
                         setPartitionEpoch(replication.getPartition(fooId, 0).partitionEpoch).
                         setNewIsrWithEpochs(List.of(
-                            new BrokerState().setBrokerId(1).setBrokerEpoch(ctx.currentBrokerEpoch(1)),
+                            new BrokerState().setBrokerId(2).setBrokerEpoch(ctx.currentBrokerEpoch(2)),
                             new BrokerState().setBrokerId(3).setBrokerEpoch(ctx.currentBrokerEpoch(3)))))))));
         assertTrue(Set.of(NONE.code(), org.apache.kafka.common.protocol.Errors.NEW_LEADER_ELECTED.code()).contains(
-            result2.response().topics().get(0).partitions().get(0).errorCode()),
+            result3.response().topics().get(0).partitions().get(0).errorCode()),
             "the ISR is refused");
-        ctx.replay(result2.records());
+        ctx.replay(result3.records());
 
-        // 3. cancel()
-        ControllerResult<AlterPartitionReassignmentsResponseData> result3 =
+        // 4. cancel()
+        ControllerResult<AlterPartitionReassignmentsResponseData> result4 =
             replication.alterPartitionReassignments(
                 new AlterPartitionReassignmentsRequestData().setTopics(List.of(
                     new ReassignableTopic().setName("foo").setPartitions(List.of(
                         new ReassignablePartition().setPartitionIndex(0).setReplicas(null))))));
         assertEquals(NONE.code(),
-            result3.response().responses().get(0).partitions().get(0).errorCode());
-        ctx.replay(result3.records());
+            result4.response().responses().get(0).partitions().get(0).errorCode());
+        ctx.replay(result4.records());
         boolean removed = !Replicas.toList(replication.getPartition(fooId, 0).replicas).contains(3);
 
-        // 4. start({2, 3})
-        ControllerResult<AlterPartitionReassignmentsResponseData> result4 =
+        // 5. start({2, 3})
+        ControllerResult<AlterPartitionReassignmentsResponseData> result5 =
             replication.alterPartitionReassignments(
                 new AlterPartitionReassignmentsRequestData().setTopics(List.of(
                     new ReassignableTopic().setName("foo").setPartitions(List.of(
                         new ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(2, 3)))))));
         assertEquals(NONE.code(),
-            result4.response().responses().get(0).partitions().get(0).errorCode());
-        ctx.replay(result4.records());
+            result5.response().responses().get(0).partitions().get(0).errorCode());
+        ctx.replay(result5.records());
 
-        // 5. fence(1)
-        List<ApiMessageAndVersion> records5 = new ArrayList<>();
-        replication.handleBrokerFenced(1, records5);
-        ctx.replay(records5);
+        // 6. fence(2)
+        List<ApiMessageAndVersion> records6 = new ArrayList<>();
+        replication.handleBrokerFenced(2, records6);
+        ctx.replay(records6);
 
         assertFalse(removed && replication.getPartition(fooId, 0).leader == 3,
             "broker 3 was no replica, has deleted its log, and leads without what was committed: "
