@@ -9,6 +9,7 @@ Without such a property the state after the last step is asserted.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -409,7 +410,9 @@ _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
 
 
 def _version(release: Release) -> tuple[int, ...]:
-    return tuple(int(number) for number in release.version.split("."))
+    """Major and minor version; of a build that states none, those of a release to come."""
+    stated = re.match(r"(\d+)\.(\d+)", release.version)
+    return (int(stated[1]), int(stated[2])) if stated is not None else (sys.maxsize, 0)
 
 
 def _error(name: str) -> str:

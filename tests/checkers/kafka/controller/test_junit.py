@@ -18,7 +18,7 @@ from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_c
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_methods
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.releases import Release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
 from reassure.checkers.kafka.controller.words import Command, Kind
 from reassure.spec.kafka.partition import Broker
@@ -159,12 +159,13 @@ CHANGE = """
 
 
 def test_a_change_of_min_isr_is_a_request_of_the_release() -> None:
-    """From 4.3 on the request has an argument more."""
+    """From 4.3 on the request has an argument more. A build without a version counts as a newer one."""
     name = "changed_min_isr_leaves_who_may_lead"
     trace, bound = committed_trace("kraft_kafka_operated", name)
     run = controller_trace(trace, ModelView(bound))
-    for version, arguments in (("4.2.0", "false"), ("4.3.0", "false, false"), ("4.10.0", "false, false")):
-        assert CHANGE.format(arguments) in junit_method(run, release(version), name, name)
+    builds = {"4.2.2+build-0123": "false", "4.3.1+build-0123": "false, false", "unknown+build-0123": "false, false"}
+    for version, arguments in {"4.2.0": "false", "4.3.0": "false, false", "4.10.0": "false, false", **builds}.items():
+        assert CHANGE.format(arguments) in junit_method(run, Release(version, "4.4"), name, name)
 
 
 def test_a_restart_that_the_test_context_cannot_make_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
