@@ -140,7 +140,7 @@ def run_digest(case: Case) -> str:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class FindingsRecord:
     """What `reassure kafka findings` recorded of Kafka's own classes.
 
     runs: the classes that executed each run, by `run_digest`. tests: outcomes of tests, by the key of the case.
@@ -150,21 +150,21 @@ class Recorded:
     tests: Mapping[str, FindingTest] = field(default_factory=dict)
 
 
-def recorded(path: Path = CONFIRMED) -> Recorded:
+def recorded(path: Path = CONFIRMED) -> FindingsRecord:
     """The record as it was committed; an empty one if there is none."""
     if not path.is_file():
-        return Recorded()
+        return FindingsRecord()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         runs = {str(k): [str(v) for v in values] for k, values in data["runs"].items()}
-        return Recorded(runs, finding_tests.read(data["tests"]))
+        return FindingsRecord(runs, finding_tests.read(data["tests"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Failure(
             Exit.SYSTEM, f"{path} is no file of confirmations: write it by `reassure kafka findings`"
         ) from None
 
 
-def tests_of(several: list[Case], record: Recorded) -> list[tuple[str, list[Case]]]:
+def tests_of(several: list[Case], record: FindingsRecord) -> list[tuple[str, list[Case]]]:
     """The files of a finding's tests, each with the cases whose test it is: those with one text, in a row.
 
     several: the cases of one finding. A file bears the name of the first release.
@@ -218,7 +218,7 @@ COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "pro
 def markdown(
     found: list[Entry],
     folder: Path,
-    record: Recorded | None = None,
+    record: FindingsRecord | None = None,
     headlines: tuple[Headline, ...] = HEADLINES,
 ) -> str:
     """The page. folder: where it will be, for its links. record: else as `recorded` reads it."""
@@ -265,7 +265,7 @@ def _span(releases: list[str]) -> str:
     return ", ".join(releases) if len(releases) < 3 else f"{releases[0]} to {releases[-1]}"
 
 
-def _rows(number: int, several: list[Case], record: Recorded) -> list[list[str]]:
+def _rows(number: int, several: list[Case], record: FindingsRecord) -> list[list[str]]:
     """A row for each span of releases with the same cells, but for the builds that ran the test."""
     headline = several[0].headline
     files = {case.release: name for name, cases in tests_of(several, record) for case in cases}
@@ -319,7 +319,7 @@ def _anchor(number: int, headline: Headline) -> str:
     return "".join(c for c in text if c.isalnum() or c in " -").replace(" ", "-")
 
 
-def _section(number: int, several: list[Case], folder: Path, record: Recorded) -> str:
+def _section(number: int, several: list[Case], folder: Path, record: FindingsRecord) -> str:
     headline = several[0].headline
     lines = [f"## {number}. {headline.title}", f"{headline.breaks}", f"**Cause.** {headline.cause}"]
     lines += [f"**What helps.** {headline.helps}"] if headline.helps else []

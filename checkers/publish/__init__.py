@@ -58,7 +58,7 @@ def session_pages() -> dict[Path, str]:
     return {page: sessions.renewed(page.read_text(encoding="utf-8"), ROOT) for page in pages_with_sessions()}
 
 
-def kafka_test(name: str, case: findings.Case, record: findings.Recorded) -> dict[Path, str]:
+def kafka_test(name: str, case: findings.Case, record: findings.FindingsRecord) -> dict[Path, str]:
     """The run of a finding as a method of Kafka's own test class, by path, for the release whose classes ran it."""
     options = ["--property", case.headline.property, "--release", record.tests[case.key].build]
     with contextlib.redirect_stderr(io.StringIO()):

@@ -12,7 +12,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.evidence import finding_tests, findings, verdicts
 from reassure.checkers.evidence.finding_tests import FindingTest
-from reassure.checkers.evidence.findings import Recorded
+from reassure.checkers.evidence.findings import FindingsRecord
 from reassure.checkers.evidence.headlines import HEADLINES, Headline
 from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, RecordedResult
 from reassure.checkers.evidence.refresh import _run as record_of
@@ -58,7 +58,7 @@ def page(
     tests: dict[str, FindingTest] | None = None,
     headline: Headline = ROLLBACK,
 ) -> str:
-    return findings.markdown(entries, Path("docs"), Recorded(notes, tests or {}), (headline,))
+    return findings.markdown(entries, Path("docs"), FindingsRecord(notes, tests or {}), (headline,))
 
 
 TITLE = "[1. Going back never ends](#1-going-back-never-ends)"
@@ -99,11 +99,11 @@ def test_cases_with_one_test_share_its_file(entries: list[verdicts.Entry]) -> No
     (case,) = [c for c in findings.cases(entries, (ROLLBACK,)) if c.violated]
     several = [replace(case, release=r) for r in ("4.1", "4.2", "4.3", "4.4")]
     tests = {c.key: FindingTest("", method, "x", "x") for c, method in zip(several, "aabb", strict=True)}
-    assert [(n, [c.release for c in of_it]) for n, of_it in findings.tests_of(several, Recorded({}, tests))] == [
+    assert [(n, [c.release for c in of_it]) for n, of_it in findings.tests_of(several, FindingsRecord({}, tests))] == [
         ("K1-4.1.java", ["4.1", "4.2"]),
         ("K1-4.3.java", ["4.3", "4.4"]),
     ]
-    assert findings.tests_of(several, Recorded()) == []
+    assert findings.tests_of(several, FindingsRecord()) == []
 
 
 def test_the_fewest_steps_are_those_of_any_reading(entries: list[verdicts.Entry]) -> None:
@@ -168,10 +168,10 @@ def test_a_finding_of_no_reading_is_refused(entries: list[verdicts.Entry]) -> No
 
 def test_the_record_is_read(tmp_path: Path) -> None:
     path = tmp_path / "confirmed.json"
-    assert findings.recorded(path) == Recorded()
+    assert findings.recorded(path) == FindingsRecord()
     tests = {"K1, 4.3": FindingTest("4.3.1", "ab", "it fails", "", "4.3.1", "")}
     path.write_text(json.dumps({"runs": {"abc": ["a class"]}, "tests": finding_tests.written(tests)}))
-    assert findings.recorded(path) == Recorded({"abc": ["a class"]}, tests)
+    assert findings.recorded(path) == FindingsRecord({"abc": ["a class"]}, tests)
     for wrong in ("[]", "{", '{"runs": {}}', '{"runs": {}, "tests": {"K1, 4.3": {"other": 1}}}'):
         path.write_text(wrong)
         with pytest.raises(Failure, match="is no file of confirmations"):
