@@ -107,7 +107,7 @@ class Case:
 def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[Case]:
     """Each finding in each release that the ledger has; `Failure` for a finding that is of no reading."""
     by_claim = {e.claim.id: e.answers for e in found}
-    made = []
+    several_cases = []
     for headline in headlines:
         of_it: dict[str, list[Case]] = {}
         for name in headline.readings:
@@ -117,10 +117,10 @@ def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> li
             for case in several:
                 of_it.setdefault(case.release, []).append(case)
         for release in sorted(of_it):
-            told = next((c for c in of_it[release] if c.violated), of_it[release][0])
-            others = tuple(c.answer for c in of_it[release] if c is not told)
-            made.append(replace(told, others=others))
-    return made
+            shown = next((c for c in of_it[release] if c.violated), of_it[release][0])
+            others = tuple(c.answer for c in of_it[release] if c is not shown)
+            several_cases.append(replace(shown, others=others))
+    return several_cases
 
 
 def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
@@ -330,9 +330,9 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
     back = "../" * len(folder.parts[len(PATHS.traces.parent.parts) :])
     runs = _runs(broken)
     for cases in reversed(runs):
-        told = cases[-1]
-        trace, _ = trace_of(told.answer, headline.property)
-        link = f"{back}{told.path.parent.name}/{told.path.name}"
+        latest = cases[-1]
+        trace, _ = trace_of(latest.answer, headline.property)
+        link = f"{back}{latest.path.parent.name}/{latest.path.name}"
         where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {_counted(trace)}"
         lines += [f"{where} ({_setting(trace)}):", "\n".join(_story(trace))]
     lines.append(f"**Search.** {_searched(several)}")
@@ -365,7 +365,7 @@ def _runs(broken: list[Case]) -> list[list[Case]]:
 
 def _searched(several: list[Case]) -> str:
     """The bounds within which every reading was decided, with the fewest steps there."""
-    told: dict[str, list[tuple[str, str]]] = {}
+    by_bounds: dict[str, list[tuple[str, str]]] = {}
     name = several[0].headline.property
     for case in several:
         for answer in (case.answer, *case.others):
@@ -375,10 +375,10 @@ def _searched(several: list[Case]) -> str:
             steps = (answer.results[name].states or 1) - 1 if name in answer.traces else 0
             states = answer.record.stats.get("distinct", 0)
             verdict = f"{steps} steps" if steps else "no run"
-            told.setdefault(f"`{answer.run.subject} ({bounds})`", []).append(
+            by_bounds.setdefault(f"`{answer.run.subject} ({bounds})`", []).append(
                 (case.release, f"{verdict} ({states:,} states)")
             )
-    parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in told.items()]
+    parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in by_bounds.items()]
     return f"All states within these bounds were visited; the shortest runs there have as many steps. {' '.join(parts)}"
 
 
@@ -406,8 +406,8 @@ def _setting(trace: Trace) -> str:
     s = trace.states[0]
     p = s.partition
     isr = "all in sync" if p.isr == frozenset(p.replicas) else f"ISR {plain(p.isr)}"
-    told = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", isr, f"MinISR {s.min_isr}"]
-    return ", ".join([*told, f"unclean election {'on' if s.unclean else 'off'}"])
+    parts = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", isr, f"MinISR {s.min_isr}"]
+    return ", ".join([*parts, f"unclean election {'on' if s.unclean else 'off'}"])
 
 
 def _story(trace: Trace) -> list[str]:
@@ -415,10 +415,10 @@ def _story(trace: Trace) -> list[str]:
     lines = []
     for i in range(1, len(trace)):
         before, after = trace.states[i - 1], trace.states[i]
-        told = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
+        changed = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
         if before == after:
-            told = ["nothing is written: the controller throws"]
-        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(told)}*" if told else ""))
+            changed = ["nothing is written: the controller throws"]
+        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(changed)}*" if changed else ""))
     leader, whole = trace.states[-1].partition.leader, trace.states[-1].complete
     if leader is not None and leader not in whole:
         lines.append(
@@ -439,9 +439,9 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
         for name in notes.get(run_digest(case)) or ["not executed"]:
             by_class.setdefault(name, []).append(case.release)
     took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
-    said = (
+    executed = (
         "For each release, Kafka's classes of that release executed every step of its run with the same outcome. "
         f"{'; '.join(took)}."
     )
-    left = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
-    return f"{said if took else ''} {left}".strip()
+    others = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
+    return f"{executed if took else ''} {others}".strip()

@@ -1,4 +1,4 @@
-"""What was found in released Kafka, as the ledger's claims have it: which of their readings a short page tells.
+"""The findings in released Kafka, as the ledger's claims have them: the readings that a short page tells.
 
 Promises, pull requests and the state of the newest code were read in public sources in November 2026; verdicts, steps,
 runs and the outcomes of tests are evidence of the project.

@@ -28,29 +28,29 @@ BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 
 def files(ran: list[GateRun]) -> dict[Path, str]:
     """Everything that is generated, by path."""
-    found, stored = entries(), traces(ran).files()
-    made = {COUNTEREXAMPLES / file.name: file.text for file in stored}
-    made |= pages_of_models(ran, found, ROOT / "models")
-    return made | session_pages() | pages(found) | pages_of_traces(stored, COUNTEREXAMPLES)
+    ledger_entries, stored = entries(), traces(ran).files()
+    texts = {COUNTEREXAMPLES / file.name: file.text for file in stored}
+    texts |= pages_of_models(ran, ledger_entries, ROOT / "models")
+    return texts | session_pages() | pages(ledger_entries) | pages_of_traces(stored, COUNTEREXAMPLES)
 
 
-def pages(found: list[verdicts.Entry]) -> dict[Path, str]:
+def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
-    made = {
+    texts = {
         ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
-        FINDINGS: findings.markdown(found, FINDINGS.parent),
-        BY_RELEASE: release_matrix.page(found),
+        FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
+        BY_RELEASE: release_matrix.page(ledger_entries),
     }
-    made |= pages_of_claims(found, ROOT / "models")
-    made |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)
-    made |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
-    record, cases = findings.recorded(), findings.cases(found)
+    texts |= pages_of_claims(ledger_entries, ROOT / "models")
+    texts |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)
+    texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
+    record, cases = findings.recorded(), findings.cases(ledger_entries)
     for headline in dict.fromkeys(case.headline for case in cases):
         for name, of_it in findings.tests_of([case for case in cases if case.headline == headline], record):
-            made |= kafka_test(name, of_it[0], record)
+            texts |= kafka_test(name, of_it[0], record)
     front = ROOT / "README.md"
-    made[front] = front_page.front_page(front.read_text(encoding="utf-8"), found, ROOT)
-    return made
+    texts[front] = front_page.front_page(front.read_text(encoding="utf-8"), ledger_entries, ROOT)
+    return texts
 
 
 def session_pages() -> dict[Path, str]:
@@ -89,7 +89,7 @@ def traces_of_checks(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks."""
     store = TraceStore()
     for result in ran:
-        for finding in result.verdict.properties:
+        for finding in result.result.properties:
             if finding.trace is not None:
                 store.add(finding.trace, result.bound)
     return store
