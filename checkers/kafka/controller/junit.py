@@ -57,7 +57,7 @@ def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = Tru
     for number, step in enumerate(trace.commands, 1):
         last = number == len(trace.commands)
         expected = None if step.resigns else step.error
-        if last and promise == "requests_are_understood":
+        if last and promise in _SHOWN_BY_AN_ANSWER:
             expected = "NONE"
         lines += ["", f"// {number}. {step.text}"]
         if promise and step.command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION) and expected in ACCEPTED:
@@ -230,6 +230,10 @@ def _broker_event(command: Command, number: int, release: Release) -> list[str]:
         handler = f"handleBrokerUnfenced({broker}, ctx.currentBrokerEpoch({broker}), {records})"
     elif command.kind is Kind.CONTROLLED_SHUTDOWN:
         handler = f"handleBrokerInControlledShutdown({broker}, ctx.currentBrokerEpoch({broker}), {records})"
+    elif command.kind in (Kind.CORDON, Kind.UNCORDON):
+        directories = f'Uuid.fromString("TESTBROKER{broker:05}DIRAAAA")' if command.kind is Kind.CORDON else ""
+        epoch = f"ctx.currentBrokerEpoch({broker})"
+        handler = f"handleDirectoriesCordoned({broker}, {epoch},\n{INDENT}    List.of({directories}), {records})"
     elif command.kind in (Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY):
         clean = "true" if command.kind is Kind.RESTART_CLEANLY else "false"
         handler = f"handleBrokerShutdown({broker}, {clean}, {records})"
@@ -384,7 +388,9 @@ def _enough_in_sync(trace: ControllerTrace) -> list[str]:
     ]
 
 
-_SHOWN_BY_A_STEP = ("requests_are_understood", "controller_goes_on", "broker_events_are_carried_out")
+_SHOWN_BY_AN_ANSWER = ("requests_are_understood", "cordoning_is_for_new_replicas")
+"""Properties that are violated by an answer other than NONE to the last step."""
+_SHOWN_BY_A_STEP = (*_SHOWN_BY_AN_ANSWER, "controller_goes_on", "broker_events_are_carried_out")
 """Properties that an answer or an exception shows to be violated."""
 
 _OF_LOST_RECORDS = (

@@ -23,6 +23,7 @@ REASONS = {
     "committed-records-lost": "AssertionError: broker 2 was no replica, has deleted its log, and leads",
     "controller-resigns": "IllegalArgumentException: Replica 2 is not assigned to this partition.",
     "request-is-not-understood": "AssertionError: expected: <0> but was: <-1>",
+    "cordoned-replica-may-not-stay": "AssertionError: expected: <0> but was: <39>",
     "leader-is-no-replica": "AssertionError: a member of the ISR is no replica: PartitionRegistration(replicas=[1]",
 }
 
