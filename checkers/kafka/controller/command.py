@@ -221,7 +221,7 @@ SUBCOMMANDS = {
 
 def _releases(versions: list[str], default: Release = LATEST) -> list[Release]:
     """The releases of the command line, each once."""
-    releases = list(NEWEST) if "all" in versions else [named_release(version) for version in versions]
+    releases = [each for text in versions for each in (NEWEST if text == "all" else [named_release(text)])]
     return list(dict.fromkeys(releases)) or [default]
 
 

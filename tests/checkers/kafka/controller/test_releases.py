@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.command import _releases
 from reassure.checkers.kafka.controller.model_view import rules_note
 from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES, Release, own_release, release
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, releases_text, rules_of
@@ -26,6 +27,8 @@ def test_all_is_the_newest_patch_of_each_minor_version_and_of_each_rules() -> No
     """4.1.0 too: no other release goes by the rules of 4.1."""
     assert [r.version for r in NEWEST] == ["3.9.2", "4.0.2", "4.1.0", "4.1.2", "4.2.2", "4.3.1", "4.4.0"]
     assert {r.rules for r in NEWEST} == set(RELEASES_OF_RULES)
+    assert _releases(["all", "4.3.0", "4.4.0"]) == [*NEWEST, release("4.3.0")]
+    assert _releases([]) == [LATEST]
 
 
 def test_a_release_that_is_not_in_the_table() -> None:
