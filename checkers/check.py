@@ -116,8 +116,6 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
         engine_result = engine(prepared.only(options.wants), request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
-    except reference.Nondeterminism as error:
-        raise Failure(Exit.INTERNAL, str(error)) from None
     except Disagreement as error:
         raise Failure(Exit.DISAGREE, str(error)) from None
     except ReplayRefused as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 from reassure import models
 from reassure.checkers.base.digest import digest_of_modules
+from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.import_file import import_file
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
@@ -21,7 +22,7 @@ from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
 from reassure.spec.semantics.interpreter import ConfigError, hints_of
 
 
-class UnknownModel(Exception):
+class UnknownModel(UsageFailure):
     """Nothing of that name or path."""
 
 

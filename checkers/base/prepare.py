@@ -10,7 +10,7 @@ from typing import Any
 
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel, config_values, load, settings
+from reassure.checkers.base.model_loader import config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
@@ -68,8 +68,6 @@ def _prepared(model: str, pairs: list[str], lower: Callable[[Prepared], Any]) ->
         prepared = Prepared(bound, source=model, settings=tuple(pairs))
         lower(prepared)
         reason = _without_start(bound)
-    except UnknownModel as error:
-        raise Failure(Exit.USAGE, str(error)) from None
     except ConfigError as error:
         raise Failure(Exit.CONFIG, str(error)) from None
     except SubsetError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import UnknownModel
 from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.types import DomainError
@@ -20,8 +19,6 @@ def as_failure(error: Exception) -> Failure:
             return error
         case OSError():
             return Failure(Exit.SYSTEM, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
-        case UnknownModel():
-            return Failure(Exit.USAGE, str(error))
         case ConfigError():
             return Failure(Exit.CONFIG, str(error))
         case LanguageError() | DomainError():

@@ -24,8 +24,6 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.engines.native.search import Clock
-from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.language.vocabulary import LanguageError
 
 POLL = 0.1
 """Seconds between looks at the processes."""
@@ -150,21 +148,16 @@ def judge_mutants(request: MutantRequest, budget: float | None, progress: Progre
         clock.look()
         progress.proof(f"{len(report.results):,} of {len(report.chosen):,} mutants of {request.model}")
 
-    try:
-        with Ending() as ending:
-            judge = request.judge(lambda states: look())
-            _open(report, request, judge)
-            some = _one_by_one if request.processes == 1 else _by_processes
-            for number, judged in some(request, judge, report, look):
-                report.results[number] = judged
-                look()
-                if not _goes_on(request, judge, report):
-                    break
-            _exercise_whole_runs(judge, report, look)
-    except LanguageError as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    except Disagreement as error:
-        raise Failure(Exit.DISAGREE, str(error)) from None
+    with Ending() as ending:
+        judge = request.judge(lambda states: look())
+        _open(report, request, judge)
+        some = _one_by_one if request.processes == 1 else _by_processes
+        for number, judged in some(request, judge, report, look):
+            report.results[number] = judged
+            look()
+            if not _goes_on(request, judge, report):
+                break
+        _exercise_whole_runs(judge, report, look)
     report.early = ending.stop
     if report.early and not report.mutants:
         raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {report.early.text}")

@@ -20,7 +20,6 @@ from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
 from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import ModelError
 
 if TYPE_CHECKING:
     from reassure.checkers.analyses.suites.goals import NamedGoals
@@ -66,10 +65,7 @@ OPTIONS = (
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Writes a suite, or random walks."""
-    try:
-        return _suite(args, console) if args.walks is None else _random_walks(args, console)
-    except ModelError as error:
-        raise Failure(Exit.MODEL, str(error)) from None
+    return _suite(args, console) if args.walks is None else _random_walks(args, console)
 
 
 def _suite(args: argparse.Namespace, console: Console) -> Exit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import CHECK, OF_SPARK
@@ -13,7 +13,6 @@ from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import run_and_report
-from reassure.spec.language.vocabulary import LanguageError
 
 OPTIONS = CHECK
 KIND = GateKind(
@@ -38,11 +37,5 @@ def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
     """Prints what the native engine compiles."""
     from reassure.checkers.engines.native.model.model_kernel import kernel_listing
 
-    prepared = prepare(args.model, args.set)
-    lowered = prepared.lowered
-    try:
-        listing = kernel_listing(lowered)
-    except LanguageError as error:
-        raise Failure(Exit.MODEL, str(error)) from None
-    console.print(listing)
+    console.print(kernel_listing(prepare(args.model, args.set).lowered))
     return Exit.OK

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import Exit, UsageFailure
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import OF_TRACE
@@ -27,23 +27,20 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.engines.symbolic import certificate
     from reassure.checkers.engines.symbolic.scout import Scout
 
-    try:
-        proof = certificate.read(args.certificate)
-        pairs = [f"{k}={v}" for k, v in proof.config.items()]
-        model = args.model or (proof.model_file and file_of_a_model(proof.model_file, args.certificate)) or proof.model
-        if model == proof.model and model not in names():
-            raise certificate.CertificateError(f"{args.certificate} is of a model of its own file: give --model FILE")
-        prepared = prepare(model, pairs)
-        bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
-        if sha != proof.model_sha256:
-            raise certificate.CertificateError(f"{args.certificate} is of another text of {proof.model}")
-        wrong = certificate.verify(proof, lowered)
-        open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
-        scout = Scout(bound, lowered)
-        rows = scout.some(scout.reachable(), 200)
-        wrong += certificate.refuted_by(proof, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
-    except certificate.CertificateError as error:
-        raise Failure(Exit.USAGE, str(error)) from None
+    proof = certificate.read(args.certificate)
+    pairs = [f"{k}={v}" for k, v in proof.config.items()]
+    model = args.model or (proof.model_file and file_of_a_model(proof.model_file, args.certificate)) or proof.model
+    if model == proof.model and model not in names():
+        raise UsageFailure(f"{args.certificate} is of a model of its own file: give --model FILE")
+    prepared = prepare(model, pairs)
+    bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
+    if sha != proof.model_sha256:
+        raise UsageFailure(f"{args.certificate} is of another text of {proof.model}")
+    wrong = certificate.verify(proof, lowered)
+    open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
+    scout = Scout(bound, lowered)
+    rows = scout.some(scout.reachable(), 200)
+    wrong += certificate.refuted_by(proof, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
     for line in wrong:
         console.print(line)
     if wrong:

@@ -23,6 +23,7 @@ from reassure.checkers.base.engine_results import (
     SearchStatistics,
     whole_run_fact,
 )
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -51,8 +52,11 @@ REMEMBERED = 20_000
 """States of which a search keeps the steps, for traces and loops; of others the model is executed again."""
 
 
-class Nondeterminism(Exception):
+class Nondeterminism(Failure):
     """A model function gave two different results for the same arguments."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Exit.INTERNAL, message)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.smt_terms import parts
@@ -25,10 +26,6 @@ from reassure.checkers.engines.symbolic.verification import implied, inductive, 
 from reassure.spec.frontend.lowered_model import LoweredModel
 
 SCHEMA = 1
-
-
-class CertificateError(Exception):
-    """A file that is no certificate, or one of something else."""
 
 
 @dataclass
@@ -63,17 +60,17 @@ class Certificate:
 
 
 def read(path: Path) -> Certificate:
-    """A certificate from its file; `CertificateError` if it is none."""
+    """A certificate from its file; `UsageFailure` if it is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise CertificateError(f"{path}: there is no such file") from None
+        raise UsageFailure(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise CertificateError(f"{path} cannot be read: {error}") from None
+        raise UsageFailure(f"{path} cannot be read: {error}") from None
     if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
-        raise CertificateError(f"{path} is no certificate")
+        raise UsageFailure(f"{path} is no certificate")
     if data.get("schema") != SCHEMA:
-        raise CertificateError(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
+        raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     try:
         certificate = Certificate(*(data[k] for k in ("model", "model_sha256", "config", "properties", "lemmas")))
         if not all(isinstance(lemma["smt"], str) and isinstance(lemma["text"], str) for lemma in certificate.lemmas):
@@ -84,7 +81,7 @@ def read(path: Path) -> Certificate:
         if not isinstance(certificate.config, dict) or not all(isinstance(p, str) for p in certificate.properties):
             raise TypeError
     except (KeyError, TypeError):
-        raise CertificateError(f"{path} lacks something that a certificate has") from None
+        raise UsageFailure(f"{path} lacks something that a certificate has") from None
     return certificate
 
 
@@ -96,10 +93,10 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
         try:
             parsed = z3.And(*z3.parse_smt2_string(lemma["smt"]))
         except z3.Z3Exception as error:
-            raise CertificateError(f"lemma {lemma['text']!r} cannot be read: {error}") from None
+            raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
         for c in constants(parsed):
             if str(c) not in sorts or not sorts[str(c)].eq(c.sort()):
-                raise CertificateError(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
+                raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
         alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
         lemmas.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
     return lemmas
