@@ -100,11 +100,32 @@ def _answered(h: Held, after: Partition | None) -> Outcome:
     return Outcome(h, FAULT) if after is None else Outcome(replace(h, partition=after))
 
 
-def propose(h: Held, isr: Brokers) -> Outcome:
-    """AlterPartition of the present leader, which knows the present epochs."""
+@dataclass(frozen=True)
+class Proposal:
+    """What is wrong with an AlterPartition: epochs of the last change but one, or the epochs of the other brokers."""
+
+    old_leader_epoch: int = 0
+    old_partition_epoch: int = 0
+    old_broker_epochs: bool = False
+
+
+PROPOSALS = {
+    "propose": Proposal(),
+    "propose_old_partition_epoch": Proposal(old_partition_epoch=1),
+    "propose_old_leader_epoch": Proposal(old_leader_epoch=1),
+    "propose_old_broker_epochs": Proposal(old_broker_epochs=True),
+}
+
+
+def propose(h: Held, isr: Brokers, proposal: Proposal) -> Outcome:
+    """AlterPartition of the present leader."""
     p = h.partition
     assert p.leader is not None
-    error = validated(p, p.leader, True, p.leader_epoch, p.partition_epoch, isr, False, active(h), True)
+    known = p.leader not in h.unregistered
+    leader_epoch, partition_epoch = p.leader_epoch - proposal.old_leader_epoch, p.partition_epoch
+    eligible = active(h) & {p.leader} if proposal.old_broker_epochs else active(h)
+    partition_epoch -= proposal.old_partition_epoch
+    error = validated(p, p.leader, known, leader_epoch, partition_epoch, isr, False, eligible, True)
     if error != Error.NONE:
         return Outcome(h, error.value)
     after = changed(h, replace(unchanged(p, mode(h)), isr=isr, recovering=False), active(h))
@@ -279,6 +300,8 @@ def controller_step(held: Held, kind: str, broker: int, brokers: tuple[int, ...]
     listed = tuple(Broker(b) for b in brokers)
     if kind == "reassign":
         return reassign(held, listed)
-    if kind == "propose":
-        return propose(held, frozenset(listed))
+    if kind in PROPOSALS:
+        return propose(held, frozenset(listed), PROPOSALS[kind])
+    if kind == "propose_by_follower":
+        return Outcome(held, Error.INVALID_REQUEST.value)
     return _OF_BROKER[kind](held, Broker(broker)) if broker else _OF_NOBODY[kind](held)

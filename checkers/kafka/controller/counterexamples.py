@@ -16,6 +16,7 @@ from reassure.checkers.kafka.controller.controller_properties import (
 )
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration
+from reassure.checkers.kafka.controller.explore_commands import COMMAND_PROPERTIES
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.explore_report import Shown
@@ -61,7 +62,7 @@ def counterexamples(
 
 
 def _doc(name: str) -> str:
-    docs = {p.name: p.doc for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES)}
+    docs = {p.name: p.doc for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES, *COMMAND_PROPERTIES)}
     docs |= {p.name: inspect.cleandoc(p.doc).split("\n\n")[0].replace("\n", " ") for p in SHARED}
     docs |= {CAN_END: CAN_END_DOC, KEEPS_COMMITTED: KEEPS_COMMITTED_DOC}
     return docs[name]

@@ -58,7 +58,7 @@ class LogSearch:
         self.room = 1 << graph.scope.brokers
         s = graph.states
         self.min_isr = graph.min_isr
-        self.replicas = _replicas(s)
+        self.replicas = replica_sets(s)
         self.isr, self.elr = s >> ISR & 63, s >> ELR & 63
         self.leader = s >> LEADER & 7
         self.leader_bit = np.where(self.leader > 0, 1 << np.maximum(self.leader - 1, 0), 0)
@@ -140,7 +140,7 @@ class LogSearch:
         return Loss(pair // self.room, steps)
 
 
-def _replicas(states: Words) -> Words:
+def replica_sets(states: Words) -> Words:
     """The replica lists as sets."""
     masks = np.zeros(len(states), np.int64)
     for i in range(6):

@@ -22,6 +22,7 @@ from reassure.checkers.kafka.controller.controller_properties import (
 )
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore import ControllerExploration, keys_of
+from reassure.checkers.kafka.controller.explore_commands import COMMAND_PROPERTIES, CommandProperty
 from reassure.checkers.kafka.controller.renamed_brokers import Renaming, renamings
 from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, packed_set, unpacked
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning, target_of
@@ -72,7 +73,8 @@ class Findings:
 def names_of_promises() -> list[str]:
     """Every property that is judged on an exploration, covers apart, in the order of reports."""
     shared = [p.name for p in (*PROMISES, *GOALS) if p.kind not in ("leads_to", "cover")]
-    own = [p.name for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES)]
+    own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES]
+    own += [p.name for p in COMMAND_PROPERTIES]
     return [*shared, *own, CAN_END, KEEPS_COMMITTED]
 
 
@@ -82,12 +84,16 @@ def evaluate(graph: ControllerExploration) -> Findings:
     shared = [p for p in (*PROMISES, *GOALS) if p.kind != "leads_to"]
     applicable = [p for p in shared if p.when is None or p.when(graph.scope)]
     findings.not_applicable = [p.name for p in shared if p not in applicable]
-    own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES] + [CAN_END]
+    of_commands = [p for p in COMMAND_PROPERTIES if p.commands(graph)]
+    findings.not_applicable += [p.name for p in COMMAND_PROPERTIES if p not in of_commands]
+    own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES]
+    own += [p.name for p in of_commands] + [CAN_END]
     findings.properties = [p.name for p in applicable if p.kind != "cover"] + own
     findings.covers = [p.name for p in applicable if p.kind == "cover"]
     _over_states(graph, [p for p in applicable if not p.over_steps], findings)
     _over_steps(graph, [p for p in applicable if p.over_steps], findings)
     _over_answers(graph, findings)
+    _over_commands(graph, of_commands, findings)
     _that_can_end(graph, findings)
     return findings
 
@@ -223,6 +229,14 @@ def _over_answers(graph: ControllerExploration, findings: Findings) -> None:
             if not own.holds(answer_of(int(words[k]))):
                 before, command = divmod(int(first[k]), len(graph.commands))
                 findings.note(Hit(own.name, before, command, int(counts[k])))
+
+
+def _over_commands(graph: ControllerExploration, properties: list[CommandProperty], findings: Findings) -> None:
+    for p in properties:
+        commands = p.commands(graph)
+        states, places = np.nonzero(np.stack([p.broken(graph, command) for command in commands], axis=1))
+        if len(states):
+            findings.note(Hit(p.name, int(states[0]), commands[int(places[0])], len(states)))
 
 
 def _that_can_end(graph: ControllerExploration, findings: Findings) -> None:
