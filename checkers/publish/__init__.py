@@ -12,7 +12,7 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
-from reassure.checkers.evidence import findings, ledger, mutant_page, release_matrix, verdicts
+from reassure.checkers.evidence import findings, ledger, mutant_page, patch_page, release_matrix, verdicts
 from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
+KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
 
 def files(ran: list[GateRun]) -> dict[Path, str]:
@@ -40,6 +41,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
+        KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")
     texts |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)

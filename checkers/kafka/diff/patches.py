@@ -9,7 +9,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ class PatchOutcome:
             "head_breaks": list(self.head_breaks),
             "base_breaks": list(self.base_breaks),
             "complete": self.complete,
-            "own_tests": asdict(self.own_tests) if self.own_tests else None,
+            "own_tests": self.own_tests and {"passed": self.own_tests.passed, "failed": len(self.own_tests.failed)},
             "seconds": round(self.seconds, 1),
         }
 

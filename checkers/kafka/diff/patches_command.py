@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.argument_types import positive
@@ -17,6 +18,7 @@ from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.kafka.builds.command import OWN_TESTS
 from reassure.checkers.kafka.builds.patched_build import NEWEST_WITH_SOURCES
 from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import few_enough
 from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
@@ -43,6 +45,7 @@ SUBCOMMANDS = {
                 positive,
                 2,
             ),
+            *(option for option in SCOPE_OPTIONS if option.name in ("min_isr", "replicas", "configuration")),
             Option("--together", "compare one build with all the patches (default: a build for each)", bool),
             OWN_TESTS,
             Option("--jvms N", "how many JVMs (default: one a core)", positive, output=True),
@@ -57,7 +60,10 @@ SUBCOMMANDS = {
 def run_patches(args: argparse.Namespace, console: Console) -> Exit:
     """Compares, and prints a line for each patch; exit code 15 if one differs, 5 if a comparison was not finished."""
     few_enough(args.brokers, "--brokers")
-    scopes = [Scope(2, events=(LATE,)), *(Scope(n, unclean=(False,)) for n in range(3, args.brokers + 1))]
+    if args.replicas > 2:
+        raise UsageFailure(f"--replicas {args.replicas} is more than the 2 brokers that are tried first")
+    first = Scope(2, args.min_isr, args.replicas, configuration_changes=args.configuration == "changes", events=(LATE,))
+    scopes = [first, *(replace(first, brokers=n, unclean=(False,), events=()) for n in range(3, args.brokers + 1))]
     paths = [path for each in args.patches for path in _patches(each)]
     limits = ExploreLimits(budget=args.budget)
     judge = PatchJudge(release(args.release), scopes, args.jvms or os.cpu_count() or 1, limits, args.own_tests)

@@ -17,7 +17,8 @@ from reassure.checkers.kafka.builds.source_patch import OWN_LENGTH, Copied, Sour
 from reassure.checkers.kafka.controller.releases import release
 from tests.helpers.kafka_jars import kafka_sources
 
-PATCHES = sorted((Path(module.__file__).parent / "patches").glob("*.patch"))
+FIXES = Path(__file__).parents[4] / "docs" / "findings"
+PATCHES = [*sorted((Path(module.__file__).parent / "patches").glob("*.patch")), *sorted(FIXES.glob("*.patch"))]
 CONTROLLER = "org/apache/kafka/controller"
 CHANGED = f"{CONTROLLER}/PartitionReassignmentRevert.java"
 

@@ -1,0 +1,134 @@
+"""The page of patches of Kafka: changes of nothing, faults, fixes of the findings, and how `kafka diff` shows each.
+
+Its tables are of records that `reassure kafka patches ... --json` writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.evidence.ledger import PATHS
+from reassure.checkers.evidence.markdown import table
+
+PATCHES, FINDINGS_FOLDER = "checkers/kafka/builds/patches", "docs/findings"
+"""The folders of the patches, from the top."""
+INTRODUCTION = """# Does `kafka diff` show a change?
+
+Written by `python -m reassure.checkers.publish` from the records that the commands below write. Each patch is compiled
+into a release of Kafka and compared with it, every command in every state: with two brokers, unclean election off and
+on, and with `--brokers 3`, if these show no difference, with three, unclean election off. MinISR is 2, the partition
+begins with two replicas. ISR proposals with old epochs are among the commands of two brokers. A run is the shortest to
+a difference; its last step differs. Promises are those that one of the two builds breaks. Own tests are those of
+Kafka's for the classes that reassign partitions. The seconds, of building a patch and exploring it, are those of two
+cores with other work beside.
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the page. file: of the record, among the traces. folder: of the patches. words: of the command."""
+
+    title: str
+    file: str
+    folder: str
+    words: str
+    columns: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The file of the record."""
+        return PATHS.traces / self.file
+
+    @property
+    def command(self) -> str:
+        """The command that writes the record."""
+        return f"reassure kafka patches {self.words} --json counterexamples/{self.file}"
+
+
+SAME = Section(
+    "Changes of no behaviour",
+    "kafka-same.json",
+    PATCHES,
+    f"{PATCHES}/same-*.patch --own-tests",
+    ("patch", "change", "states", "steps that differ", "own tests", "seconds"),
+)
+TOGETHER = Section(
+    "All of them in one build, with three brokers",
+    "kafka-together.json",
+    PATCHES,
+    f"{PATCHES}/same-*.patch --together --brokers 3",
+    ("brokers", "states", "steps that differ", "seconds"),
+)
+FAULTS = Section(
+    "Faults",
+    "kafka-faults.json",
+    PATCHES,
+    f"{PATCHES}/fault-*.patch --brokers 3 --own-tests",
+    ("patch", "change", "brokers", "steps that differ", "shortest run", "promises broken", "own tests", "seconds"),
+)
+FIXES = Section(
+    "Fixes of the findings",
+    "kafka-fixes.json",
+    FINDINGS_FOLDER,
+    f"{FINDINGS_FOLDER}/fix-*.patch --own-tests",
+    ("patch", "change", "steps that differ", "promises kept anew", "promises broken", "own tests", "seconds"),
+)
+ALL_FIXES = Section(
+    "All fixes in one build, with changes of min.insync.replicas and of unclean election",
+    "kafka-fixed.json",
+    FINDINGS_FOLDER,
+    f"{FINDINGS_FOLDER}/fix-*.patch --together --configuration changes --own-tests",
+    ("states", "steps that differ", "promises kept anew", "promises broken", "own tests", "seconds"),
+)
+SECTIONS = (SAME, TOGETHER, FAULTS, FIXES, ALL_FIXES)
+
+
+def outcomes(section: Section) -> dict[str, Any]:
+    """The record of a section; `SystemFailure` for a file that is none."""
+    try:
+        data = json.loads(section.path.read_text(encoding="utf-8"))
+        if not isinstance(data["release"], str) or not isinstance(data["patches"], list):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError):
+        text = f"{section.path} is no record of compared patches: write it by `{section.command}`"
+        raise SystemFailure(text) from None
+    return dict(data)
+
+
+def patch_page(records: Sequence[dict[str, Any]]) -> str:
+    """The page. records: those of `SECTIONS`."""
+    parts = [INTRODUCTION]
+    for section, data in zip(SECTIONS, records, strict=True):
+        rows = [[cell(section, row)[name] for name in section.columns] for row in data["patches"]]
+        parts.append(
+            f"## {section.title}\n\n```sh\n{section.command}\n```\n\n"
+            f"Kafka {data['release']}:\n\n{table(section.columns, rows)}\n"
+        )
+    return "\n".join(parts)
+
+
+def cell(section: Section, row: dict[str, Any]) -> dict[str, str]:
+    """The cells of a patch, by column."""
+    tests, unfinished = row["own_tests"], "" if row["complete"] else " (not finished)"
+    differing = f"{row['differing_steps']:,} of {row['steps']:,}"
+    return {
+        "patch": f"[{row['patch']}](../../{section.folder}/{row['patch']}.patch)",
+        "change": " ".join(row["comment"].split("\n\n")[0].split()),
+        "brokers": str(row["brokers"]),
+        "states": f"{row['states']:,}",
+        "steps that differ": f"{differing}{unfinished}",
+        "shortest run": "; ".join(f"`{step}`" for step in row["run"]) or "none",
+        "promises broken": _names(row["head_breaks"]),
+        "promises kept anew": _names(row["base_breaks"]),
+        "own tests": f"{tests['failed']} of {tests['passed'] + tests['failed']} fail" if tests else "not run",
+        "seconds": f"{row['seconds']:.0f}",
+    }
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
