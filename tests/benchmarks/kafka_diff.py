@@ -32,7 +32,8 @@ COMPARISONS: tuple[tuple[tuple[str, ...], float, int | None], ...] = (
 HEAD = """# `kafka diff`, measured
 
 Written by `python -m tests.benchmarks.kafka_diff --write`; one machine, one hour. Whole commands from start to end,
-with their JVMs. Memory is that of the command and its JVMs together, at its highest.
+with their JVMs. Memory is that of the command and its JVMs together, at its highest. The load is the mean number of
+processes that wanted one of the processors in the last 15 minutes: beyond their number, seconds do not compare.
 
 """
 
@@ -94,6 +95,7 @@ def main() -> None:
         assert isinstance(diff, dict) and states in (None, diff["states"]), diff
         row = f"| `{' '.join(options) or '2 brokers'}` | {diff['states']:,} | {diff['steps']:,} | {cost.seconds:.1f} |"
         lines.append(f"{row} {wanted:g} | {cost.processor:.1f} | {cost.memory >> 20:,} |")
+    lines += ["", f"{os.cpu_count()} processors, load {os.getloadavg()[2]:.0f}."]
     print("\n".join(lines))
     if args.write:
         (HERE / "kafka_diff.md").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
