@@ -38,7 +38,7 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
 def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
     texts = {
-        ROOT / "docs" / "reference" / "commands.md": commands_page.page(),
+        **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
@@ -73,7 +73,9 @@ def pages_with_sessions() -> list[Path]:
     return [
         ROOT / "README.md",
         *sorted(
-            p for p in (ROOT / "docs").rglob("*.md") if p.name not in ("commands.md", FINDINGS.name, BY_RELEASE.name)
+            p
+            for p in (ROOT / "docs").rglob("*.md")
+            if p.name not in (*commands_page.pages(), FINDINGS.name, BY_RELEASE.name)
         ),
     ]
 

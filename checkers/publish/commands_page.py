@@ -9,16 +9,24 @@ from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.console.parser import sentence
 from reassure.checkers.evidence.markdown import table
 
-HEAD = """# Commands
+HEAD = """# {0}
 
 Written by `python -m reassure.checkers.publish` from the parsers. Every command ends with one of the
 [exit codes](exit-codes.md). `reassure COMMAND --help` prints the same in a terminal.
 """
 
 
-def page() -> str:
-    """Every command with its arguments and options."""
-    return "\n".join([HEAD, *(line for name in COMMANDS for line in _command(name, COMMANDS[name]))])
+def pages() -> dict[str, str]:
+    """Every command with its arguments and options, by the name of a page: those of Kafka's code have their own."""
+    others = [name for name in COMMANDS if name != "kafka"]
+    return {
+        "commands.md": _page("Commands", others),
+        "kafka-commands.md": _page("Commands for Kafka's code", ["kafka"]),
+    }
+
+
+def _page(title: str, names: list[str]) -> str:
+    return "\n".join([HEAD.format(title), *(line for name in names for line in _command(name, COMMANDS[name]))])
 
 
 def _command(name: str, summary: str) -> Iterator[str]:
