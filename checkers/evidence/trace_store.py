@@ -76,10 +76,14 @@ class TraceStore:
 
     @staticmethod
     def read(folder: Path) -> TraceStore:
-        """The traces of a folder; a file that is no trace is left out."""
+        """The traces of a folder. Left out: a file that is not a trace, and one of other settings than its model has now.
+
+        A setting that a model gains is in no name of a file while it has its default: the old trace and the new one would
+        share a name.
+        """
         store = TraceStore()
         for path in _files(folder):
-            store.traces |= _violations(path)
+            store.traces |= {k: d for k, d in _violations(path).items() if _has_the_settings(k.model, d)}
         return store
 
     def add(self, trace: Trace, bound: BoundModel, method: str = "check") -> None:
@@ -137,6 +141,11 @@ def _violations(path: Path) -> dict[TraceKey, Itf]:
             of_one = {**meta, "config": config, "property": name, "property_kind": kind}
             violations[TraceKey.of(model, method, config, name)] = {**data, "#meta": of_one}
     return violations
+
+
+def _has_the_settings(model: str, data: Itf) -> bool:
+    """Whether a trace's configuration has the settings that the model has now; a model that is gone has none."""
+    return data["#meta"]["config"].keys() == _defaults(model).keys()
 
 
 def _release(data: Itf) -> str:

@@ -122,3 +122,16 @@ def test_a_story_says_why_each_property_is_violated(capsys: pytest.CaptureFixtur
         assert "leads_where_it_was_asked_to is violated after 2 steps" in shown
         assert "retarget_replaces_the_target is violated too\n" in shown
         assert shown.count("false: ") == 3
+
+
+def test_a_trace_of_settings_that_the_model_no_longer_has_is_left_out(store: TraceStore, tmp_path: Path) -> None:
+    """A setting that is new has its default in no name of a file: the old trace would share a name with the new one."""
+    for path in store.write(tmp_path):
+        data = itf(path)
+        del data["#meta"]["config"]["elr"]
+        path.write_text(json.dumps(data), encoding="utf-8")
+    assert TraceStore.read(tmp_path).traces == {}
+    newer = TraceStore.read(tmp_path)
+    newer.traces |= store.traces
+    newer.write(tmp_path)
+    assert TraceStore.read(tmp_path).traces == store.traces
