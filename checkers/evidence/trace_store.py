@@ -76,10 +76,10 @@ class TraceStore:
 
     @staticmethod
     def read(folder: Path) -> TraceStore:
-        """The traces of a folder. Left out: a file that is not a trace, and one of other settings than its model has now.
+        """The traces of a folder. Left out: a file that is not a trace, or is of other settings than its model has now.
 
-        A setting that a model gains is in no name of a file while it has its default: the old trace and the new one would
-        share a name.
+        A setting that a model gains is in no name of a file while it has its default: the old trace and the new one
+        would share a name.
         """
         store = TraceStore()
         for path in _files(folder):
