@@ -145,7 +145,7 @@ def _violations(path: Path) -> dict[TraceKey, Itf]:
 
 def _has_the_settings(model: str, data: Itf) -> bool:
     """Whether a trace's configuration has the settings that the model has now; a model that is gone has none."""
-    return data["#meta"]["config"].keys() == _defaults(model).keys()
+    return set(data["#meta"]["config"]) == set(_defaults(model))
 
 
 def _release(data: Itf) -> str:
