@@ -71,6 +71,7 @@ from reassure.checkers.kafka.controller.report import report_accepted, report_di
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.spec.semantics.trace import properties_of
 
+AS_REQUESTED = (StopReason.COMPLETE, StopReason.DEPTH)
 KEPT_MODEL = "kraft_kafka"
 
 ALL = "all: the newest patch of each minor version and of each set of rules"
@@ -347,7 +348,7 @@ def run_explore(args: argparse.Namespace, console: Console) -> Exit:
             progress.done()
         report_exploration(graph, findings, {} if args.quiet else runs, console)
         codes.append(Exit.SAFETY if findings.violated else Exit.OK)
-        codes.append(Exit.OK if graph.complete or args.depth is not None else Exit.INCONCLUSIVE)
+        codes.append(Exit.OK if graph.stopped.reason in AS_REQUESTED else Exit.INCONCLUSIVE)
         if not graph.complete and stopped.reason is StopReason.COMPLETE:
             stopped = graph.stopped
         records.append(exploration_record(graph, findings))

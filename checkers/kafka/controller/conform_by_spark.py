@@ -17,6 +17,7 @@ import numpy as np
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import ALL_VISITED, Stop
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
@@ -64,6 +65,7 @@ class ShuffledSteps:
     states: int = 0
     """They are counted where they were searched, and so is what follows."""
     clipped: int = 0
+    stopped: Stop = ALL_VISITED
 
     @property
     def transitions(self) -> dict[str, int]:

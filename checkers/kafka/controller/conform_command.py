@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import Stop, StopReason
+from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces
@@ -76,6 +76,8 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
             else:
                 report_conformance_row(conformance, source, " ".join(setting), width, console)
             codes.append(Exit.OK if conformance.steps == conformance.agree else Exit.DISAGREE)
+            if source.stopped is not ALL_VISITED and stopped is COMPARED:
+                stopped = source.stopped
             if not conformance.steps:
                 raise Failure(Exit.NOTHING, f"{compared.bound.model.name} has no step of the controller")
             records.append({**compared.identity.fields(), **conformance_record(conformance, source)})
@@ -83,7 +85,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
                 name_traces(list(_disagreements(compared, args.trace_dir)), console)
     code = worst(codes)
     if args.json:
-        record = RunIdentity(args.model, None, {}, "kafka", args.repro).record(code, stopped == COMPARED, stopped)
+        record = RunIdentity(args.model, None, {}, "kafka", args.repro).record(code, stopped is COMPARED, stopped)
         write_record(args.json, {**record, "releases": records})
     return code
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
@@ -57,6 +57,8 @@ class StepSource(Protocol):
     """A source of the model's steps for `conform`."""
 
     states: int
+    stopped: Stop
+    """The end of the search of the model's states."""
 
     @property
     def transitions(self) -> dict[str, int]:
@@ -166,6 +168,7 @@ class NativeSteps:
         workers: int = os.cpu_count() or 1,
     ) -> None:
         self.bound, self.depth, self.states = bound, depth, 0
+        self.stopped = ALL_VISITED
         self.kinds = StepKinds(bound, lowered, view)
         self.search = Search(self.kinds.kernel, workers)
 
@@ -196,7 +199,8 @@ class NativeSteps:
             progress.proof(f"{search.known:,} states of the model at level {search.depth}")
 
         exploration = explore(self.bound, self.kinds.kernel, start, search, Limits(self.depth), look)
-        exploration.stopped.end_run(StopReason.MEMORY)
+        self.stopped = exploration.stopped
+        self.stopped.end_run(StopReason.MEMORY)
         if search.raised_on is not None:
             raise raises_in_a_step(self.bound)
         self.states = exploration.distinct

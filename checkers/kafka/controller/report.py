@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
@@ -72,10 +73,11 @@ def report_conformance(conformance: Conformance, source: StepSource, name: str, 
         for number, step in enumerate(source.trace(group.first).steps):
             console.print(f"  {number:3} {call_text(step.action, step.params)}")
         side_by_side(group.difference, conformance.version, "the model", console)
-    agree = conformance.steps == conformance.agree
-    console.print(
-        f"no disagreement with Kafka {conformance.version}" if agree else f"disagrees with Kafka {conformance.version}"
-    )
+    if conformance.steps != conformance.agree:
+        console.print(f"disagrees with Kafka {conformance.version}")
+    else:
+        bound = "" if source.stopped is ALL_VISITED else f" in these states: {source.stopped.text}"
+        console.print(f"no disagreement with Kafka {conformance.version}{bound}")
 
 
 def report_conformance_header(model: str, width: int, console: Console) -> None:

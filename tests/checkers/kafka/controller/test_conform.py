@@ -104,7 +104,7 @@ def test_a_wrong_rule_is_found_with_a_shortest_trace(tmp_path: Path, capsys: pyt
     said = capsys.readouterr().out
     assert "start({1}, 1)" in said and "disagrees with Kafka 4.4.0" in said
     data = json.loads(record.read_text())
-    assert data["verdict"] == "engine-disagreement"
+    assert (data["verdict"], data["complete"], data["stop_reason"]) == ("engine-disagreement", False, "depth")
     (release,) = data["releases"]
     assert release["release"] == "4.4.0" and release["disagreements"]
     assert sum(a["agree"] for a in release["actions"].values()) > 0
