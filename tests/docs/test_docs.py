@@ -39,6 +39,7 @@ RUN = (
     "die_hard",
     "core_liveness",
     "kraft",
+    "kraft_kafka_maintained",
     "rolling_upgrade",
     "intermediate_inclusive",
     "reassignment_contexts",

@@ -28,6 +28,11 @@ OWN_TESTS = Option(
     "their jars",
     bool,
 )
+CHANGED_RELEASE = Option(
+    "--release R",
+    f"the release to change; its sources are published (default: {NEWEST_WITH_SOURCES})",
+    default=NEWEST_WITH_SOURCES,
+)
 SUBCOMMANDS = {
     "build": Subcommand(
         "compile patches into a release of Kafka: a build to explore and compare",
@@ -38,11 +43,7 @@ SUBCOMMANDS = {
                 Path,
                 nargs="+",
             ),
-            Option(
-                "--release R",
-                f"the release to change; its sources are published (default: {NEWEST_WITH_SOURCES})",
-                default=NEWEST_WITH_SOURCES,
-            ),
+            CHANGED_RELEASE,
             Option("--out DIR", "the folder to write; an older build there is replaced", Path, output=True),
             replace(OWN_TESTS, help=f"{OWN_TESTS.help}; exit code 12 if one fails"),
             Option(

@@ -15,8 +15,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, JSON, QUIET
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
-from reassure.checkers.kafka.builds.command import OWN_TESTS
-from reassure.checkers.kafka.builds.patched_build import NEWEST_WITH_SOURCES
+from reassure.checkers.kafka.builds.command import CHANGED_RELEASE, OWN_TESTS
 from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope
 from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS
 from reassure.checkers.kafka.controller.releases import release
@@ -33,11 +32,7 @@ SUBCOMMANDS = {
                 Path,
                 nargs="+",
             ),
-            Option(
-                "--release R",
-                f"the release to change; its sources are published (default: {NEWEST_WITH_SOURCES})",
-                default=NEWEST_WITH_SOURCES,
-            ),
+            CHANGED_RELEASE,
             Option(
                 "--brokers N",
                 "the most brokers, 2 to 4; a patch that 2 brokers do not show is tried with more, unclean election off "

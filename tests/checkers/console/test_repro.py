@@ -57,6 +57,7 @@ OTHER_OUTPUTS = {
     "kafka explore": {"jvms"},
     "kafka build": {"as_patch", "out"},
     "kafka diff": {"jvms", "test"},
+    "kafka patches": {"jvms"},
     "kafka test": {"out"},
     "kafka findings": {"out"},
 }
@@ -262,6 +263,7 @@ WITH_JAVA = {
     "kafka explore",
     "kafka build",
     "kafka diff",
+    "kafka patches",
     "kafka test",
     "kafka confirm",
     "kafka findings",

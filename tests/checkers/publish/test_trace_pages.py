@@ -54,6 +54,7 @@ def test_every_trace_is_on_one_page_with_its_configuration(monkeypatch: pytest.M
 def test_a_page_that_nothing_generates_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publish, "ROOT", tmp_path)
     monkeypatch.setattr(publish, "COUNTEREXAMPLES", tmp_path / "counterexamples")
+    monkeypatch.setattr(publish, "FINDINGS", tmp_path / "docs" / "findings.md")
     paths = [
         "counterexamples/index/a.md",
         "counterexamples/gone.md",
