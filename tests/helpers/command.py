@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 
@@ -18,9 +17,15 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, out, err
 
 
-def heeds_signals() -> None:
-    """A suite that runs in the background may have been told to ignore SIGINT; what it tests must not be."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+HEEDS_SIGNALS = (
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+)
+"""Words before the arguments of a process of Python's: a suite in the background may ignore SIGINT, its processes not.
+
+No `preexec_fn`: with it `subprocess` copies the whole process of the suite, and a large one finds no memory for that.
+"""
 
 
 def model_file(folder: Path, text: str) -> str:

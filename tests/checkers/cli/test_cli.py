@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import heeds_signals, model_file, said
+from tests.helpers.command import HEEDS_SIGNALS, model_file, said
 
 ROOT = Path(__file__).parents[3]
 
@@ -280,8 +280,8 @@ def test_interrupt_leaves_a_record(how: signal.Signals, tmp_path: Path) -> None:
     words = ["check", "core", "--set=brokers=5", "--engine=reference", f"--json={path}"]
     terminal, end = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "reassure", *words],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=end, preexec_fn=heeds_signals,
+        [*HEEDS_SIGNALS, sys.executable, "-m", "reassure", *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=end,
     )  # fmt: skip
     os.close(end)
     messages = b""

@@ -19,7 +19,7 @@ import pytest
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.server import SCRIPTS, ExplorerServer
 from tests.helpers import raising_model
-from tests.helpers.command import heeds_signals, said
+from tests.helpers.command import HEEDS_SIGNALS, said
 from tests.helpers.explorer_pages import TOKEN, answer, asked, ended, served, told
 
 COUNTEREXAMPLES = Path(__file__).parents[3] / "counterexamples"
@@ -196,10 +196,10 @@ def test_a_trace_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_ctrl_c_ends_the_explorer_and_its_search(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "reassure", "explore", "kraft", "--no-browser", "--at", "settled(unclean=false)"]
+    words = ["-m", "reassure", "explore", "kraft", "--no-browser", "--at", "settled(unclean=false)"]
+    command = [*HEEDS_SIGNALS, sys.executable, *words]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True,
-        preexec_fn=heeds_signals,
     ) as running:  # fmt: skip
         assert running.stdout is not None
         address = running.stdout.readline()

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reassure.checkers.gate import run_gate
-from tests.helpers.command import heeds_signals, model_file, said
+from tests.helpers.command import HEEDS_SIGNALS, model_file, said
 from tests.helpers.raising_model import ACTION, written
 
 ROOT = Path(__file__).parents[3]
@@ -102,8 +102,8 @@ def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
     slow = "[[check]]\nmodel = 'core'\nset = { brokers = 5 }\nengine = 'reference'\nexpect = 'pass'\n"
     path.write_text(slow * 2)
     process = subprocess.Popen(
-        [sys.executable, "-m", "reassure", "gate", str(path), "--jobs=2", f"--json={record}"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_signals,
+        [*HEEDS_SIGNALS, sys.executable, "-m", "reassure", "gate", str(path), "--jobs=2", f"--json={record}"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     while process.poll() is None and len(children.read_text().split()) < 3:  # two checks, and Python's tracker
