@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import platform
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +14,13 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.state_table import spread
 from reassure.checkers.engines.native.translator.language import LANES
 from reassure.checkers.engines.native.translator.native_function import native
+
+NO_RESERVE: int = getattr(
+    mmap,
+    "MAP_NORESERVE",  # from Python 3.13 on
+    0x4000 if sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64") else 0,
+)
+"""The flag of `mmap` for addresses that do not count as memory: with those of two tables Linux refuses a `fork`."""
 
 
 def whole_lines(slots: int) -> int:
@@ -63,7 +72,7 @@ def addresses(bytes_wanted: int) -> Rows:
     Memory is taken when it is first written, in huge pages where the system has them. Raises `MemoryError`.
     """
     bytes_wanted = -(-bytes_wanted // mmap.PAGESIZE) * mmap.PAGESIZE
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
     while True:
         try:
             memory = mmap.mmap(-1, bytes_wanted, flags=flags)

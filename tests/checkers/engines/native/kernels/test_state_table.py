@@ -3,8 +3,11 @@ as plain Python, for states of one to four words."""
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from array import array
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +96,17 @@ def test_growth(words: int) -> None:
     assert sum(counts) == len(rows)
     assert np.array_equal(contents(table), rows)
     assert np.all(table.array.reshape(-1, words)[:, 0] >> 56 & 127 == 0), "the tags are gone"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_addresses_are_not_counted_as_memory() -> None:
+    """Linux refuses to `fork` a process with more counted addresses in a row than the machine has memory."""
+    table = GrowingTable(1, None)
+    place = table.room.ctypes.data
+    maps = Path("/proc/self/smaps").read_text()
+    flags = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) .*?^VmFlags: (.*?)$", maps, re.DOTALL | re.MULTILINE)
+    [of_table] = [words for start, end, words in flags if int(start, 16) <= place < int(end, 16)]
+    assert "ac" not in of_table.split()
 
 
 @pytest.mark.parametrize("words", [1, 3])
