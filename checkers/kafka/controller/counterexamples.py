@@ -65,4 +65,10 @@ def _doc(name: str) -> str:
     docs = {p.name: p.doc for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES, *COMMAND_PROPERTIES)}
     docs |= {p.name: inspect.cleandoc(p.doc).split("\n\n")[0].replace("\n", " ") for p in SHARED}
     docs |= {CAN_END: CAN_END_DOC, KEEPS_COMMITTED: KEEPS_COMMITTED_DOC}
-    return docs[name]
+    return consequence(docs[name])
+
+
+def consequence(doc: str) -> str:
+    """The doc of a violated property: what comes of it, without its "Otherwise" and the claims before that."""
+    _, otherwise, text = doc.partition("Otherwise ")
+    return text[0].upper() + text[1:] if otherwise else doc

@@ -8,11 +8,17 @@ from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, Scope
-from reassure.checkers.kafka.controller.words import few_enough
+from reassure.checkers.kafka.controller.words import MAX_BROKERS, few_enough
 
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 SCOPE_OPTIONS = (
-    Option("--brokers N", "number of brokers, 2 to 4 (default: 3)", positive, 3),
+    Option(
+        "--brokers N",
+        f"number of brokers, 1 to {MAX_BROKERS}; at most {KEY_BROKERS} where settings change: --configuration changes, "
+        "--events cordon or unregister (default: 3)",
+        positive,
+        3,
+    ),
     Option("--min-isr N", "min.insync.replicas (default: 2)", positive, 2),
     Option("--replicas N", "replicas of the partition at the start (default: 2)", positive, 2),
     Option(
@@ -27,7 +33,13 @@ SCOPE_OPTIONS = (
         default="fixed",
         choices=("fixed", "changes"),
     ),
-    Option("--events EVENT", "search these events too", choices=tuple(EVENTS), default=(), nargs="+"),
+    Option(
+        "--events EVENT",
+        f"search these events too: {', '.join(EVENTS)} (default: none)",
+        choices=tuple(EVENTS),
+        default=(),
+        nargs="+",
+    ),
     Option("--controlled-shutdown", "the same as --events controlled-shutdown", bool),
     Option("--elr", "eligible leader replicas (default: on)", default="on", choices=("on", "off")),
     Option(

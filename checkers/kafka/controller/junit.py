@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
-from reassure.checkers.kafka.controller.words import Command, Kind
+from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
 from reassure.spec.kafka.partition import NOBODY, Broker
 
 INDENT = " " * 8
@@ -127,7 +127,7 @@ def call(step: TraceCommand, number: int, expected: str | None, release: Release
             *_answer(expected, f"{result}.response().responses().get(0).partitions().get(0).errorCode()"),
             f"ctx.replay({result}.records());",
         ]
-    if command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION):
+    if command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION, *REFUSED_PROPOSALS):
         return _alter_partition(step, result, expected, shift)
     if command.kind in (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN):
         election = "PREFERRED" if command.kind is Kind.ELECT_PREFERRED else "UNCLEAN"
@@ -180,8 +180,16 @@ def _alter_partition(step: TraceCommand, result: str, expected: str | None, shif
     if r is None or (r.leader_epoch, r.partition_epoch, r.incarnations) == epochs:
         source = f"{PARTITION}.leader" if r is None else str(command.broker)
         epoch = f"ctx.currentBrokerEpoch({source})"
-        leader_epoch, partition_epoch = f"{PARTITION}.leaderEpoch", f"{PARTITION}.partitionEpoch"
-        states = _broker_states(command.brokers, lambda b: f"ctx.currentBrokerEpoch({b})")
+        if command.kind is Kind.PROPOSE_BY_FOLLOWER:
+            source = str(min(set(range(1, step.before.brokers + 1)) - {before.leader} - step.before.unregistered))
+            epoch = f"ctx.currentBrokerEpoch({source})"
+        old = {kind: " - 1" if command.kind is kind else "" for kind in REFUSED_PROPOSALS}
+        leader_epoch = f"{PARTITION}.leaderEpoch{old[Kind.PROPOSE_OLD_LEADER_EPOCH]}"
+        partition_epoch = f"{PARTITION}.partitionEpoch{old[Kind.PROPOSE_OLD_PARTITION_EPOCH]}"
+        age = old[Kind.PROPOSE_OLD_BROKER_EPOCHS]
+        states = _broker_states(
+            command.brokers, lambda b: f"ctx.currentBrokerEpoch({b}){age if b != before.leader else ''}"
+        )
     else:
 
         def epoch_of(broker: int) -> str:

@@ -26,7 +26,6 @@ from reassure.checkers.base.shared_options import (
     STORIES,
     TRACE,
 )
-from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions, sarif_log
@@ -38,7 +37,7 @@ from reassure.checkers.kafka.controller.command import PARTITIONS, controller_tr
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
 from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import ControllerExploration, Scope, explore_with
+from reassure.checkers.kafka.controller.explore import EVENTS, LATE, ControllerExploration, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of
 from reassure.checkers.kafka.controller.words import ControllerState, Setup
 from reassure.checkers.kafka.diff.alerts import alerts
@@ -53,7 +52,10 @@ from reassure.checkers.kafka.diff.sources import HeadSources
 
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
 _OF_A_DIFF = {
-    "brokers": replace(_EXPLORE["brokers"], help="number of brokers, 2 to 4 (default: 2)", default=2),
+    "brokers": replace(
+        _EXPLORE["brokers"], help=_EXPLORE["brokers"].help.replace("(default: 3)", "(default: 2)"), default=2
+    ),
+    "events": replace(_EXPLORE["events"], help=_EXPLORE["events"].help.replace("default: none", f"{LATE} always are")),
     "configuration": replace(
         _EXPLORE["configuration"],
         help="changes: MinISR (1 to --brokers) and unclean election change on the way (default: changes)",
@@ -94,6 +96,7 @@ def _figures(record: Record) -> dict[str, int]:
 
 OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version")
 """Options that a run says itself."""
+SAME = "BASE and HEAD have the same classes"
 PINS = ("states", "steps", "differing_steps")
 KIND = GateKind(PINS, _figures, left_out=frozenset({*OF_SPARK, "engine", "jvms", "sarif", "test"}), by_digest=False)
 SUBCOMMANDS = {"diff": Subcommand("compare two builds: the runs and promises in which they differ", OPTIONS, KIND)}
@@ -110,15 +113,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         {"release": path.release.version, "sha256": digest, "given": given}
         for path, digest, given in zip(paths, digests, (args.base, args.head), strict=True)
     ]
-    identity = RunIdentity("", None, _config(args), "kafka", args.repro)
-    if digests[BASE] == digests[HEAD]:
-        console.print(f"BASE and HEAD are the same build: Kafka {paths[HEAD].release.version}, sha256 {digests[HEAD]}")
-        console.print_exit(Exit.OK, "no difference: nothing was explored")
-        if args.json:
-            write_record(args.json, {**identity.record(Exit.OK, True, ALL_VISITED), "diff": {"builds": builds}})
-        if args.sarif:
-            write_atomically(args.sarif, sarif_log([], Exit.OK))
-        return Exit.OK
+    identity = RunIdentity("", None, _config(args, scope), "kafka", args.repro)
+    same = digests[BASE] == digests[HEAD]
+    if same:
+        console.print(f"{SAME}: Kafka {paths[HEAD].release.version}, sha256 {digests[HEAD]}")
     progress = Progress(quiet=args.quiet)
     with ExitStack() as stack:
         graphs, drivers = _explored(args, paths, scope, progress, stack)
@@ -129,12 +127,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     name_traces([path for several in traces.values() for path in several], console)
     if args.test:
         _write_test(diff, args, paths[HEAD], console)
-    verdict = diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else ""))
+    verdict = diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else "")) + (f"; {SAME}" if same else "")
     console.print("")
     console.print_exit(diff.exit, verdict)
     if args.json:
         record = identity.record(diff.exit, all(graph.complete for graph in graphs), diff.stop)
-        write_record(args.json, {**record, **diff_record(diff, traces, builds)})
+        write_record(args.json, {**record, **diff_record(diff, traces, builds, same)})
     _tell_code_hosts(diff, args, verdict, console)
     return diff.exit
 
@@ -156,11 +154,16 @@ def _scope(args: argparse.Namespace) -> Scope:
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
     path = vars(args)["from"]
     if path is None:
-        return scope_of(args)
+        return with_late_proposals(scope_of(args))
     for name in OF_A_START:
         if getattr(args, name) != next(option.initial for option in OPTIONS if option.name == name):
             raise Failure(Exit.USAGE, f"--{name.replace('_', '-')} is what the run of --from says: leave it out")
-    return scope_from(path, args)
+    return with_late_proposals(scope_from(path, args))
+
+
+def with_late_proposals(scope: Scope) -> Scope:
+    """The scope with ISR proposals that are to be refused: a check that a build lacks shows in these alone."""
+    return replace(scope, events=tuple(name for name in EVENTS if name in (*scope.events, LATE)))
 
 
 def scope_from(path: Path, args: argparse.Namespace) -> Scope:
@@ -184,10 +187,10 @@ def begun(state: ControllerState, setup: Setup) -> ControllerState:
     return replace(state, partition=partition, incarnations=(0,) * state.brokers, min_isr=min_isr)
 
 
-def _config(args: argparse.Namespace) -> dict[str, Any]:
+def _config(args: argparse.Namespace, scope: Scope) -> dict[str, Any]:
     """The bounds as data."""
     names = [option.name for option in SCOPE_OPTIONS] + ["depth", "property"]
-    return {name: getattr(args, name) for name in names}
+    return {**{name: getattr(args, name) for name in names}, "events": list(scope.events)}
 
 
 def _explored(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -86,4 +87,7 @@ def must_be_promises(patterns: list[str]) -> None:
     """`Failure` for a pattern that is the name of none."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names_of_promises()):
-            raise Failure(Exit.USAGE, f"there is no promise {pattern!r}: {', '.join(names_of_promises())}")
+            close = get_close_matches(pattern, names_of_promises(), 3, 0.4)
+            near = f", but {', '.join(close)}" if close else ""
+            text = f"there is no promise {pattern!r}{near}; `reassure kafka explore --brokers 2` lists them"
+            raise Failure(Exit.USAGE, text)

@@ -92,8 +92,12 @@ def report_broken(name: str, side: int, shown: Shown, console: Console) -> None:
     report_run(shown.run, shown.texts, console)
 
 
-def diff_record(diff: BuildDiff, traces: dict[str, list[str]], builds: list[dict[str, Any]]) -> dict[str, Any]:
+def diff_record(
+    diff: BuildDiff, traces: dict[str, list[str]], builds: list[dict[str, Any]], same: bool
+) -> dict[str, Any]:
     """The keys that a comparison adds to a run record. traces: the files of the runs. builds: BASE and HEAD.
+
+    same: the digests of their classes are equal.
 
     `properties` has the promises that BASE keeps: violated means that HEAD breaks them.
     """
@@ -106,6 +110,7 @@ def diff_record(diff: BuildDiff, traces: dict[str, list[str]], builds: list[dict
         "properties": rows,
         "diff": {
             "builds": builds,
+            "same_classes": same,
             "states": comparison.both,
             "states_of_one": by_side,
             "steps": comparison.steps,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,7 +136,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     out = capsys.readouterr().out
     assert "BASE Kafka 4.2.0: " in out and "reassign: replicas, adding, removing, leader epoch differ in " in out
     assert "not decided: a_led_reassignment_can_end" in out
-    bounds = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 4 (exit code 15)"
+    bounds = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, depth 4 (exit code 15)"
     (last,) = [line for line in out.splitlines() if "(exit code" in line]
     assert last == f"the builds differ: 1 difference within these bounds: {bounds}"
     data = json.loads(record.read_text())
@@ -157,12 +158,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert "public void testReassignReplicasAddingRemovingLeaderEpoch() {" in method.read_text()
 
 
-def test_the_same_build_is_said_to_be_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_classes_are_compared_too_and_the_record_says_that_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     class_path("4.3.0")
-    assert main(["kafka", "diff", "4.3.0", "4.3.0"]) == Exit.OK.value
+    record = tmp_path / "record.json"
+    words = "kafka diff 4.3.0 4.3.0 --unclean off --configuration fixed --depth 2 --quiet --json"
+    assert main([*words.split(), str(record)]) == Exit.OK.value
     out = capsys.readouterr().out
-    assert out.startswith("BASE and HEAD are the same build: Kafka 4.3.0, sha256 ")
-    assert out.endswith("no difference: nothing was explored (exit code 0)\n")
+    assert re.match(r"BASE and HEAD have the same classes: Kafka 4\.3\.0, sha256 [0-9a-f]{64}\n", out)
+    bounds = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, depth 2"
+    last = f"no difference within these bounds: {bounds}; BASE and HEAD have the same classes (exit code 0)"
+    assert out.splitlines()[-1] == last
+    data = json.loads(record.read_text())
+    assert (data["complete"], data["stop_reason"]) == (False, "depth")
+    assert data["config"]["events"] == ["late-proposals"]
+    diff = data["diff"]
+    assert (diff["same_classes"], diff["states"], diff["steps"], diff["differing_steps"]) == (True, 47, 207, 0)
 
 
 def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +183,7 @@ def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> N
     words = "kafka diff 4.3.0 4.3.1 --unclean off --configuration fixed --depth 3 --quiet --test /dev/null"
     assert main(words.split()) == Exit.OK.value
     done = capsys.readouterr()
-    text = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, depth 3 (exit code 0)"
+    text = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, depth 3 (exit code 0)"
     assert done.out.splitlines()[-1] == f"no difference within these bounds: {text}"
     assert done.err == "no test is written: the builds do not differ\n"
 
@@ -227,7 +239,10 @@ def test_the_last_state_of_a_run_is_a_beginning(capsys: pytest.CaptureFixture[st
     words = ["kafka", "diff", "4.2.0", "4.3.0", "--from", run, "--configuration", "fixed", "--stories", "0"]
     assert main([*words, "--depth", "2"]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out
-    assert "2 brokers, MinISR 1, from the end of a run, unclean election on, depth 2" in out.splitlines()[-1]
+    assert (
+        "2 brokers, MinISR 1, from the end of a run, unclean election on, late proposals, depth 2"
+        in out.splitlines()[-1]
+    )
     assert "not decided: leaders_hold_what_was_committed" not in out  # which of the brokers hold everything is unknown
     assert main([*words, "--brokers", "3"]) == Exit.USAGE.value
     assert capsys.readouterr().err == "reassure: --brokers is what the run of --from says: leave it out\n"
@@ -256,7 +271,12 @@ def test_an_error_of_one_build_ends_the_other() -> None:
     [
         (["4.2.0", "4.3.0", "--replicas", "3"], "--replicas 3 is more than --brokers 2"),
         (["4.2.0", "4.3.0", "--brokers", "7"], "--brokers has 7 brokers"),
-        (["4.2.0", "4.3.0", "--property", "nosuch"], "there is no promise 'nosuch'"),
+        (
+            ["4.2.0", "4.3.0", "--property", "elr_in_replicas"],
+            "there is no promise 'elr_in_replicas', but elr_within_replicas, isr_within_replicas, "
+            "cordoned_replicas_may_stay; `reassure kafka explore --brokers 2` lists them",
+        ),
+        (["4.2.0", "4.3.0", "--property", "#"], "there is no promise '#'; `reassure kafka explore"),
         (["4.2.0"], "the following arguments are required: HEAD"),
     ],
 )
