@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +30,27 @@ HEEDS_SIGNALS = (
 
 No `preexec_fn`: with it `subprocess` copies the whole process of the suite, and a large one finds no memory for that.
 """
+
+
+def interrupted(cue: str, *words: str, how: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+    """The exit code, output and messages of a command line in its own process, which gets a signal once it wrote `cue`.
+
+    Its messages go to a terminal, where progress is shown; the signal goes to its children too, as a terminal's does.
+    """
+    terminal, end = os.openpty()
+    command = [*HEEDS_SIGNALS, sys.executable, "-m", "reassure", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True, start_new_session=True)
+    os.close(end)
+    messages = b""
+    while cue.encode() not in messages:
+        messages += os.read(terminal, 1 << 16)
+    os.killpg(process.pid, how)
+    out, _ = process.communicate(timeout=60)
+    with contextlib.suppress(OSError):  # the other end is closed
+        while more := os.read(terminal, 1 << 16):
+            messages += more
+    os.close(terminal)
+    return process.returncode, out, messages.decode()
 
 
 def model_file(folder: Path, text: str) -> str:

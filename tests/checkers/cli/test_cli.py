@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import HEEDS_SIGNALS, model_file, said
+from tests.helpers.command import interrupted, model_file, said
 
 ROOT = Path(__file__).parents[3]
 
@@ -278,26 +277,12 @@ def test_a_device_is_written_to_not_replaced(tmp_path: Path, capsys: pytest.Capt
 def test_interrupt_leaves_a_record(how: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "f.json"
     words = ["check", "core", "--set=brokers=5", "--engine=reference", f"--json={path}"]
-    terminal, end = os.openpty()
-    process = subprocess.Popen(
-        [*HEEDS_SIGNALS, sys.executable, "-m", "reassure", *words],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=end,
-    )  # fmt: skip
-    os.close(end)
-    messages = b""
-    while b"generated" not in messages:  # a line of progress: it searches
-        messages += os.read(terminal, 1 << 16)
-    process.send_signal(how)
-    out, _ = process.communicate(timeout=60)
-    with contextlib.suppress(OSError):  # the other end is closed
-        while more := os.read(terminal, 1 << 16):
-            messages += more
-    os.close(terminal)
+    code, out, messages = interrupted("generated", *words, how=how)
     record = json.loads(path.read_text())
-    assert (process.returncode, record["exit_code"], record["complete"]) == (5, 5, False)
+    assert (code, record["exit_code"], record["complete"]) == (5, 5, False)
     assert record["stopped_because"] == "interrupted"
     assert record["stats"]["distinct"] > 1
-    assert b"Traceback" not in out + messages
+    assert "Traceback" not in out + messages
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -27,6 +25,7 @@ from reassure.checkers.kafka.diff.analysis import BuildComparison
 from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
+from tests.helpers.command import interrupted
 from tests.helpers.committed_traces import committed_file
 from tests.helpers.kafka_explored import explored
 from tests.helpers.kafka_jars import class_path, shared_driver
@@ -201,6 +200,7 @@ def test_a_comparison_that_was_not_finished(capsys: pytest.CaptureFixture[str]) 
 
 def test_ctrl_c_ends_both_explorations() -> None:
     """The states that were compared so far are the result."""
+    heeded = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
 
     def explorer(limits: ExploreLimits, progress: Progress) -> ControllerExploration:
         assert cast(SharedLimits, limits).ended.wait(10)
@@ -214,7 +214,10 @@ def test_ctrl_c_ends_both_explorations() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         return explorer(limits, progress)
 
-    base, head = explore_both((explorer, interrupting), SharedLimits(), Progress(quiet=True))
+    try:
+        base, head = explore_both((explorer, interrupting), SharedLimits(), Progress(quiet=True))
+    finally:
+        signal.signal(signal.SIGINT, heeded)
     assert base.stopped == head.stopped == BY_USER
 
 
@@ -222,12 +225,8 @@ def test_ctrl_c_ends_with_the_states_so_far() -> None:
     """The JVMs, which are in the same terminal, go on until the runs are executed again."""
     for version in ("4.3.0", "4.3.1"):
         class_path(version)
-    words = [sys.executable, "-m", "reassure", "kafka", "diff", "4.3.0", "4.3.1", "--brokers", "3"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(6)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=100)
-    assert process.returncode == Exit.INCONCLUSIVE.value, err
+    code, out, err = interrupted("frontier", "kafka", "diff", "4.3.0", "4.3.1", "--brokers", "3")
+    assert code == Exit.INCONCLUSIVE.value, err
     assert "no difference so far within these bounds: 3 brokers" in out and "HEAD was not finished: interrupted" in out
 
 
