@@ -85,7 +85,14 @@ ALL_FIXES = Section(
     f"{FINDINGS_FOLDER}/fix-*.patch --together --configuration changes --own-tests",
     ("states", "steps that differ", "promises kept anew", "promises broken", "own tests", "seconds"),
 )
-SECTIONS = (SAME, TOGETHER, FAULTS, FIXES, ALL_FIXES)
+CORDONED = Section(
+    "The rule of 4.4 about cordoned log directories, and its repair",
+    "kafka-cordoned.json",
+    FINDINGS_FOLDER,
+    f"{FINDINGS_FOLDER}/cordoned-*.patch --events cordon --own-tests",
+    ("patch", "change", "states", "steps that differ", "promises broken", "own tests", "seconds"),
+)
+SECTIONS = (SAME, TOGETHER, FAULTS, FIXES, ALL_FIXES, CORDONED)
 
 
 def outcomes(section: Section) -> dict[str, Any]:

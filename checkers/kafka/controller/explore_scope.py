@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, Scope
+from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, LATE, Scope
 from reassure.checkers.kafka.controller.words import MAX_BROKERS, few_enough
 
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
@@ -72,3 +73,8 @@ def scope_of(args: argparse.Namespace) -> Scope:
         args.elr == "on",
         args.metadata_version,
     )
+
+
+def with_late_proposals(scope: Scope) -> Scope:
+    """The scope with ISR proposals that are to be refused: a check that a build lacks shows in these alone."""
+    return replace(scope, events=tuple(name for name in EVENTS if name in (*scope.events, LATE)))

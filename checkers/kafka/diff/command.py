@@ -37,8 +37,8 @@ from reassure.checkers.kafka.controller.command import PARTITIONS, controller_tr
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
 from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import EVENTS, LATE, ControllerExploration, Scope, explore_with
-from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of
+from reassure.checkers.kafka.controller.explore import LATE, ControllerExploration, Scope, explore_with
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of, with_late_proposals
 from reassure.checkers.kafka.controller.words import ControllerState, Setup
 from reassure.checkers.kafka.diff.alerts import alerts
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
@@ -159,11 +159,6 @@ def _scope(args: argparse.Namespace) -> Scope:
         if getattr(args, name) != next(option.initial for option in OPTIONS if option.name == name):
             raise Failure(Exit.USAGE, f"--{name.replace('_', '-')} is what the run of --from says: leave it out")
     return with_late_proposals(scope_from(path, args))
-
-
-def with_late_proposals(scope: Scope) -> Scope:
-    """The scope with ISR proposals that are to be refused: a check that a build lacks shows in these alone."""
-    return replace(scope, events=tuple(name for name in EVENTS if name in (*scope.events, LATE)))
 
 
 def scope_from(path: Path, args: argparse.Namespace) -> Scope:

@@ -16,8 +16,8 @@ from reassure.checkers.base.shared_options import BUDGET, JSON, QUIET
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.kafka.builds.command import CHANGED_RELEASE, OWN_TESTS
-from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope
-from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS
+from reassure.checkers.kafka.controller.explore import EVENTS, ExploreLimits, Scope
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, with_late_proposals
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import few_enough
 from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
@@ -40,7 +40,7 @@ SUBCOMMANDS = {
                 positive,
                 2,
             ),
-            *(option for option in SCOPE_OPTIONS if option.name in ("min_isr", "replicas", "configuration")),
+            *(option for option in SCOPE_OPTIONS if option.name in ("min_isr", "replicas", "configuration", "events")),
             Option("--together", "compare one build with all the patches (default: a build for each)", bool),
             OWN_TESTS,
             Option("--jvms N", "how many JVMs (default: one a core)", positive, output=True),
@@ -57,8 +57,10 @@ def run_patches(args: argparse.Namespace, console: Console) -> Exit:
     few_enough(args.brokers, "--brokers")
     if args.replicas > 2:
         raise UsageFailure(f"--replicas {args.replicas} is more than the 2 brokers that are tried first")
-    first = Scope(2, args.min_isr, args.replicas, configuration_changes=args.configuration == "changes", events=(LATE,))
-    scopes = [first, *(replace(first, brokers=n, unclean=(False,), events=()) for n in range(3, args.brokers + 1))]
+    events = tuple(name for name in EVENTS if name in args.events)
+    more = Scope(2, args.min_isr, args.replicas, (False,), args.configuration == "changes", events)
+    first = with_late_proposals(replace(more, unclean=(False, True)))
+    scopes = [first, *(replace(more, brokers=n) for n in range(3, args.brokers + 1))]
     paths = [path for each in args.patches for path in _patches(each)]
     limits = ExploreLimits(budget=args.budget)
     judge = PatchJudge(release(args.release), scopes, args.jvms or os.cpu_count() or 1, limits, args.own_tests)
@@ -78,7 +80,8 @@ def run_patches(args: argparse.Namespace, console: Console) -> Exit:
         ]
     )
     if args.json:
-        write_record(args.json, {"release": args.release, "patches": [outcome.record() for outcome in outcomes]})
+        rows = [outcome.record() for outcome in outcomes]
+        write_record(args.json, {"release": args.release, "events": list(events), "patches": rows})
     return code
 
 

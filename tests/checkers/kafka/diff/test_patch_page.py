@@ -12,6 +12,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence.patch_page import (
     ALL_FIXES,
+    CORDONED,
     FAULTS,
     FINDINGS_FOLDER,
     FIXES,
@@ -30,6 +31,7 @@ from tests.helpers.kafka_jars import class_path
 NAMES = {path.stem: path for path in sorted((ROOT / PATCHES).glob("*.patch"))}
 SAME_PATCHES = [path for name, path in NAMES.items() if name.startswith("same-")]
 FIX_PATCHES = sorted((ROOT / FINDINGS_FOLDER).glob("fix-*.patch"))
+CORDONED_PATCHES = sorted((ROOT / FINDINGS_FOLDER).glob("cordoned-*.patch"))
 FAULT_PATCHES = [path for path in NAMES.values() if path not in SAME_PATCHES]
 
 
@@ -38,7 +40,8 @@ def digests(paths: list[Path]) -> list[str]:
 
 
 def test_the_records_are_of_these_patches_and_the_page_of_the_records() -> None:
-    for section, paths in ((SAME, SAME_PATCHES), (FAULTS, FAULT_PATCHES), (FIXES, FIX_PATCHES)):
+    of_sections = ((SAME, SAME_PATCHES), (FAULTS, FAULT_PATCHES), (FIXES, FIX_PATCHES), (CORDONED, CORDONED_PATCHES))
+    for section, paths in of_sections:
         rows = {row["patch"]: row["sha256"] for row in outcomes(section)["patches"]}
         assert rows == {path.stem: digests([path]) for path in paths}
     for section, paths in ((TOGETHER, SAME_PATCHES), (ALL_FIXES, FIX_PATCHES)):
@@ -64,6 +67,15 @@ def test_the_fixes_break_no_promise_and_no_test_of_kafkas_own() -> None:
         for row in outcomes(section)["patches"]:
             assert row["complete"] and row["differing_steps"] and not row["head_breaks"], row["patch"]
             assert row["own_tests"] == {"passed": 177, "failed": 0}, row["patch"]
+
+
+def test_the_rule_about_cordoned_directories_breaks_a_promise_and_its_repair_breaks_none() -> None:
+    rule, repaired = outcomes(CORDONED)["patches"]
+    assert (rule["patch"], repaired["patch"]) == ("cordoned-as-in-4.4", "cordoned-replicas-may-stay")
+    assert (rule["head_breaks"], repaired["head_breaks"]) == (["cordoned_replicas_may_stay"], [])
+    for row, differing in ((rule, 15_880), (repaired, 864)):
+        assert row["complete"] and (row["states"], row["steps"], row["differing_steps"]) == (6352, 127_200, differing)
+        assert row["base_breaks"] == [] and row["own_tests"] == {"passed": 177, "failed": 0}
 
 
 def test_each_run_is_of_commands_that_the_search_knows() -> None:
