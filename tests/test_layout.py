@@ -58,7 +58,8 @@ INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
         "diff": ("controller", "builds"),
         "plan": (),
         "audit": (),
-        "command.py": ("controller", "builds", "diff"),
+        "cluster": ("controller", "audit"),
+        "command.py": ("controller", "builds", "diff", "cluster"),
     },
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {

@@ -7,12 +7,19 @@ import argparse
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.builds import command as builds
+from reassure.checkers.kafka.cluster import command as cluster
 from reassure.checkers.kafka.controller import command as controller
 from reassure.checkers.kafka.diff import command as diff
 from reassure.checkers.kafka.diff import patches_command as patches
 
-SUBCOMMANDS = {**controller.SUBCOMMANDS, **builds.SUBCOMMANDS, **diff.SUBCOMMANDS, **patches.SUBCOMMANDS}
-ACTIONS = {**controller.ACTIONS, **builds.ACTIONS, "diff": diff.run, **patches.ACTIONS}
+SUBCOMMANDS = {
+    **controller.SUBCOMMANDS,
+    **builds.SUBCOMMANDS,
+    **diff.SUBCOMMANDS,
+    **patches.SUBCOMMANDS,
+    **cluster.SUBCOMMANDS,
+}
+ACTIONS = {**controller.ACTIONS, **builds.ACTIONS, "diff": diff.run, **patches.ACTIONS, **cluster.ACTIONS}
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -130,8 +130,8 @@ class ClusterHistory:
             offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
             registered=frozenset(self.brokers),
             active=frozenset(b for b, r in self.brokers.items() if not r.fenced and not r.shutting_down),
-            events=replace(events, leaving=events.leaving | self._impaired()), min_isr=self._number(name),
-            replicas_of_zero=tuple(sorted(counts - {0})), unclean=self._unclean(name),
+            events=replace(events, leaving=events.leaving | self._impaired()), min_isr=self.min_isr(name),
+            replicas_of_zero=tuple(sorted(counts - {0})), unclean=self.unclean(name),
             elr=self.features[ELR_FEATURE] > 0 if ELR_FEATURE in self.features else None,
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
         )  # fmt: skip
@@ -148,11 +148,13 @@ class ClusterHistory:
         """A configuration value by the log: the topic's, else that of every broker."""
         return self.configs.get((TOPIC, topic, name), self.configs.get((BROKER, CLUSTER, name)))
 
-    def _number(self, topic: str) -> int | None:
+    def min_isr(self, topic: str) -> int | None:
+        """MinISR of a topic by the log; None if it does not say."""
         text = self._config(topic, MIN_ISR)
         return int(text) if text is not None and text.isdigit() else None
 
-    def _unclean(self, topic: str) -> bool | None:
+    def unclean(self, topic: str) -> bool | None:
+        """Whether a topic allows unclean election by the log; None if it does not say."""
         text = self._config(topic, UNCLEAN)
         return None if text is None else text.lower() == "true"
 
@@ -190,8 +192,10 @@ class ClusterHistory:
             self.features[data["name"]] = data["featureLevel"]
         elif kind == "ClearElr":
             for key, p in self.partitions.items():
-                if data["topicName"] in ("", self.topics.get(key[0])):
+                eligible = p.elr or p.last_known_leader is not None or p.last_known_is_nobody
+                if data["topicName"] in ("", self.topics.get(key[0])) and eligible:
                     none: dict[str, Any] = {"last_known_leader": None, "last_known_is_nobody": False}
+                    none["partition_epoch"] = p.partition_epoch + 1
                     self.partitions[key] = replace(p, elr=frozenset(), **none)
 
     def _broker(self, number: int, record: MetadataRecord) -> RegisteredBroker:

@@ -198,6 +198,38 @@ def _forget_older_builds() -> None:
         shutil.rmtree(manifest.parent, ignore_errors=True)
 
 
+def program(name: str, source: str, text: str, coordinates: list[str], seconds: float) -> tuple[Path, ...]:
+    """The class path of a Java program: its classes, then the jars of some coordinates; kept in the cache.
+
+    name: of its folder there, beside a digest. source, text: the Java file. `Failure` says in a line what went wrong.
+    """
+    digest = _digest("\0".join([text, *coordinates]).encode())
+    place = folder() / f"{name}-{digest[:12]}"
+
+    def kept() -> tuple[Path, ...]:
+        manifest = _manifest(place)
+        jars, classes = _intact(manifest.get("jars")), _intact(manifest.get("classes"))
+        return (place / "classes", *jars) if jars and classes and manifest.get("driver") == digest else ()
+
+    if parts := kept():
+        return parts
+    javac, maven = tool("javac"), tool("mvn")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
+        if parts := kept():
+            return parts
+        fresh = Path(temporary) / "place"
+        (fresh / "classes").mkdir(parents=True)
+        jars = resolved(maven, coordinates, seconds)
+        compiled(javac, jars, {source: text}, fresh / "classes")
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.move(fresh, place)
+        classes = sorted(path for path in (place / "classes").rglob("*") if path.is_file())
+        manifest = {"format": FORMAT, "driver": digest, "jars": _digests(jars), "classes": _digests(classes)}
+        write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    return (place / "classes", *jars)
+
+
 @contextlib.contextmanager
 def _alone(place: Path) -> Iterator[None]:
     """One process at a time writes a release's folder; a process that ends lets go of it."""

@@ -1,0 +1,148 @@
+"""The state of a running cluster: the metadata log that its controller writes, and the logs of its brokers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.kafka.audit.cluster_history import ClusterHistory
+from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
+from reassure.checkers.kafka.audit.segment_file import HEAD, LENGTH_AT, TornEnd, read_segment
+from reassure.checkers.kafka.controller.words import ControllerState
+from reassure.spec.kafka.partition import Broker
+
+FIRST_SEGMENT = "00000000000000000000.log"
+
+
+@dataclass(frozen=True)
+class SeenState:
+    """The controller's state of the watched partition after a batch of the metadata log."""
+
+    offset: int
+    state: ControllerState
+
+
+class MetadataWatch:
+    """A metadata log read while it grows; every state of one topic's partition 0, batch by batch.
+
+    watch: the topic, and the number of brokers of which fencing and unfencing count.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FIRST_SEGMENT
+        self.history = ClusterHistory()
+        self.states: list[SeenState] = []
+        self.controller_epoch = 0
+        """Of the last batch: it rises when the active controller resigns."""
+        self.topic, self.brokers = "", 0
+        self._read = 0
+
+    def watch(self, topic: str, brokers: int) -> None:
+        """Forgets the states seen so far, and notes those of another topic."""
+        self.topic, self.brokers, self.states = topic, brokers, []
+
+    def poll(self) -> None:
+        """Reads what was written since the last call. Raises `MalformedRecord`, `BrokenLog`."""
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(self._read)
+                data = file.read()
+        except FileNotFoundError:
+            return
+        torn = TornEnd()
+        batch: list[MetadataRecord] = []
+        for record in read_segment(data, torn):
+            if batch and record.batch != batch[0].batch:
+                self._apply(batch)
+                batch = []
+            batch.append(record)
+        if batch:
+            self._apply(batch)
+        self._note_epochs(data[: len(data) if torn.at is None else torn.at])
+        self._read += len(data) if torn.at is None else torn.at
+
+    def _apply(self, batch: Iterable[MetadataRecord]) -> None:
+        for _ in self.history.play(batch):
+            pass
+        state = self.state()
+        if state is not None and (not self.states or self.states[-1].state != state):
+            last = self.history.last
+            self.states.append(SeenState(last.offset if last is not None else 0, state))
+
+    def _note_epochs(self, data: bytes) -> None:
+        at = 0
+        while at + HEAD.size <= len(data):
+            _, length, epoch, *_ = HEAD.unpack_from(data, at)
+            self.controller_epoch = max(self.controller_epoch, epoch)
+            at += LENGTH_AT + length
+
+    def state(self) -> ControllerState | None:
+        """The watched partition and its brokers now; None before the topic is there."""
+        key = next((k for k, name in self.history.topics.items() if name == self.topic), None)
+        partition = self.history.partitions.get((key, 0)) if key is not None else None
+        if partition is None:
+            return None
+        registered = {n: b for n, b in self.history.brokers.items() if n <= self.brokers}
+        return ControllerState(
+            partition=partition,
+            unfenced=frozenset(Broker(n) for n, b in registered.items() if not b.fenced),
+            incarnations=(0,) * self.brokers,
+            unclean=bool(self.history.unclean(self.topic)),
+            shutting_down=frozenset(Broker(n) for n, b in registered.items() if b.shutting_down),
+            keeps_nobody=partition.last_known_is_nobody,
+            min_isr=self.history.min_isr(self.topic) or 0,
+        )
+
+    def unfenced(self) -> frozenset[int]:
+        """Every broker that is registered and not fenced."""
+        return frozenset(n for n, b in self.history.brokers.items() if not b.fenced)
+
+
+@dataclass(frozen=True)
+class BrokerLog:
+    """A folder of a partition's log on a broker. kind: "", "deleted", "stray" or "future"."""
+
+    broker: int
+    kind: str
+    bytes: int
+    end: int
+    """The offset after the last record."""
+
+    def __str__(self) -> str:
+        return f"broker {self.broker}: {self.end:,} records, {self.bytes:,} bytes{f', {self.kind}' * bool(self.kind)}"
+
+
+_KINDS = {"delete": "deleted", "stray": "stray", "future": "future"}
+
+
+def broker_logs(data: Path, broker: int, topic: str) -> list[BrokerLog]:
+    """The logs of a topic's partition 0 in a broker's folder: its own, and those that it has put aside."""
+    name = re.compile(rf"{re.escape(topic)}-0(\.[0-9a-f]{{32}}-(delete|stray|future))?")
+    logs = []
+    for folder in sorted(data.iterdir()) if data.is_dir() else []:
+        if (match := name.fullmatch(folder.name)) is not None:
+            segments = sorted(folder.glob("*.log")) + sorted(folder.glob("*.log.deleted"))
+            contents = [_content(segment) for segment in segments]
+            end = max((end_offset(content) for content in contents), default=0)
+            logs.append(BrokerLog(broker, _KINDS.get(match[2] or "", ""), sum(map(len, contents)), end))
+    return logs
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # a log that is being deleted
+        return b""
+
+
+def end_offset(segment: bytes) -> int:
+    """The offset after the last whole batch of a segment; 0 if there is none."""
+    at = end = 0
+    while at + HEAD.size <= len(segment):
+        base, length, _, _, _, _, last, *_ = HEAD.unpack_from(segment, at)
+        if at + LENGTH_AT + length > len(segment):
+            break
+        end, at = base + last + 1, at + LENGTH_AT + length
+    return end

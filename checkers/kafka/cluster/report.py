@@ -1,0 +1,123 @@
+"""Output of `reassure kafka cluster`: a run on a cluster as text and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.kafka.cluster.execute import ExecutedStep, compared
+from reassure.checkers.kafka.cluster.observed import BrokerLog
+from reassure.checkers.kafka.cluster.schedule import Act
+from reassure.checkers.kafka.cluster.session import ClusterResult
+from reassure.checkers.kafka.controller.report import two_columns
+from reassure.checkers.kafka.controller.words import ControllerState, described
+
+
+def report_cluster(result: ClusterResult, full: bool, console: Console) -> None:
+    """Prints the steps, the records and the effect of a run. full: the brokers' logs after each step too."""
+    plan = result.run.plan
+    replicas = ", ".join(str(int(b)) for b in plan.start.partition.replicas)
+    unclean = "allowed" if plan.start.unclean else "not allowed"
+    console.print(f"Kafka {result.release}: {result.run.name}")
+    console.print(f"  replicas [{replicas}], MinISR {plan.min_isr}, unclean election {unclean}")
+    state = plan.start
+    for step in result.execution.steps:
+        _report_step(step, state, result.release, console)
+        if full:
+            console.print(f"       logs: {logs_text(step.logs)}", style="dim")
+        state = step.step.expected
+    if result.failure is not None:
+        console.print(f"  {result.failure}", style="red")
+        return
+    console.print(f"  at the end: {logs_text(result.execution.logs)}")
+    console.print(f"  records: {records_text(result)}")
+    assert result.outcome is not None
+    word = {True: "observed", False: "not observed", None: "executed"}[result.outcome.observed]
+    style = "red" if result.outcome.observed is False else "green"
+    name = f"{result.run.promise}: " if result.run.promise else ""
+    console.print(f"{name}{word}: {result.outcome.text} ({result.seconds:.0f} s)", style=style)
+    if result.execution.difference is not None:
+        number = result.execution.difference.step.number
+        console.print(f"the cluster did something else than the run at step {number}", style="red")
+
+
+def _report_step(step: ExecutedStep, before: ControllerState, release: str, console: Console) -> None:
+    s = step.step
+    act = f"{s.act.value} {s.broker}" if s.broker and s.act is not Act.WAIT else s.act.value
+    console.print(f"  {s.number:2} {s.text}: {act} ({step.seconds:.1f} s)")
+    ours, theirs = described(before), described(s.expected)
+    changes = [f"{name} {theirs[name]}" for name in ours if ours[name] != theirs[name] and "epoch" not in name]
+    if s.held:
+        console.print(f"       throttled: the copy of broker {', '.join(map(str, sorted(s.held)))}", style="dim")
+    if step.differs:
+        two_columns(list(step.differs), "the run", f"Kafka {release}", console)
+    elif s.resigns:
+        console.print(f"       as in the run: the controller resigns (its epoch is {step.controller_epoch})")
+    else:
+        console.print(f"       as in the run: {', '.join(changes) or 'nothing changes'}")
+
+
+def logs_text(logs: Sequence[BrokerLog]) -> str:
+    """The logs of brokers in a line: their records, and those that were put aside."""
+    brokers = sorted({log.broker for log in logs})
+    texts = []
+    for broker in brokers:
+        own = [f"{log.end:,}{f' {log.kind}' * bool(log.kind)}" for log in logs if log.broker == broker]
+        texts.append(f"broker {broker} {' + '.join(own)}")
+    return "; ".join(texts) or "no logs"
+
+
+def records_text(result: ClusterResult) -> str:
+    """What became of the records."""
+    execution = result.execution
+    if execution.records is None:
+        return execution.why_not
+    r = execution.records
+    return (
+        f"{r.acknowledged:,} acknowledged, {r.readable:,} left, {r.lost:,} lost, {r.different:,} different; "
+        f"{execution.failed:,} not acknowledged"
+    )
+
+
+def cluster_record(result: ClusterResult) -> dict[str, Any]:
+    """The same as data."""
+    execution, outcome = result.execution, result.outcome
+    records = execution.records
+    return {
+        "trace": result.run.name,
+        "release": result.release,
+        "property": result.run.promise,
+        "verdict": VERDICTS[result.code],
+        "exit_code": result.code.value,
+        "observed": outcome.observed if outcome is not None else None,
+        "effect": outcome.text if outcome is not None else "",
+        "failure": str(result.failure) if result.failure is not None else "",
+        "seconds": round(result.seconds, 1),
+        "records": {
+            "sent": execution.sent,
+            "not_acknowledged": execution.failed,
+            **(vars(records) if records is not None else {}),
+        },
+        "steps": [_step_record(step, result) for step in execution.steps],
+        "logs": [vars(log) for log in execution.logs],
+    }
+
+
+def _step_record(step: ExecutedStep, result: ClusterResult) -> dict[str, Any]:
+    s = step.step
+    start = result.run.plan.start
+    return {
+        "number": s.number,
+        "step": s.text,
+        "act": s.act.name.lower(),
+        "broker": s.broker,
+        "throttled": sorted(s.held),
+        "seconds": round(step.seconds, 1),
+        "expected": compared(s.expected, start),
+        "differs": [{"field": name, "run": ours, "cluster": theirs} for name, ours, theirs in step.differs],
+        "seen": [described(state) for state in step.seen],
+        "logs": [vars(log) for log in step.logs],
+        "controller_epoch": step.controller_epoch,
+    }

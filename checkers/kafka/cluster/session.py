@@ -1,0 +1,98 @@
+"""Runs executed one after the other on a cluster that is started for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.cluster.client import Client
+from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.effects import EFFECTS, LAST, Outcome, nothing_more
+from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
+from reassure.checkers.kafka.cluster.processes import Cluster
+from reassure.checkers.kafka.cluster.schedule import Schedule
+
+WAITS = Waits()
+
+
+@dataclass(frozen=True)
+class ClusterRun:
+    """A run to execute. name: of its file. promise: the property that it violates, or ""."""
+
+    name: str
+    promise: str
+    plan: Schedule
+
+
+@dataclass(frozen=True)
+class ClusterResult:
+    """A run executed. outcome: None where a failure ended it, which is `failure` then."""
+
+    run: ClusterRun
+    release: str
+    execution: Execution
+    outcome: Outcome | None
+    seconds: float
+    failure: Failure | None = None
+
+    @property
+    def code(self) -> Exit:
+        """0 the effect was observed, 18 the cluster did something else, else the failure's."""
+        if self.failure is not None:
+            return self.failure.code
+        seen = self.outcome is not None and self.outcome.observed is not False
+        return Exit.OK if seen and self.execution.difference is None else Exit.TRACE
+
+
+@dataclass(frozen=True)
+class ClusterLimits:
+    """place: the folder to keep, or None. seconds: for everything together, or None."""
+
+    place: Path | None = None
+    seconds: float | None = None
+
+
+def execute_runs(
+    kafka: Distribution, runs: Sequence[ClusterRun], load: Workload, limits: ClusterLimits, tell: Callable[[str], None],
+    waits: Waits = WAITS,
+) -> list[ClusterResult]:  # fmt: skip
+    """Executes runs on one cluster, those that leave it without a controller last; their results in that order.
+
+    `Failure` if the cluster cannot be started. Runs with and without ELR need clusters of their own.
+    """
+    ordered = sorted(runs, key=lambda run: run.promise in LAST)
+    deadline = time.monotonic() + (limits.seconds if limits.seconds is not None else float("inf"))
+    results: list[ClusterResult] = []
+    brokers, elr = max(run.plan.brokers for run in runs), runs[0].plan.elr
+    with Cluster(kafka, brokers, elr, limits.place) as cluster:
+        tell("formatting")
+        cluster.format()
+        for number in cluster.nodes:
+            cluster.start(number)
+        with Client(cluster) as client:
+            executor = Executor(cluster, client, waits, tell, deadline)
+            executor.bring_up()
+            for number, run in enumerate(ordered, 1):
+                results.append(_executed(executor, f"run-{number}", run, load))
+                if (failure := results[-1].failure) is not None and failure.code is Exit.SYSTEM:
+                    break
+                if number < len(ordered) and run.promise not in LAST:
+                    executor.bring_up()
+    return results
+
+
+def _executed(executor: Executor, topic: str, run: ClusterRun, load: Workload) -> ClusterResult:
+    began, execution = time.monotonic(), Execution()
+    outcome, failure = None, None
+    try:
+        execution = executor.begin(topic, run.plan, load)
+        for step in run.plan.steps:
+            executor.take(step, execution)
+        outcome = EFFECTS.get(run.promise, nothing_more)(executor, run.plan, execution)
+    except Failure as error:
+        failure = error
+    version = executor.cluster.kafka.release.version
+    return ClusterResult(run, version, execution, outcome, time.monotonic() - began, failure)

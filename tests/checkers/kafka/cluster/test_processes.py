@@ -1,0 +1,81 @@
+"""Processes of a cluster: ports, memory, folders, and the warden that ends them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.kafka.cluster import processes, warden
+from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.processes import Cluster, enough_memory, free_ports, kafka_uuid
+from reassure.checkers.kafka.controller.releases import release
+
+NOTHING = Distribution(release("4.4.0"), ())
+
+
+def test_ports_are_free_and_different() -> None:
+    ports = free_ports(6)
+    assert len(set(ports)) == 6
+    assert min(ports) > 1024
+
+
+def test_too_little_memory_is_a_line() -> None:
+    enough_memory(1)
+    with pytest.raises(
+        SystemFailure, match=r"^1000000 JVMs need about 420,000,000 MiB of memory; [\d,]+ MiB are free$"
+    ):
+        enough_memory(1_000_000)
+
+
+def test_ids_are_those_of_kafka() -> None:
+    ids = {kafka_uuid() for _ in range(200)}
+    assert len(ids) == 200
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", text) for text in ids)
+
+
+def test_a_folder_with_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "tool", lambda name: name)
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemFailure, match="is not empty: a cluster needs a new folder"):
+        Cluster(NOTHING, 1, True, tmp_path)
+    with pytest.raises(SystemFailure, match=r"Not a directory|File exists"):
+        Cluster(NOTHING, 1, True, tmp_path / "file")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_folder_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    monkeypatch.setattr(processes, "tool", lambda name: name)
+    with Cluster(NOTHING, 2, True, tmp_path / "new" if kept else None) as cluster:
+        assert [node.node for node in cluster.brokers] == [1, 2]
+        assert cluster.addresses == ",".join(f"127.0.0.1:{cluster.nodes[n].port}" for n in (1, 2))
+        (cluster.folder / "file").touch()
+    assert cluster.folder.exists() is kept
+    assert cluster.warden.poll() == 0
+
+
+def test_the_warden_ends_what_still_runs(tmp_path: Path) -> None:
+    sleeper = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
+    forgotten, ended = subprocess.Popen(sleeper), subprocess.Popen(sleeper)
+    try:
+        folder = tmp_path / "cluster"
+        folder.mkdir()
+        with subprocess.Popen(
+            [sys.executable, "-S", "-E", warden.__file__], stdin=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(f"remove {folder}\n+{forgotten.pid}\n+{ended.pid}\n-{ended.pid}\n")
+            process.stdin.close()  # as when the program ends
+        assert forgotten.wait(10) == -9
+        assert not folder.exists()
+        time.sleep(0.1)
+        assert ended.poll() is None  # it was taken off the list
+    finally:
+        forgotten.kill()
+        ended.kill()
+        ended.wait()
