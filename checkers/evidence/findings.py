@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence import finding_tests
+from reassure.checkers.evidence import finding_tests, measurements
 from reassure.checkers.evidence.finding_tests import FindingTest
 from reassure.checkers.evidence.headlines import ELR, HEADLINES, NEWEST_CODE, UNREPORTED, Headline
 from reassure.checkers.evidence.ledger import PATHS
@@ -227,6 +227,7 @@ def markdown(
     rows = [row for number, several in numbered for row in _rows(number, several, record)]
     parts = [HEAD.format(by=BY).rstrip(), table(COLUMNS, rows)]
     parts += [_section(number, several, folder, record) for number, several in numbered]
+    parts += [part] if (part := measurements.section(measurements.measured()).rstrip()) else []
     return "\n\n".join(parts) + "\n"
 
 

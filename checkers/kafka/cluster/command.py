@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.argument_types import positive, whole
-from reassure.checkers.base.atomic_files import write_record
+from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.progress import Progress
@@ -17,15 +17,18 @@ from reassure.checkers.base.shared_options import BUDGET, JSON, OF_TRACE, QUIET,
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.evidence.measurements import MEASURED, measured, with_more, written
 from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
 from reassure.checkers.kafka.cluster.execute import Workload
+from reassure.checkers.kafka.cluster.measure import cases_of, measurements, run_of
 from reassure.checkers.kafka.cluster.report import cluster_record, report_cluster
 from reassure.checkers.kafka.cluster.schedule import schedule
 from reassure.checkers.kafka.cluster.session import ClusterLimits, ClusterResult, ClusterRun, execute_runs
 from reassure.checkers.kafka.controller.command import controller_traces, named_release
 from reassure.checkers.kafka.controller.controller_itf import itf
-from reassure.checkers.kafka.controller.releases import Release
+from reassure.checkers.kafka.controller.releases import RELEASES, Release, release
+from reassure.spec.kafka.releases import minor
 from reassure.spec.semantics.trace import properties_of
 
 SUBCOMMANDS = {
@@ -33,13 +36,24 @@ SUBCOMMANDS = {
         "execute traces on a cluster of Kafka's own brokers, with real logs and records",
         (
             replace(
-                TRACE, usage="traces TRACE", nargs="+", help="ITF files: runs of kraft_kafka, or of `kafka explore`"
+                TRACE, usage="traces TRACE", nargs="*", help="ITF files: runs of kraft_kafka, or of `kafka explore`"
             ),
             OF_TRACE,
             Option(
                 "--release R",
-                "the release to run, or the path of a build made by `kafka build` (default: each trace's own)",
-                default="",
+                "the release to run, or the path of a build made by `kafka build`; all: the newest patch of each minor "
+                "version; repeatable (default: each trace's own)",
+                repeatable=True,
+            ),
+            Option("--findings", "execute the runs of the page of findings, and record what is measured", bool),
+            Option("--fixed DIR", "with --findings: run this build too, which `kafka build` made of the fixes", Path),
+            Option("--times N", "with --findings: execute each run N times (default: 1)", positive, 1),
+            Option(
+                "--out FILE",
+                "with --findings: the file of measurements to add to (default: with the project's traces)",
+                Path,
+                MEASURED,
+                output=True,
             ),
             Option("--records N", "records to produce before each run (default: 20000)", whole, Workload.records),
             Option("--record-size N", "bytes of each record (default: 200)", positive, Workload.bytes),
@@ -58,23 +72,17 @@ SUBCOMMANDS = {
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Executes each trace on its release: 18 if the cluster does something else, 5 if it cannot be brought there."""
-    by_release = _runs(args)
-    load = Workload(args.records, args.record_size, args.per_second)
+    if bool(args.traces) is args.findings:
+        raise UsageFailure("give traces, or --findings")
+    if not args.findings and (args.fixed is not None or args.times != 1):
+        raise UsageFailure("--fixed and --times are for --findings")
     results: list[ClusterResult] = []
-    if args.keep is not None and len(by_release) > 1:
-        raise UsageFailure("--keep is for one cluster; these traces need several")
     with Progress(quiet=args.quiet) as progress:
-        for (kafka, _), runs in by_release.items():
-            progress.ready(f"Kafka {kafka.version}: class path")
-            limits = ClusterLimits(args.keep, args.budget)
-            several = execute_runs(distribution(kafka), runs, load, limits, _teller(progress, kafka))
-            progress.done()
-            for result in several:
-                report_cluster(result, args.full, console)
-            results += several
+        code = (
+            _findings(args, results, progress, console) if args.findings else _traces(args, results, progress, console)
+        )
     if args.keep is not None:
         console.print(f"the cluster's folder: {args.keep}", style="dim")
-    code = worst(result.code for result in results)
     if args.json:
         stopped = Stop(StopReason.COMPLETE, "every run was executed")
         if failed := next((r for r in results if r.failure is not None), None):
@@ -85,6 +93,61 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return code
 
 
+def _traces(args: argparse.Namespace, results: list[ClusterResult], progress: Progress, console: Console) -> Exit:
+    """Executes traces, those of one release on one cluster; adds to the results."""
+    by_cluster = _runs(args)
+    if args.keep is not None and len(by_cluster) > 1:
+        raise UsageFailure("--keep is for one cluster; these traces need several")
+    for (kafka, _), runs in by_cluster.items():
+        results += _on_cluster(args, kafka, runs, progress, console)
+    return worst(result.code for result in results)
+
+
+def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: Progress, console: Console) -> Exit:
+    """Executes the runs of the findings, and adds the measurements to a file after each cluster.
+
+    18 if a release does not show an effect, or the build with the fixes shows one.
+    """
+    releases = _releases(args.release) or _releases(["all"])
+    codes = [Exit.OK]
+    for kafka in [*releases, *([release(str(args.fixed))] if args.fixed is not None else [])]:
+        cases = cases_of(kafka)
+        for _ in range(args.times):
+            several = _on_cluster(args, kafka, [run_of(case) for case in cases], progress, console)
+            results += several
+            measurements_now = with_more(measured(args.out), measurements(kafka, cases, several))
+            write_atomically(args.out, written(measurements_now))
+            codes += [_fixed_code(result) if kafka.build else result.code for result in several]
+    return worst(codes)
+
+
+def _fixed_code(result: ClusterResult) -> Exit:
+    """Of a run on a build with the fixes, which has to show no effect."""
+    if result.outcome is None:
+        return result.code
+    return Exit.TRACE if result.outcome.observed else Exit.OK
+
+
+def _on_cluster(
+    args: argparse.Namespace, kafka: Release, runs: list[ClusterRun], progress: Progress, console: Console
+) -> list[ClusterResult]:
+    """Executes runs on a cluster that is started for them, and reports them."""
+    progress.ready(f"Kafka {kafka.version}: class path")
+    load, limits = Workload(args.records, args.record_size, args.per_second), ClusterLimits(args.keep, args.budget)
+    results = execute_runs(distribution(kafka), runs, load, limits, _teller(progress, kafka))
+    progress.done()
+    for result in results:
+        report_cluster(result, args.full, console)
+    return results
+
+
+def _releases(texts: list[str]) -> list[Release]:
+    """The releases of the command line, each once."""
+    newest = list({minor(each.version): each for each in RELEASES}.values())
+    several = [each for text in texts for each in (newest[::-1] if text == "all" else [named_release(text)])]
+    return list(dict.fromkeys(several))
+
+
 def _teller(progress: Progress, kafka: Release) -> Callable[[str], None]:
     return lambda text: progress.proof(f"Kafka {kafka.version}: {text}")
 
@@ -92,7 +155,7 @@ def _teller(progress: Progress, kafka: Release) -> Callable[[str], None]:
 def _runs(args: argparse.Namespace) -> dict[tuple[Release, bool], list[ClusterRun]]:
     """The runs by cluster: a release, and whether ELR is on. `Failure` names a trace that none can be brought to."""
     by_cluster: dict[tuple[Release, bool], list[ClusterRun]] = {}
-    requested = named_release(args.release) if args.release else None
+    requested = _releases(args.release)
     for path in args.traces:
         trace, own = controller_traces(path, args.model)[-1]
         names = properties_of(itf(path)["#meta"])
@@ -101,8 +164,8 @@ def _runs(args: argparse.Namespace) -> dict[tuple[Release, bool], list[ClusterRu
             plan = schedule(trace, promise in PAUSED)
         except Failure as failure:
             raise Failure(failure.code, f"{path}: {failure}") from None
-        kafka = requested or own
-        by_cluster.setdefault((kafka, plan.elr), []).append(ClusterRun(str(path), promise, plan))
+        for kafka in requested or [own]:
+            by_cluster.setdefault((kafka, plan.elr), []).append(ClusterRun(str(path), promise, plan))
     return by_cluster
 
 

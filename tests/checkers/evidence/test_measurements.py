@@ -1,0 +1,62 @@
+"""Findings measured on clusters: the file, and its part of the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, measured, section, with_more, written
+
+LOSS = MeasuredRun(True, True, 100, 60, "60 of 100 acknowledged records are lost", 34)
+NONE = MeasuredRun(False, False, 100, 0, "0 of 100 acknowledged records are lost", 40)
+RESIGNS = MeasuredRun(True, True, None, None, "the controller's epoch rises by 6", 31)
+ON_44 = Measurement("K21", "4.4.0", False, "a", (LOSS, LOSS))
+FIXED = Measurement("K21", "4.3.1", True, "a", (NONE,))
+K24 = Measurement("K24", "4.4.0", False, "c", (RESIGNS,))
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "measured.json"
+    assert measured(path) == []
+    path.write_text(written([ON_44, FIXED, K24]))
+    assert measured(path) == [ON_44, FIXED, K24]
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{}", '[{"claim": "K21"}]', '[{"runs": [{"lost": 1}]}]'])
+def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "measured.json"
+    path.write_text(text)
+    with pytest.raises(Failure, match="is no file of measurements") as refused:
+        measured(path)
+    assert refused.value.code is Exit.SYSTEM
+
+
+def test_executions_add_up_until_the_run_changes() -> None:
+    assert with_more([], [ON_44]) == [ON_44]
+    more = replace(ON_44, runs=(NONE,))
+    assert with_more([ON_44, K24], [more]) == [replace(ON_44, runs=(LOSS, LOSS, NONE)), K24]
+    assert with_more([ON_44], [replace(more, run="b")]) == [replace(more, run="b")]
+    assert with_more([ON_44], [FIXED]) == [FIXED, ON_44]
+    newer = replace(ON_44, release="4.10.0")
+    assert with_more([newer], [ON_44]) == [ON_44, newer]
+
+
+def test_an_effect_counts_if_every_step_was_as_in_the_run() -> None:
+    assert ON_44.seen == 2
+    assert FIXED.seen == 0
+    assert replace(ON_44, runs=(LOSS, replace(LOSS, as_in_run=False), replace(LOSS, observed=False))).seen == 1
+
+
+def test_the_part_of_the_page() -> None:
+    assert section([]) == ""
+    rows = [line for line in section([FIXED, ON_44, K24]).splitlines() if line.startswith("|")]
+    assert rows == [
+        "| finding | release | runs | effect seen | acknowledged | lost | in the first run |",
+        "|---|---|---|---|---|---|---|",
+        "| 1 (K21) | 4.4.0 | 2 | 2 | 200 | 120 | 60 of 100 acknowledged records are lost |",
+        "|  | 4.3.1 with the fixes | 1 | 0 | 100 | 0 | 0 of 100 acknowledged records are lost |",
+        "| 4 (K24) | 4.4.0 | 1 | 1 | - | - | the controller's epoch rises by 6 |",
+    ]

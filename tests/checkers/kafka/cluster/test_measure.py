@@ -1,0 +1,113 @@
+"""`kafka cluster --findings`: which runs, what is measured, and the options that do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.cli.main import main
+from reassure.checkers.evidence.measurements import MeasuredRun, measured
+from reassure.checkers.kafka.cluster import command
+from reassure.checkers.kafka.cluster.client import RecordCounts
+from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.effects import Outcome
+from reassure.checkers.kafka.cluster.execute import Execution
+from reassure.checkers.kafka.cluster.measure import cases_of, run_of
+from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun
+from reassure.checkers.kafka.controller.releases import Release, release
+
+
+@pytest.mark.parametrize(
+    ("version", "claims"),
+    [
+        ("4.4.0", ["K21", "K20", "K23", "K24", "K14", "K18"]),
+        ("4.2.2", ["K21", "K20", "K24", "K14", "K18"]),
+        ("4.1.2", ["K21", "K20", "K24", "K14", "K18"]),
+        ("3.9.2", ["K14"]),
+    ],
+)
+def test_the_findings_of_a_release(version: str, claims: list[str]) -> None:
+    kafka = release(version)
+    cases = cases_of(kafka)
+    assert [case.headline.claim for case in cases] == claims
+    assert {case.release for case in cases} == {kafka.rules}
+    assert [run_of(case).name for case in cases] == claims  # each has a schedule
+
+
+def test_a_release_without_findings() -> None:
+    with pytest.raises(Failure, match=r"no finding is known of Kafka 9\.9\.9") as refused:
+        cases_of(Release("9.9.9", "9.9"))
+    assert refused.value.code is Exit.USAGE
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+    """Clusters that are not started: the release and the runs of each. Loss is observed but on a build."""
+    started: list[tuple[str, list[str]]] = []
+
+    def results(kafka: Distribution, runs: list[ClusterRun], *others: Any) -> list[ClusterResult]:
+        version = kafka.release.version
+        started.append((version, [run.name for run in runs]))
+        outcome = Outcome(not kafka.release.build, "text")
+        execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
+        return [ClusterResult(run, version, execution, outcome, 3.4) for run in runs]
+
+    monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
+    monkeypatch.setattr(command, "execute_runs", results)
+    monkeypatch.setattr(command, "report_cluster", lambda *values: None)
+    return started
+
+
+def test_measurements_are_written(played: list[tuple[str, list[str]]], tmp_path: Path) -> None:
+    file = tmp_path / "measured.json"
+    words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--times", "2", "--out", str(file), "--quiet"]
+    assert main(words) == 0
+    assert played == [("3.9.2", ["K14"])] * 2
+    (measurement,) = measured(file)
+    assert (measurement.claim, measurement.release, measurement.fixed) == ("K14", "3.9.2", False)
+    assert measurement.runs == (MeasuredRun(True, True, 10, 6, "text", 3),) * 2
+    assert main(words) == 0
+    assert len(measured(file)[0].runs) == 4
+
+
+def test_without_a_release_the_newest_of_each_minor_version(
+    played: list[tuple[str, list[str]]], tmp_path: Path
+) -> None:
+    assert main(["kafka", "cluster", "--findings", "--out", str(tmp_path / "m.json"), "--quiet"]) == 0
+    assert [version for version, _ in played] == ["4.4.0", "4.3.1", "4.2.2", "4.1.2", "4.0.2", "3.9.2"]
+
+
+def test_a_build_with_the_fixes_has_to_show_nothing(
+    played: list[tuple[str, list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
+    monkeypatch.setattr(command, "release", lambda text: build)
+    file = tmp_path / "measured.json"
+    words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--fixed", "build", "--out", str(file), "--quiet"]
+    assert main(words) == 0
+    assert [version for version, _ in played] == ["3.9.2", "4.3.1+build-0123456789ab"]
+    fixed = [m for m in measured(file) if m.fixed]
+    assert {m.release for m in fixed} == {"4.3.1"}
+    assert [m.claim for m in fixed] == ["K14", "K18", "K20", "K21", "K23", "K24"]
+    assert {m.seen for m in fixed} == {0}
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "give traces, or --findings"),
+        (["x.itf.json", "--findings"], "give traces, or --findings"),
+        (["x.itf.json", "--times", "2"], "--fixed and --times are for --findings"),
+        (
+            ["x.itf.json", "--release", "nothing"],
+            "'nothing' is no release of Kafka; write 4.4.0, or the path of a build",
+        ),
+    ],
+)
+def test_options_that_do_not_fit(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka", "cluster", *words]) == 64
+    assert capsys.readouterr().err == f"reassure: {line}\n"
