@@ -51,6 +51,12 @@ def _forgets_who_may_lead(graph: ControllerExploration, command: int) -> Broken:
     return np.asarray((after >= 0) & may_lead[: len(after)] & ~may_lead[after])
 
 
+def _drops_who_may_lead(graph: ControllerExploration, command: int) -> Broken:
+    before, after = slice(len(graph.targets)), graph.targets[:, command]
+    may_lead = (graph.states >> ISR | graph.states >> ELR) & 63
+    return np.asarray((after >= 0) & (may_lead[before] & replica_sets(graph.states[before]) & ~may_lead[after] != 0))
+
+
 def _refuses_what_is_there(graph: ControllerExploration, command: int) -> Broken:
     before = slice(len(graph.targets))
     target = packed_set(graph.commands[command].brokers)
@@ -67,6 +73,12 @@ COMMAND_PROPERTIES = (
         "Otherwise a new MinISR, or a replica's new log directory, takes the right to lead from the last that have it.",
         (Kind.CHANGE_MIN_ISR, Kind.ASSIGN_DIRECTORY),
         _forgets_who_may_lead,
+    ),
+    CommandProperty(
+        "directories_are_not_about_who_may_lead",
+        "Otherwise a partition stays offline although an eligible replica is back: it moved between log directories.",
+        (Kind.ASSIGN_DIRECTORY,),
+        _drops_who_may_lead,
     ),
     CommandProperty(
         "cordoned_replicas_may_stay",

@@ -9,23 +9,30 @@ Without such a property the state after the last step is asserted.
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.controller.junit_calls import (
+    ACCEPTED,
+    INDENT,
+    PARTITION,
+    broker_change,
+    broker_states,
+    call,
+    directory_id,
+    java_ids,
+    request_of_leader,
+)
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
-from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
+from reassure.checkers.kafka.controller.words import Kind
 from reassure.spec.kafka.partition import NOBODY, Broker
 
-INDENT = " " * 8
-PARTITION = "replication.getPartition(fooId, 0)"
-ACCEPTED = ("NONE", "NEW_LEADER_ELECTED")
-"""Answers to an AlterPartition that is carried out: the sender still leads, or not, which the release decides."""
 LOST = "has deleted its log, and leads without what was committed"
 GOES_ON = "the reassignment goes on although every replica is in sync"
 ELSEWHERE = "the reassignment leads elsewhere than it was asked to"
+NOT_ELECTED = "an eligible replica is back, and nobody leads"
 NOBODY_LEADS = "brokers with every committed record are back, and nobody leads"
 REASONS = {
     "nothing_lost_by_a_completion": LOST,
@@ -36,7 +43,6 @@ REASONS = {
     "changed_min_isr_leaves_who_may_lead": NOBODY_LEADS,
 }
 """A part of the message with which a method fails because of the property; the fourth is an exception of Kafka's."""
-_ERRORS = "org.apache.kafka.common.protocol.Errors"
 
 
 def junit_method(trace: ControllerTrace, release: Release, name: str, promise: str = "", elr: bool = True) -> str:
@@ -96,12 +102,12 @@ def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
         f"    setIsElrEnabled({'true' if elr else 'false'}).",
         "    build();",
         "ReplicationControlManager replication = ctx.replicationControl;",
-        f"ctx.registerBrokers({ids});",
+        *(_with_two_directories(trace) if trace.setup.directories > 1 else [f"ctx.registerBrokers({ids});"]),
         f"ctx.unfenceBrokers({ids});",
-        f'Uuid fooId = ctx.createTestTopic("foo", new int[][] {{new int[] {{{_ids(p.replicas)}}}}}).topicId();',
+        f'Uuid fooId = ctx.createTestTopic("foo", new int[][] {{new int[] {{{java_ids(p.replicas)}}}}}).topicId();',
     ]
     if p.isr != frozenset(p.replicas):  # before MinISR is set, so that nobody becomes eligible
-        states = _broker_states(sorted(p.isr), lambda b: f"ctx.currentBrokerEpoch({b})")
+        states = broker_states(sorted(p.isr), lambda b: f"ctx.currentBrokerEpoch({b})")
         lines += [
             f"ctx.alterPartition(new TopicIdPartition(fooId, 0), {int(p.replicas[0])},",
             f"    List.of({', '.join(states)}),",
@@ -113,152 +119,19 @@ def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
     return lines
 
 
-def call(step: TraceCommand, number: int, expected: str | None, release: Release, shift: int) -> list[str]:
-    """The command, the assertion of its answer unless `expected` is None, and the replay of its records."""
-    command, result = step.command, f"result{number}"
-    if command.kind in (Kind.REASSIGN, Kind.CANCEL):
-        replicas = f"List.of({_ids(command.brokers)})" if command.kind is Kind.REASSIGN else "null"
-        return [
-            f"ControllerResult<AlterPartitionReassignmentsResponseData> {result} =",
-            "    replication.alterPartitionReassignments(",
-            "        new AlterPartitionReassignmentsRequestData().setTopics(List.of(",
-            '            new ReassignableTopic().setName("foo").setPartitions(List.of(',
-            f"                new ReassignablePartition().setPartitionIndex(0).setReplicas({replicas}))))));",
-            *_answer(expected, f"{result}.response().responses().get(0).partitions().get(0).errorCode()"),
-            f"ctx.replay({result}.records());",
-        ]
-    if command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION, *REFUSED_PROPOSALS):
-        return _alter_partition(step, result, expected, shift)
-    if command.kind in (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN):
-        election = "PREFERRED" if command.kind is Kind.ELECT_PREFERRED else "UNCLEAN"
-        return [
-            f"TopicPartitionsCollection partitions{number} = new TopicPartitionsCollection();",
-            f'partitions{number}.add(new TopicPartitions().setTopic("foo").setPartitions(List.of(0)));',
-            f"ControllerResult<ElectLeadersResponseData> {result} = replication.electLeaders(",
-            f"    new ElectLeadersRequestData().setElectionType(ElectionType.{election}.value).",
-            f"        setTopicPartitions(partitions{number}));",
-            *_answer(
-                expected, f"{result}.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode()"
-            ),
-            f"ctx.replay({result}.records());",
-        ]
-    if command.kind is Kind.BALANCE:
-        return ["ctx.replay(replication.maybeBalancePartitionLeaders().records());"]
-    if command.kind is Kind.MAYBE_ELECT_UNCLEAN:
-        return ["ctx.replay(replication.maybeElectUncleanLeaders().records());"]
-    if command.kind is Kind.CHANGE_MIN_ISR:
-        return _change_of_topic("min.insync.replicas", str(command.broker), release)
-    if command.kind is Kind.CHANGE_UNCLEAN:
-        return _change_of_topic("unclean.leader.election.enable", "true" if command.broker else "false", release)
-    return _broker_event(command, number, release)
-
-
-def _answer(expected: str | None, code: str) -> list[str]:
-    """The assertion of an error code; none for None. "accepted": one of `ACCEPTED`."""
-    if expected == "accepted":
-        codes = ", ".join(_error(name) for name in ACCEPTED)
-        return [f"assertTrue(Set.of({codes}).contains(", f"    {code}),", '    "the ISR is refused");']
-    return [] if expected is None else [f"assertEquals({_error(expected)},", f"    {code});"]
-
-
-def _change_of_topic(key: str, value: str, release: Release) -> list[str]:
-    """IncrementalAlterConfigs of the topic, which exists and is not only validated (an argument from 4.3 on)."""
-    only_validated = ", false" if _version(release) >= (4, 3) else ""
-    return [
-        "ctx.replay(ctx.configurationControl.incrementalAlterConfigs(",
-        '    Map.of(new ConfigResource(ConfigResource.Type.TOPIC, "foo"),',
-        f'        Map.of("{key}", Map.entry(AlterConfigOp.OpType.SET, "{value}"))),',
-        f"    false{only_validated}).records());",
-    ]
-
-
-def _alter_partition(step: TraceCommand, result: str, expected: str | None, shift: int) -> list[str]:
-    """AlterPartition; a request that is not late has the epochs of the moment, whatever these are."""
-    command, before = step.command, step.before.partition
-    r = command.request
-    epochs = (before.leader_epoch, before.partition_epoch, step.before.incarnations)
-    if r is None or (r.leader_epoch, r.partition_epoch, r.incarnations) == epochs:
-        source = f"{PARTITION}.leader" if r is None else str(command.broker)
-        epoch = f"ctx.currentBrokerEpoch({source})"
-        if command.kind is Kind.PROPOSE_BY_FOLLOWER:
-            source = str(min(set(range(1, step.before.brokers + 1)) - {before.leader} - step.before.unregistered))
-            epoch = f"ctx.currentBrokerEpoch({source})"
-        old = {kind: " - 1" if command.kind is kind else "" for kind in REFUSED_PROPOSALS}
-        leader_epoch = f"{PARTITION}.leaderEpoch{old[Kind.PROPOSE_OLD_LEADER_EPOCH]}"
-        partition_epoch = f"{PARTITION}.partitionEpoch{old[Kind.PROPOSE_OLD_PARTITION_EPOCH]}"
-        age = old[Kind.PROPOSE_OLD_BROKER_EPOCHS]
-        states = _broker_states(
-            command.brokers, lambda b: f"ctx.currentBrokerEpoch({b}){age if b != before.leader else ''}"
+def _with_two_directories(trace: ControllerTrace) -> list[str]:
+    """The registrations; `Failure` for a step by which a broker tells of its log directories again."""
+    again = (Kind.CORDON, Kind.UNCORDON, Kind.RESTART_CLEANLY, Kind.RESTART_UNCLEANLY)
+    told = next((step for step in trace.commands if step.command.kind in again), None)
+    if told is not None:
+        raise Failure(
+            Exit.USAGE, f"{told.text} has no counterpart in Kafka's test context with several log directories"
         )
-    else:
-
-        def epoch_of(broker: int) -> str:
-            incarnation = r.incarnations[broker - 1]
-            return f"defaultBrokerEpoch({broker})" + (f" + {incarnation}" if incarnation else "")
-
-        source, epoch = str(command.broker), epoch_of(command.broker)
-        leader_epoch, partition_epoch = str(r.leader_epoch), str(r.partition_epoch + shift)
-        states = _broker_states(command.brokers, epoch_of)
-    isr = ["List.of(", *(f"    {state}," for state in states[:-1]), f"    {states[-1]})"]
-    return [
-        *_request_of_leader(result, source, epoch, leader_epoch, partition_epoch, isr),
-        *_answer(expected, f"{result}.response().topics().get(0).partitions().get(0).errorCode()"),
-        f"ctx.replay({result}.records());",
+    brokers = [
+        f"    {b}, List.of({', '.join(directory_id(b, letter) for letter in 'AB')})"
+        for b in range(1, trace.brokers + 1)
     ]
-
-
-def _request_of_leader(
-    result: str, source: str, epoch: str, leader_epoch: str, partition_epoch: str, isr: list[str]
-) -> list[str]:
-    """AlterPartition of a leader; isr: an expression of Java in lines."""
-    proposed = [f"                {line}" for line in isr]
-    proposed[0] = f"                setNewIsrWithEpochs({isr[0]}"
-    proposed[-1] += "))))));"
-    return [
-        f"ControllerResult<AlterPartitionResponseData> {result} = replication.alterPartition(",
-        "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
-        "    new AlterPartitionRequestData().",
-        f"        setBrokerId({source}).",
-        f"        setBrokerEpoch({epoch}).",
-        "        setTopics(List.of(new TopicData().setTopicId(fooId).setPartitions(List.of(",
-        "            new PartitionData().",
-        "                setPartitionIndex(0).",
-        f"                setLeaderEpoch({leader_epoch}).",
-        f"                setPartitionEpoch({partition_epoch}).",
-        *proposed,
-    ]
-
-
-def _broker_event(command: Command, number: int, release: Release) -> list[str]:
-    broker, records = command.broker, f"records{number}"
-    register: list[str] = []
-    if command.kind is Kind.FENCE:
-        handler = f"handleBrokerFenced({broker}, {records})"
-    elif command.kind is Kind.UNFENCE:
-        handler = f"handleBrokerUnfenced({broker}, ctx.currentBrokerEpoch({broker}), {records})"
-    elif command.kind is Kind.CONTROLLED_SHUTDOWN:
-        handler = f"handleBrokerInControlledShutdown({broker}, ctx.currentBrokerEpoch({broker}), {records})"
-    elif command.kind in (Kind.CORDON, Kind.UNCORDON):
-        directories = f'Uuid.fromString("TESTBROKER{broker:05}DIRAAAA")' if command.kind is Kind.CORDON else ""
-        epoch = f"ctx.currentBrokerEpoch({broker})"
-        handler = f"handleDirectoriesCordoned({broker}, {epoch},\n{INDENT}    List.of({directories}), {records})"
-    elif command.kind in (Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY):
-        clean = "true" if command.kind is Kind.RESTART_CLEANLY else "false"
-        handler = f"handleBrokerShutdown({broker}, {clean}, {records})"
-        if _version(release) < (4, 0):
-            handler = f"handleBrokerUncleanShutdown({broker}, {records})"
-        register = [
-            "// what ClusterControlManager.registerBroker calls, and the record that it adds",
-            "ctx.replay(List.of(new ApiMessageAndVersion(new RegisterBrokerRecord().",
-            f"    setBrokerId({broker}).",
-            f"    setBrokerEpoch(ctx.currentBrokerEpoch({broker}) + 1).",
-            f'    setLogDirs(List.of(Uuid.fromString("TESTBROKER{broker:05}DIRAAAA"))), (short) 3)));',
-        ]
-    else:
-        raise Failure(Exit.USAGE, f"{command} has no counterpart in Kafka's test context")
-    declaration = f"List<ApiMessageAndVersion> {records} = new ArrayList<>();"
-    lines = [declaration, f"replication.{handler};", f"ctx.replay({records});"]
-    return lines[:1] + register[:1] + lines[1:] + register[1:]
+    return ["ctx.registerBrokersWithDirs(", *(f"{line}," for line in brokers[:-1]), f"{brokers[-1]});"]
 
 
 def _last_state(step: TraceCommand) -> list[str]:
@@ -266,12 +139,12 @@ def _last_state(step: TraceCommand) -> list[str]:
     before, p = step.before.partition, step.after.partition
     lines = [f"PartitionRegistration end = {PARTITION};"]
     if p.replicas != before.replicas:
-        lines.append(f"assertEquals(List.of({_ids(p.replicas)}), Replicas.toList(end.replicas));")
+        lines.append(f"assertEquals(List.of({java_ids(p.replicas)}), Replicas.toList(end.replicas));")
     sets = {"isr": (before.isr, p.isr), "elr": (before.elr, p.elr)}
     sets |= {"addingReplicas": (before.adding, p.adding), "removingReplicas": (before.removing, p.removing)}
     for field, (old, new) in sets.items():
         if old != new:
-            lines.append(f"assertEquals(Set.of({_ids(sorted(new))}), Set.copyOf(Replicas.toList(end.{field})));")
+            lines.append(f"assertEquals(Set.of({java_ids(sorted(new))}), Set.copyOf(Replicas.toList(end.{field})));")
     lines.append(f"assertEquals({int(p.leader) if p.leader is not None else -1}, end.leader);")
     if p.recovering != before.recovering:
         state = "RECOVERING" if p.recovering else "RECOVERED"
@@ -306,7 +179,7 @@ def _can_end(trace: ControllerTrace) -> list[str]:
         "// every replica catches up and joins the ISR",
         f"List<BrokerState> everyReplica = Replicas.toList({PARTITION}.replicas).stream().map(id ->",
         "    new BrokerState().setBrokerId(id).setBrokerEpoch(ctx.currentBrokerEpoch(id))).toList();",
-        *_request_of_leader("joined", leader, *epochs, ["everyReplica"]),
+        *request_of_leader("joined", leader, *epochs, ["everyReplica"]),
         "ctx.replay(joined.records());",
         f"PartitionRegistration end = {PARTITION};",
         "assertEquals(Set.copyOf(Replicas.toList(end.replicas)), Set.copyOf(Replicas.toList(end.isr)),",
@@ -318,12 +191,7 @@ def _can_end(trace: ControllerTrace) -> list[str]:
 
 def _returns(broker: int) -> list[str]:
     """A broker that was fenced is unfenced."""
-    records = f"recordsOf{broker}"
-    return [
-        f"List<ApiMessageAndVersion> {records} = new ArrayList<>();",
-        f"replication.handleBrokerUnfenced({broker}, ctx.currentBrokerEpoch({broker}), {records});",
-        f"ctx.replay({records});",
-    ]
+    return broker_change(f"handleBrokerUnfenced({broker}, ctx.currentBrokerEpoch({broker}), %s)", f"recordsOf{broker}")
 
 
 def _may_lead_again(trace: ControllerTrace) -> list[str]:
@@ -331,10 +199,31 @@ def _may_lead_again(trace: ControllerTrace) -> list[str]:
     last = trace.commands[-1]
     whole = sorted((last.before.partition.isr | last.before.partition.elr) - last.after.unfenced)
     return [
-        f"// the brokers with every committed record return: {_ids(whole)}",
+        f"// the brokers with every committed record return: {java_ids(whole)}",
         *(line for b in whole for line in _returns(int(b))),
         f"assertNotEquals(-1, {PARTITION}.leader,",
         f'    "{NOBODY_LEADS}: " + {PARTITION});',
+    ]
+
+
+def _somebody_is_eligible() -> list[str]:
+    return [
+        f"PartitionRegistration end = {PARTITION};",
+        'assertTrue(end.isr.length + end.elr.length > 0, "nobody may lead any more: " + end);',
+    ]
+
+
+def _eligible_replicas_lead(trace: ControllerTrace) -> list[str]:
+    """The ISR fails, the replicas that were eligible before the last step return, and then somebody leads."""
+    before, after = trace.commands[-1].before.partition, trace.commands[-1].after
+    eligible = sorted(before.elr & frozenset(before.replicas) - after.partition.isr)
+    failing = sorted(after.partition.isr & after.unfenced)
+    return [
+        f"// the sessions of the ISR expire: {java_ids(failing)}; whoever was eligible returns: {java_ids(eligible)}",
+        *(line for b in failing for line in broker_change(f"handleBrokerFenced({int(b)}, %s)", f"lossOf{int(b)}")),
+        *(line for b in eligible for line in _returns(int(b))),
+        f"assertNotEquals(-1, {PARTITION}.leader,",
+        f'    "{NOT_ELECTED}: " + {PARTITION});',
     ]
 
 
@@ -383,7 +272,7 @@ def _leads_to_the_target(trace: ControllerTrace) -> list[str]:
         f"PartitionRegistration end = {PARTITION};",
         "Set<Integer> kept = new java.util.HashSet<>(Replicas.toList(end.replicas));",
         "kept.removeAll(Replicas.toList(end.removingReplicas));",
-        f"assertEquals(Set.of({_ids(command.brokers)}), kept,",
+        f"assertEquals(Set.of({java_ids(command.brokers)}), kept,",
         f'    "{ELSEWHERE}: " + end);',
     ]
 
@@ -416,26 +305,10 @@ _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     "leads_where_it_was_asked_to": _leads_to_the_target,
     "cancelling_keeps_min_isr": _enough_in_sync,
     "changed_min_isr_leaves_who_may_lead": _may_lead_again,
+    "somebody_may_still_lead": lambda trace: _somebody_is_eligible(),
+    "directories_are_not_about_who_may_lead": _eligible_replicas_lead,
     "elr_within_replicas": _subset("elr", "an eligible leader is no replica"),
     "completion_trims_isr_and_elr": _subset("elr", "an eligible leader is no replica"),
     "isr_within_replicas": _subset("isr", "a member of the ISR is no replica"),
     "leader_is_in_sync": _subset("isr", "a member of the ISR is no replica"),
 } | dict.fromkeys(_OF_LOST_RECORDS, _keeps_committed)
-
-
-def _version(release: Release) -> tuple[int, ...]:
-    """Major and minor version; of a build that states none, those of a release to come."""
-    stated = re.match(r"(\d+)\.(\d+)", release.version)
-    return (int(stated[1]), int(stated[2])) if stated is not None else (sys.maxsize, 0)
-
-
-def _error(name: str) -> str:
-    return "NONE.code()" if name == "NONE" else f"{_ERRORS}.{name}.code()"
-
-
-def _ids(brokers: Iterable[int]) -> str:
-    return ", ".join(str(int(b)) for b in brokers)
-
-
-def _broker_states(brokers: Iterable[int], epoch: Callable[[int], str]) -> list[str]:
-    return [f"new BrokerState().setBrokerId({int(b)}).setBrokerEpoch({epoch(int(b))})" for b in brokers]

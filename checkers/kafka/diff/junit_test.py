@@ -11,15 +11,8 @@ from dataclasses import replace
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun
-from reassure.checkers.kafka.controller.junit import (
-    INDENT,
-    PARTITION,
-    beginning,
-    call,
-    fails_without_it,
-    junit_method,
-    method_name,
-)
+from reassure.checkers.kafka.controller.junit import beginning, fails_without_it, junit_method, method_name
+from reassure.checkers.kafka.controller.junit_calls import INDENT, PARTITION, call, java_ids
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import ControllerState
@@ -104,11 +97,11 @@ def _assertions(state: ControllerState, fields: list[str], shift: int) -> Iterab
     """BASE's values of the fields that differ, of those that a test sees."""
     p = state.partition
     if "replicas" in fields:
-        yield f"assertEquals(List.of({_ids(p.replicas)}), Replicas.toList(after.replicas));"
+        yield f"assertEquals(List.of({java_ids(p.replicas)}), Replicas.toList(after.replicas));"
     values = {"ISR": p.isr, "ELR": p.elr, "adding": p.adding, "removing": p.removing}
     for field, name in SETS.items():
         if field in fields:
-            yield f"assertEquals(Set.of({_ids(sorted(values[field]))}), Set.copyOf(Replicas.toList(after.{name})));"
+            yield f"assertEquals(Set.of({java_ids(sorted(values[field]))}), Set.copyOf(Replicas.toList(after.{name})));"
     if "leader" in fields:
         yield f"assertEquals({int(p.leader) if p.leader is not None else -1}, after.leader);"
     if "leader epoch" in fields:
@@ -119,12 +112,8 @@ def _assertions(state: ControllerState, fields: list[str], shift: int) -> Iterab
         name = "RECOVERING" if p.recovering else "RECOVERED"
         yield f"assertEquals(LeaderRecoveryState.{name}, after.leaderRecoveryState);"
     if "last known leader" in fields:
-        leader = "-1" if state.keeps_nobody else _ids([p.last_known_leader] if p.last_known_leader else [])
+        leader = "-1" if state.keeps_nobody else java_ids([p.last_known_leader] if p.last_known_leader else [])
         yield f"assertEquals(List.of({leader}), Replicas.toList(after.lastKnownElr));"
-
-
-def _ids(brokers: Iterable[int]) -> str:
-    return ", ".join(str(int(b)) for b in brokers)
 
 
 def _method(name: str, lines: list[str]) -> str:

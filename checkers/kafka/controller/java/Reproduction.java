@@ -185,10 +185,19 @@ public final class Reproduction {
 
         private void registerBrokers(int... ids) {
             for (int id : ids) {
+                registerBrokersWithDirs(id, List.of(directory(id)));
+            }
+        }
+
+        /** Brokers by turns with their directories. */
+        @SuppressWarnings("unchecked")
+        private void registerBrokersWithDirs(Object... idsAndDirectories) {
+            for (int i = 0; i < idsAndDirectories.length; i += 2) {
+                int id = (int) idsAndDirectories[i];
                 RegisterBrokerRecord record = new RegisterBrokerRecord().
                     setBrokerId(id).
                     setBrokerEpoch(defaultBrokerEpoch(id)).
-                    setLogDirs(List.of(directory(id)));
+                    setLogDirs((List<Uuid>) idsAndDirectories[i + 1]);
                 replay(List.of(new ApiMessageAndVersion(record, (short) 3)));
             }
         }

@@ -24,6 +24,7 @@ REASONS = {
     "controller-resigns": "IllegalArgumentException: Replica 2 is not assigned to this partition.",
     "request-is-not-understood": "AssertionError: expected: <0> but was: <-1>",
     "cordoned-replica-may-not-stay": "AssertionError: expected: <0> but was: <39>",
+    "new-directory-empties-the-elr": "AssertionError: an eligible replica is back, and nobody leads",
     "leader-is-no-replica": "AssertionError: a member of the ISR is no replica: PartitionRegistration(replicas=[1]",
 }
 

@@ -14,6 +14,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence.headlines import HEADLINES
+from reassure.checkers.kafka.controller import junit
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_methods
@@ -174,6 +175,15 @@ def test_a_restart_that_the_test_context_cannot_make_is_refused(capsys: pytest.C
     step = replace(trace.commands[0], command=Command(Kind.ELECT_LEADERLESS))
     with pytest.raises(Failure, match=r"^elect_leaderless\(\) has no counterpart in Kafka's test context$"):
         junit_method(replace(trace, commands=(step,)), release("4.3.0"), "x")
+
+
+def test_a_registration_with_several_directories_is_made_once() -> None:
+    defects = Path(junit.__file__).parent / "defects"
+    trace = from_itf(run_of_controller(defects / "new-directory-empties-the-elr.itf.json") or {}, "run")
+    restart = Command(Kind.RESTART_UNCLEANLY, 2)
+    again = replace(trace, commands=(replace(trace.commands[0], command=restart, text=str(restart)),))
+    with pytest.raises(Failure, match=r"^restart_uncleanly\(2\) has no counterpart .* with several log directories$"):
+        junit_method(again, release("4.2.0"), "again")
 
 
 def test_no_state_in_between_is_asserted() -> None:
