@@ -206,6 +206,20 @@ def _may_lead_again(trace: ControllerTrace) -> list[str]:
     ]
 
 
+def _deleted_topic_is_forgotten(trace: ControllerTrace) -> list[str]:
+    """The topic is deleted, and each broker that was eligible before the last step registers: nothing is thrown."""
+    lines = [
+        "// the topic is deleted",
+        "ctx.replay(replication.deleteTopics(",
+        "    anonymousContextFor(ApiKeys.DELETE_TOPICS), List.of(fooId)).records());",
+    ]
+    for broker in sorted(trace.commands[-1].before.partition.elr):
+        shutdown = f"handleBrokerShutdown({int(broker)}, false, %s)"
+        lines += [f"// broker {int(broker)} registers after an unclean shutdown"]
+        lines += broker_change(shutdown, f"recordsOf{int(broker)}")
+    return lines
+
+
 def _somebody_is_eligible() -> list[str]:
     return [
         f"PartitionRegistration end = {PARTITION};",
@@ -307,6 +321,7 @@ _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     "changed_min_isr_leaves_who_may_lead": _may_lead_again,
     "somebody_may_still_lead": lambda trace: _somebody_is_eligible(),
     "directories_are_not_about_who_may_lead": _eligible_replicas_lead,
+    "deleted_topics_are_forgotten": _deleted_topic_is_forgotten,
     "elr_within_replicas": _subset("elr", "an eligible leader is no replica"),
     "completion_trims_isr_and_elr": _subset("elr", "an eligible leader is no replica"),
     "isr_within_replicas": _subset("isr", "a member of the ISR is no replica"),

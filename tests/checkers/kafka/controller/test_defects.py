@@ -12,7 +12,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import replayed
-from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, kafka_sources, shared_driver
 
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "how-to" / "kafka.md"
@@ -24,6 +24,7 @@ REASONS = {
     "controller-resigns": "IllegalArgumentException: Replica 2 is not assigned to this partition.",
     "request-is-not-understood": "AssertionError: expected: <0> but was: <-1>",
     "cordoned-replica-may-not-stay": "AssertionError: expected: <0> but was: <39>",
+    "deleted-topic-is-looked-up": "RuntimeException: Topic ID AAAAAAAAAAEAAAAAAAAAAQ existed in isrMembers, but not in",
     "new-directory-empties-the-elr": "AssertionError: an eligible replica is back, and nobody leads",
     "leader-is-no-replica": "AssertionError: a member of the ISR is no replica: PartitionRegistration(replicas=[1]",
 }
@@ -82,3 +83,22 @@ def test_its_program_fails_for_the_reason(name: str, tmp_path: Path, capsys: pyt
     text = program.read_text()
     assert "junit" not in text and "// STEPS" not in text
     assert [line for line in text.splitlines() if len(line) > 120] == []
+
+
+REPAIRS = {
+    "cordoned-replica-may-not-stay": "cordoned-replicas-may-stay",
+    "deleted-topic-is-looked-up": "cleared-elr-leaves-its-index",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REPAIRS)
+def test_its_program_passes_on_a_build_with_the_repair(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kafka_sources("4.3.1")
+    build, patch = tmp_path / "build", ROOT / "docs" / "findings" / f"{REPAIRS[name]}.patch"
+    assert main(["kafka", "build", str(patch), "--out", str(build)]) == 0
+    run = ["kafka", "test", str(FOLDER / f"{name}.itf.json"), "--main", "--run", "--release"]
+    assert main([*run, str(build)]) == Exit.OK.value
+    assert re.search(r" on Kafka 4\.3\.1\+build-\w+ passes$", capsys.readouterr().out)
