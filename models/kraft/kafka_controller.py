@@ -1,4 +1,4 @@
-"""What Kafka's controller does with one partition, release by release from 3.9 to 4.4, as functions of it.
+"""What Kafka's controller does with one partition, release by release from 3.9 to 4.4, and with the fixes of 4.3.
 
 After `PartitionReassignmentReplicas`, `PartitionReassignmentRevert`, `PartitionChangeBuilder` and
 `ReplicationControlManager.validateAlterPartitionData`. Not a model by itself: `kraft_kafka` is. ISR and ELR are sets:
@@ -43,6 +43,12 @@ class Release(Enum):
     V4_2 = "4.2"
     V4_3 = "4.3"
     V4_4 = "4.4"
+    FIXED = "fixed"
+    """4.3 with this project's fixes of its findings, `docs/findings/fix-*.patch`: 4.4 has no published sources."""
+
+
+PUBLISHED = tuple(release for release in Release if release != Release.FIXED)
+"""The releases that Kafka published, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +104,23 @@ class Switches:
     """Completing takes everything added in sync; the whole target only if replicas get fewer: 4.3 on (KAFKA-19975)."""
     directories_spare_elr: bool = False
     """An assignment of a log directory leaves the ELR alone: 4.3 on (PR 20716). Before, it empties the ELR."""
+    elr_of_replicas: bool = False
+    """The ELR has only replicas from before and after the change: `fix-elr-of-replicas`."""
+    elr_outlives_min_isr: bool = False
+    """A change of MinISR leaves the ELR where the ISR is empty: `fix-elr-outlives-minisr`. So a leader from the ELR
+    may be enough for MinISR, and the rest of the ELR goes."""
+    last_known_is_a_replica: bool = False
+    """A last known leader is a replica before and after the change: `fix-last-known-leader-is-a-replica`."""
+    replaces_moving: bool = False
+    """A request gives `adding` and `removing` anew: `fix-reassignment-as-requested`. Before, an empty set leaves the
+    one of an earlier request."""
 
 
 def switches(release: Release, of: Features = NEWEST_FEATURES) -> Switches:
     """The rules of a release, as far as the cluster's metadata version and features have them."""
     alive = release != Release.V3_9 and release != Release.V4_0
     on_loss = alive and release != Release.V4_1
+    fixed = release == Release.FIXED
     return Switches(
         elr=of.elr,
         recovery=of.recovery,
@@ -113,6 +130,10 @@ def switches(release: Release, of: Features = NEWEST_FEATURES) -> Switches:
         last_known_on_loss=on_loss,
         completes_with_added=on_loss and release != Release.V4_2,
         directories_spare_elr=on_loss and release != Release.V4_2,
+        elr_of_replicas=fixed,
+        elr_outlives_min_isr=fixed,
+        last_known_is_a_replica=fixed,
+        replaces_moving=fixed,
     )
 
 
@@ -183,14 +204,18 @@ def unchanged(p: Partition, election: Election) -> Change:
     return Change(p.replicas, p.isr, p.adding, p.removing, p.recovering, election)
 
 
-def asked(p: Partition, target: Replicas) -> Change:
-    """`changePartitionReassignment`: new sets that are empty leave the old ones in place."""
+def asked(p: Partition, target: Replicas, w: Switches) -> Change:
+    """`changePartitionReassignment`: new sets that are empty leave the old ones in place.
+
+    With the fixes an empty `removing` is written, and a replica that the target has too goes on being added.
+    """
     plan = planned(p.replicas, target)
+    change = replace(unchanged(p, Election.ONLINE), replicas=plan.replicas)
+    still = p.adding & frozenset(target) if w.replaces_moving else NOBODY
     return replace(
-        unchanged(p, Election.ONLINE),
-        replicas=plan.replicas,
-        adding=p.adding if plan.adding == NOBODY else plan.adding,
-        removing=p.removing if plan.removing == NOBODY else plan.removing,
+        change,
+        adding=p.adding if plan.adding == NOBODY else plan.adding | still,
+        removing=p.removing if plan.removing == NOBODY and not w.replaces_moving else plan.removing,
     )
 
 
@@ -204,7 +229,8 @@ def completion(replicas: Replicas, adding: Brokers, removing: Brokers, isr: Brok
     final = tuple(b for b in replicas if b not in removing)
     left = removing == NOBODY or (final_isr != NOBODY and final != ())
     whole = frozenset(final) <= final_isr
-    joined = adding <= final_isr and (whole or len(adding) >= len(removing)) if w.completes_with_added else whole
+    waits_for = adding - removing if w.replaces_moving else adding
+    joined = waits_for <= final_isr and (whole or len(adding) >= len(removing)) if w.completes_with_added else whole
     if (adding != NOBODY or removing != NOBODY) and left and joined:
         return Completion(True, final, final_isr)
     return Completion(False, replicas, isr)
@@ -261,7 +287,7 @@ def elected(
         return chosen(p, first, False)
     if w.elr and w.last_known and isr == NOBODY and elr == NOBODY:
         last = p.last_known_leader
-        if last is not None and last in alive:
+        if last is not None and last in alive and may_be_remembered(last, p, replicas, w):
             return chosen(p, last, True)
         if last is not None and not w.last_known_alive:
             return Elected(last, True)  # whether it is alive or not
@@ -272,6 +298,11 @@ def elected(
         if somebody is not None:
             return chosen(p, somebody, True)
     return Elected(None, False)
+
+
+def may_be_remembered(last: Broker, p: Partition, replicas: Replicas, w: Switches) -> bool:
+    """Whether a broker may be the last known leader: with the fixes, a replica before and after the change."""
+    return not w.last_known_is_a_replica or (last in p.replicas and last in replicas)
 
 
 @dataclass(frozen=True)
@@ -289,6 +320,8 @@ def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: 
     """
     end = completion(change.replicas, change.adding, change.removing, change.isr, w)
     elr = NOBODY if len(end.isr) >= min_isr or not w.elr else ((p.elr | p.isr) - end.isr) - lost
+    if w.elr_of_replicas:
+        elr = elr & members(p) & frozenset(end.replicas)
     vote = elected(p, end.replicas, end.isr, elr, alive, change.election, w)
     if vote.throws:
         return Built(p, True)
@@ -297,14 +330,14 @@ def built(p: Partition, change: Change, alive: Brokers, lost: Brokers, min_isr: 
     recovering = change.recovering
     if leader is not None and leader not in isr:
         isr = frozenset({leader})
-        elr = NOBODY if vote.unclean else elr - {leader}
+        elr = NOBODY if vote.unclean or (w.elr_outlives_min_isr and min_isr <= 1) else elr - {leader}
         recovering = change.recovering or (vote.unclean and w.recovery)
     if isr == NOBODY and not w.elr:
         isr = p.isr  # without ELR the last member of the ISR stays in it
     names_leader = (
         leader != p.leader or not members(p) <= frozenset(end.replicas) or (w.bump_on_shrink and not p.isr <= isr)
     )
-    known = remembered(p, leader, isr, names_leader, w)
+    known = remembered(p, leader, end.replicas, isr, names_leader, w)
     after = replace(
         p,
         replicas=end.replicas,
@@ -331,7 +364,9 @@ class LastKnown:
     nobody: bool
 
 
-def remembered(p: Partition, leader: Broker | None, isr: Brokers, names_leader: bool, w: Switches) -> LastKnown:
+def remembered(
+    p: Partition, leader: Broker | None, replicas: Replicas, isr: Brokers, names_leader: bool, w: Switches
+) -> LastKnown:
     """`maybeUpdateLastKnownLeader`, with the balanced switch on as in production.
 
     names_leader: the record has a leader, the same or another or -1.
@@ -341,10 +376,24 @@ def remembered(p: Partition, leader: Broker | None, isr: Brokers, names_leader: 
         return old
     if leader is not None:
         return LastKnown(None, False)
+    if w.last_known_is_a_replica:
+        first_time = names_leader and p.last_known_leader is None and not p.last_known_is_nobody
+        last = p.leader if first_time else p.last_known_leader
+        return LastKnown(last if last is not None and may_be_remembered(last, p, replicas, w) else None, False)
     if w.last_known_on_loss:
         first_time = names_leader and p.last_known_leader is None and not p.last_known_is_nobody
         return LastKnown(p.leader, p.leader is None) if first_time else old
     return LastKnown(p.leader, p.leader is None) if isr == NOBODY and p.isr != NOBODY else old
+
+
+def without_elr(p: Partition, w: Switches) -> Partition:
+    """`removeTopicElrs`, at the replay of a ClearElrRecord, which comes with a change of MinISR from 4.0 on."""
+    nothing = p.elr == NOBODY and p.last_known_leader is None and not p.last_known_is_nobody
+    if nothing or (w.elr_outlives_min_isr and p.isr == NOBODY):
+        return p
+    return replace(
+        p, elr=NOBODY, last_known_leader=None, last_known_is_nobody=False, partition_epoch=p.partition_epoch + 1
+    )
 
 
 def effective_min_isr(configured: int, replicas: int) -> int:

@@ -26,6 +26,7 @@ from reassure.models.kraft.kafka_controller import (
     switches_of_assignment,
     unchanged,
     validated,
+    without_elr,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas, reassigning
 
@@ -84,7 +85,8 @@ def reassign(h: Held, target: Replicas) -> Outcome:
     """AlterPartitionReassignments with a target."""
     if frozenset(target) & refused(h.release, h.unregistered, h.cordoned) != NOBODY:
         return Outcome(h, "INVALID_REPLICA_ASSIGNMENT")
-    return _answered(h, changed(h, asked(h.partition, target), active(h)))
+    change = asked(h.partition, target, switches(h.release, h.features))
+    return _answered(h, changed(h, change, active(h)))
 
 
 def cancel(h: Held) -> Outcome:
@@ -236,14 +238,11 @@ def assign_directory(h: Held, broker: Broker) -> Outcome:
 
 
 def change_min_isr(h: Held, value: int) -> Outcome:
-    """min.insync.replicas of the topic becomes another: from 4.0 on nobody is eligible any more."""
-    p, after = h.partition, replace(h, min_isr=value)
-    remembered = p.elr != NOBODY or p.last_known_leader is not None or p.last_known_is_nobody
-    if h.release == Release.V3_9 or not h.features.elr or not remembered or value == h.min_isr:
+    """min.insync.replicas of the topic becomes another: from 4.0 on a reason to forget who is eligible."""
+    after = replace(h, min_isr=value)
+    if h.release == Release.V3_9 or not h.features.elr or value == h.min_isr:
         return Outcome(after)
-    epoch = p.partition_epoch + 1
-    cleared = replace(p, elr=NOBODY, last_known_leader=None, last_known_is_nobody=False, partition_epoch=epoch)
-    return Outcome(replace(after, partition=cleared))
+    return Outcome(replace(after, partition=without_elr(h.partition, switches(h.release, h.features))))
 
 
 def change_unclean(h: Held, value: int) -> Outcome:

@@ -163,7 +163,7 @@ def register_again(s: Maintained, c: Config, broker: Broker) -> Maintained:
 @action(who="controller")
 def cordon(s: Maintained, c: Config, broker: Broker) -> Maintained:
     """`handleDirectoriesCordoned`: all log directories of a broker are cordoned."""
-    cordons = c.release == Release.V4_3 or c.release == Release.V4_4
+    cordons = c.release == Release.V4_3 or c.release == Release.V4_4 or c.release == Release.FIXED
     require(cordons and c.metadata_version == MetadataVersion.NEWEST)
     require(broker not in s.cordoned | s.unregistered and s.cordonings < c.cordonings)
     return replace(s, cordoned=s.cordoned | {broker}, cordonings=s.cordonings + 1)
@@ -215,7 +215,8 @@ def cordoning_is_for_new_replicas(before: Maintained, after: Maintained, c: Conf
     """
     p = before.partition
     asks_for_new = not target & before.cordoned <= members(p) or target & before.unregistered != NOBODY
-    throws = changed(before, c, asked(p, tuple(sorted(target))), NOBODY).throws
+    change = asked(p, tuple(sorted(target)), switches(c.release, c.features))
+    throws = changed(before, c, change, NOBODY).throws
     return asks_for_new or throws or frozenset(after.wanted) == target
 
 

@@ -16,7 +16,7 @@ from typing import Annotated
 from reassure import Range, action, cover, every, replace, require, step_property, terminal
 from reassure.models.kraft import kraft_kafka, protocol
 from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
-from reassure.models.kraft.kafka_controller import Release
+from reassure.models.kraft.kafka_controller import Release, switches, without_elr
 from reassure.models.kraft.kraft_kafka import Kafka, active, left, registered_without_log
 from reassure.spec.kafka.partition import NOBODY, Broker, reassigning
 
@@ -131,14 +131,10 @@ def change_min_isr(s: Operated, c: Config, value: Annotated[int, Range("least_mi
     No election and no completion goes with it.
     """
     require(value != s.min_isr and s.min_isr_changed < c.min_isr_changes)
-    p = s.partition
     after = replace(s, min_isr=value, min_isr_changed=s.min_isr_changed + 1)
-    if c.release == Release.V3_9 or (p.elr == NOBODY and p.last_known_leader is None and not p.last_known_is_nobody):
+    if c.release == Release.V3_9:
         return after
-    cleared = replace(
-        p, elr=NOBODY, last_known_leader=None, last_known_is_nobody=False, partition_epoch=p.partition_epoch + 1
-    )
-    return replace(after, partition=cleared)
+    return replace(after, partition=without_elr(s.partition, switches(c.release, c.features)))
 
 
 @action(who="admin")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from reassure import replace
 from reassure.models.kraft.kafka_controller import (
+    PUBLISHED,
     Change,
     Election,
     Release,
@@ -21,6 +22,9 @@ from reassure.models.kraft.kafka_controller import (
     valid_assignment,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas, members, reassigning
+
+ASKED_BY = switches(PUBLISHED[-1])
+"""The rules by which a request becomes a change: the same in every published release."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def causes(before: Partition, after: Partition, s: Surroundings, unclean: bool) 
         for target in targets(before, after):
             if valid_assignment(target, s.registered):
                 wish = frozenset(target)
-                yield Cause("a reassignment", asked(before, target), active, NOBODY, wish)
+                yield Cause("a reassignment", asked(before, target, ASKED_BY), active, NOBODY, wish)
     yield from leader_requests(before, after, s, usual)
     for broker in s.leaving:
         gone = replace(unchanged(before, usual), isr=before.isr - {broker})
@@ -135,10 +139,10 @@ def explanations(before: Partition, after: Partition, s: Surroundings) -> tuple[
     """Every cause with the releases that make the change for it; empty if no release makes it."""
     found: dict[tuple[str, Brokers | None], set[str]] = {}
     if s.directories and after == replace(before, partition_epoch=before.partition_epoch + 1):
-        found["an assignment of directories", None] = {release.value for release in Release}
+        found["an assignment of directories", None] = {release.value for release in PUBLISHED}
     for unclean in s.unclean:
         for cause in dict.fromkeys(causes(before, after, s, unclean)):
-            for release in Release:
+            for release in PUBLISHED:
                 if any(makes(cause, before, after, release, elr, s) for elr in s.elr):
                     found.setdefault((cause.name, cause.target), set()).add(release.value)
     return tuple(Explanation(name, tuple(sorted(releases)), target) for (name, target), releases in found.items())

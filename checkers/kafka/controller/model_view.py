@@ -20,7 +20,7 @@ from reassure.checkers.base.model_loader import load
 from reassure.checkers.kafka.controller.releases import Release, own_release
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, Setup, few_enough
 from reassure.spec.kafka.partition import NOBODY, Broker
-from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor
+from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, rules_of
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
 
@@ -191,8 +191,8 @@ def release_value(model: str, kafka: Release) -> Enum:
     fitting = [member for member in members if str(member.value) == kafka.rules]
     if not fitting:
         has = ", ".join(str(member.value) for member in members)
-        newest = members[-1].value if members else ""
-        hint = f"; `conform --set release={newest}` or `explore --explain {newest}` names rules" if members else ""
+        newest = next((member.value for member in reversed(members) if rules_of(str(member.value))), "")
+        hint = f"; `conform --set release={newest}` or `explore --explain {newest}` names rules" if newest else ""
         name = kafka.rules or kafka.version
         raise Failure(Exit.USAGE, f"{model} has no rules of Kafka {name}; it has {has or 'none'}{hint}")
     return fitting[0]

@@ -18,7 +18,7 @@ from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, RecordedResul
 from reassure.checkers.evidence.refresh import _run as record_of
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
-from reassure.models.kraft.kafka_controller import Release
+from reassure.models.kraft.kafka_controller import PUBLISHED
 from reassure.spec import claims
 from reassure.spec.claims import Claim, Reading
 
@@ -184,7 +184,7 @@ def test_every_headline_is_a_reading_of_each_release() -> None:
     assert len(HEADLINES) == 6
     for headline in HEADLINES:
         readings = {r.name: r for r in by_id[headline.claim].readings if r.column == "kafka"}
-        for release in Release:
+        for release in PUBLISHED:
             of_it = [readings.get(f"{name}, Kafka {release.value}") for name in headline.readings]
             assert any(r is not None and headline.property in r.properties for r in of_it)
             for reading in filter(None, of_it):

@@ -223,7 +223,7 @@ class Controller:
         if target is not None:
             if not rules.valid_assignment(replicas(target), self.registered):
                 return "INVALID_REPLICA_ASSIGNMENT", None
-            return "NONE", self.build(name, rules.asked(p, replicas(target)))
+            return "NONE", self.build(name, rules.asked(p, replicas(target), self.switches))
         if not reassigning(p):
             return "NO_REASSIGNMENT_IN_PROGRESS", None
         back = rules.reverted(p)

@@ -12,7 +12,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.models.kraft import kafka_controller as rules
 from reassure.models.kraft import kraft_kafka
-from reassure.models.kraft.kafka_controller import Election, Release, switches
+from reassure.models.kraft.kafka_controller import PUBLISHED, Election, Release, switches
 from reassure.models.kraft.kraft_kafka import Config, Kafka
 from reassure.models.kraft.state import Unclean
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition, reassigning
@@ -21,10 +21,10 @@ from reassure.spec.semantics.trace import replay
 from tests.helpers.brokers import b, seq
 from tests.helpers.kraft_story import partition
 
-RELEASES = tuple(Release)
 UP_TO_4_0 = (Release.V3_9, Release.V4_0)
 UP_TO_4_2 = (*UP_TO_4_0, Release.V4_1, Release.V4_2)
 FROM_4_3 = (Release.V4_3, Release.V4_4)
+FIXED = Release.FIXED
 
 
 class Story:
@@ -61,7 +61,7 @@ class Story:
         return bool(claim.function(self.s))
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_a_living_stranger_makes_a_request_fail(release: Release) -> None:
     """2 stays eligible when it is removed; asked for again while nobody leads, its directory is not known."""
     story = Story(release)
@@ -101,7 +101,7 @@ def test_lost_by_a_completion(release: Release) -> None:
     assert story.holds("nothing_lost_by_a_cancellation")
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_rolled_back_by_its_original_assignment(release: Release) -> None:
     story = Story(release, initial_isr=2)
     before = story.s
@@ -117,7 +117,7 @@ def test_rolled_back_by_its_original_assignment(release: Release) -> None:
         assert story.p.replicas == before.partition.replicas
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_a_registration_that_throws(release: Release) -> None:
     """2 led uncleanly, was cancelled away, and is remembered as the last leader; 1 registers after losing its log."""
     story = Story(release, unclean=True, brokers=2, replication_factor=1, min_isr=1)
@@ -135,7 +135,7 @@ def test_a_registration_that_throws(release: Release) -> None:
     assert carried_out is not throws
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_only_an_early_release_elects_a_dead_last_known_leader(release: Release) -> None:
     story = Story(release)
     story.take("fence", broker=Broker(1))
@@ -145,7 +145,7 @@ def test_only_an_early_release_elects_a_dead_last_known_leader(release: Release)
     assert story.holds("isr_is_unfenced") is not dead
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_an_isr_that_empties_without_a_leader(release: Release) -> None:
     """Up to 4.1 lastKnownElr becomes [-1]; in 3.9 and 4.0 that keeps every unclean election from happening."""
     w = switches(release)
@@ -157,19 +157,110 @@ def test_an_isr_that_empties_without_a_leader(release: Release) -> None:
     assert vote.leader == (None if release in UP_TO_4_0 else Broker(2))
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_unfencing_elects_in_the_same_step(release: Release) -> None:
     story = Story(release)
     assert story.take("fence", broker=Broker(1)).elr == b(1)
     assert story.take("unfence", broker=Broker(1)).leader == Broker(1)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_completion_with_a_kept_replica_out_of_sync(release: Release) -> None:
     """[1, 2] to [2, 3] while 2 is out: from 4.3 on it is done when 3 joins."""
     story = Story(release)
     story.take("start", target=b(2, 3))
     assert reassigning(story.joins(3)) is (release not in FROM_4_3)
+
+
+# -- with the fixes ------------------------------------------------------------------------------------------------
+
+
+def test_a_fixed_completion_leaves_nobody_eligible_who_is_no_replica() -> None:
+    story = Story(FIXED)
+    story.take("start", target=b(2, 3))
+    p = story.joins(3)
+    assert (p.replicas, p.isr, p.elr, reassigning(p)) == (seq(2, 3), b(3), NOBODY, False)
+    story.take("start", target=b(1, 3))
+    p = story.take("fence", broker=Broker(3))
+    assert (p.leader, p.isr, p.elr, story.s.complete) == (None, NOBODY, b(3), b(3))
+    assert story.holds("nothing_lost_by_a_completion")
+    assert story.take("unfence", broker=Broker(3)).leader == Broker(3)
+
+
+def test_a_fixed_cancellation_leaves_nobody_eligible_who_is_no_replica() -> None:
+    story = Story(FIXED, brokers=4, initial_isr=2)
+    story.take("start", target=b(3, 4))
+    assert story.joins(3).isr == b(1, 2, 3)
+    assert story.take("fence", broker=Broker(2)).isr == b(1, 3)
+    p = story.take("cancel")
+    assert (p.replicas, p.isr, p.elr) == (seq(1, 2), b(1), NOBODY)
+    story.take("start", target=b(2, 3))
+    assert story.take("fence", broker=Broker(1)).leader is None
+    assert story.holds("nothing_lost_by_a_cancellation")
+
+
+def test_a_fixed_rollback_ends_or_can_be_cancelled() -> None:
+    """While no original is in sync, broker 3 is listed as added and as removed; a cancellation takes it away."""
+    story = Story(FIXED, initial_isr=2)
+    story.take("start", target=b(1, 3))
+    p = story.take("retarget", target=b(1, 2))
+    assert (p.replicas, p.adding, p.removing) == (seq(1, 2), NOBODY, NOBODY)
+    story = Story(FIXED)
+    story.take("start", target=b(2, 3))
+    story.take("fence", broker=Broker(1))
+    p = story.take("retarget", target=b(1, 2))
+    assert (p.replicas, p.adding, p.removing, p.isr) == (seq(1, 2, 3), b(3), b(3), NOBODY)
+    assert story.take("unfence", broker=Broker(1)).isr == b(1)
+    p = story.take("cancel")
+    assert (p.replicas, p.isr, reassigning(p)) == (seq(1, 2), b(1), False)
+
+
+def test_a_fixed_request_for_the_present_replicas_stops_their_removal() -> None:
+    story = Story(FIXED, replication_factor=3, initial_isr=3)
+    story.take("fence", broker=Broker(3))
+    assert story.take("start", target=b(2, 3)).removing == b(1)
+    p = story.take("retarget", target=b(1, 2, 3))
+    assert (p.replicas, p.isr, reassigning(p)) == (seq(1, 2, 3), b(1, 2), False)
+
+
+def test_a_fixed_request_waits_for_what_an_earlier_one_adds() -> None:
+    story = Story(FIXED, replication_factor=1)
+    story.take("start", target=b(1, 2))
+    assert story.take("retarget", target=b(1, 2, 3)).adding == b(2, 3)
+    assert story.joins(3).adding == b(2, 3)
+    assert not reassigning(story.joins(2))
+
+
+def test_a_fixed_controller_remembers_no_leader_that_is_no_replica() -> None:
+    story = Story(FIXED, unclean=True, brokers=2, replication_factor=1, min_isr=1)
+    story.take("start", target=b(2))
+    story.take("fence", broker=Broker(1))
+    p = story.take("cancel")
+    assert (p.replicas, p.isr, p.leader, p.last_known_leader) == (seq(1), b(1), None, None)
+    before = story.s
+    story.take("shut_down_uncleanly", broker=Broker(1))
+    assert kraft_kafka.broker_events_are_carried_out(before=before, after=story.s, broker=Broker(1))
+    assert (story.p.isr, story.p.last_known_leader) == (NOBODY, None)
+
+
+def test_a_fixed_election_from_the_elr_that_is_enough_forgets_the_rest() -> None:
+    """MinISR was lowered to 1 while the ISR was empty: who is elected of two eligible brokers commits alone."""
+    p = replace(partition(seq(1, 2), NOBODY, None, elr=b(1, 2)), last_known_leader=Broker(1))
+    for min_isr, elr in ((1, NOBODY), (2, b(1))):
+        built = rules.built(p, rules.unchanged(p, Election.ONLINE), b(2), NOBODY, min_isr, switches(FIXED))
+        assert (built.partition.leader, built.partition.elr) == (Broker(2), elr)
+
+
+@pytest.mark.parametrize(
+    ("last", "replicas", "remembered"), [(1, (1, 2), 1), (3, (1, 2), None), (1, (2,), None), (None, (1, 2), None)]
+)
+def test_a_fixed_last_known_leader_is_a_replica_throughout(
+    last: int | None, replicas: tuple[int, ...], remembered: int | None
+) -> None:
+    p = replace(partition(seq(1, 2), NOBODY, None), last_known_leader=None if last is None else Broker(last))
+    change = replace(rules.unchanged(p, Election.ONLINE), replicas=seq(*replicas))
+    after = rules.built(p, change, NOBODY, NOBODY, 1, switches(FIXED)).partition
+    assert after.last_known_leader == (None if remembered is None else Broker(remembered))
 
 
 def test_min_isr_is_that_of_partition_zero() -> None:
@@ -199,7 +290,7 @@ def test_balancing_elects_what_is_being_added() -> None:
     assert kraft_kafka.preferred_leader_is_an_added_one(before=before, after=story.s) is True
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", PUBLISHED)
 def test_a_cancellation_that_stops_producers(release: Release) -> None:
     """4 is added with 3 and joins: enough are in sync, until both are cancelled away."""
     story = Story(release, brokers=4)

@@ -24,7 +24,7 @@ from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.words import packed
 from reassure.spec.semantics.interpreter import Clipped
-from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import VERSIONS, class_path, kafka_sources, shared_driver
 
 SMALL = ["brokers=2", "admin_requests=1"]
 
@@ -262,3 +262,18 @@ def test_a_patch_release_agrees_with_the_rules_of_the_next_minor_version(capsys:
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     (whole,) = [row for row in rows if row[:2] == ["in", "all"]]
     assert whole[-1] == "29"
+
+
+def test_a_build_with_the_fixes_goes_by_the_rules_of_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """MinISR changes on the way. `conform --gate` takes more configurations."""
+    kafka_sources("4.3.1")
+    fixes = sorted(map(str, (Path(__file__).parents[4] / "docs" / "findings").glob("fix-*.patch")))
+    build = str(tmp_path / "build")
+    assert len(fixes) == 4 and main(["kafka", "build", *fixes, "--out", build]) == 0
+    settings = ["brokers=2", "min_isr_changes=1", "controlled_shutdowns=0", "restarts=0", "admin_requests=2"]
+    chosen = [word for setting in settings for word in ("--set", setting)]
+    conformed = ["kafka", "conform", "kraft_kafka_operated", "--release", build, *chosen]
+    assert main([*conformed, "--set", "release=fixed"]) == 0
+    assert "is compared with the rules of fixed" in capsys.readouterr().out
+    assert main(conformed) == 19
+    assert "is compared with the rules of 4.3, like 4.3.1: the build states 4.3.1" in capsys.readouterr().out
