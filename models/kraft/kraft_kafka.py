@@ -168,7 +168,8 @@ def reassigned(s: Kafka, c: Config, target: Replicas) -> Kafka:
     """AlterPartitionReassignments with a target: the list is the target, then what is to be removed."""
     p = s.partition
     original = s.original if reassigning(p) else p.replicas
-    return told(s, target, original, changed(s, c, asked(p, target, switches(c.release, c.features)), NOBODY), Cause.COMPLETION)
+    change = asked(p, target, switches(c.release, c.features))
+    return told(s, target, original, changed(s, c, change, NOBODY), Cause.COMPLETION)
 
 
 @action(who="admin", tags=["start"])

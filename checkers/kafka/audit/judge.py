@@ -85,7 +85,7 @@ class ChangeJudge:
         rules = sys.modules[explain.__module__]
         self.explain: Callable[..., Any] = explain
         self.surroundings: Callable[..., Any] = rules.Surroundings
-        self.releases = [r.value for r in rules.Release]
+        self.releases = [r.value for r in rules.PUBLISHED]
         if release is not None and release not in self.releases:
             raise Failure(Exit.USAGE, f"--release {release}: it is one of {', '.join(self.releases)}, or such as 4.1.2")
         self.explanations_of: dict[Any, Any] = {}

@@ -245,7 +245,7 @@ def test_a_release_that_is_in_no_table_is_compared_with_rules_that_a_line_names(
 def test_a_minor_version_without_rules_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "conform", "kraft_kafka", "--release", "4.5.0"]) == Exit.USAGE.value
     assert capsys.readouterr().err == (
-        "reassure: kraft_kafka has no rules of Kafka 4.5; it has 3.9, 4.0, 4.1, 4.2, 4.3, 4.4; "
+        "reassure: kraft_kafka has no rules of Kafka 4.5; it has 3.9, 4.0, 4.1, 4.2, 4.3, 4.4, fixed; "
         "`conform --set release=4.4` or `explore --explain 4.4` names rules\n"
     )
 
