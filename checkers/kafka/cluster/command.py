@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,12 +100,12 @@ def _traces(args: argparse.Namespace, results: list[ClusterResult], progress: Pr
     if args.keep is not None and len(by_cluster) > 1:
         raise UsageFailure("--keep is for one cluster; these traces need several")
     for (kafka, _), runs in by_cluster.items():
-        results += _on_cluster(args, kafka, runs, progress, console)
+        results.extend(_on_cluster(args, kafka, runs, progress, console))
     return worst(result.code for result in results)
 
 
 def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: Progress, console: Console) -> Exit:
-    """Executes the runs of the findings, and adds the measurements to a file after each cluster.
+    """Executes the runs of the findings, and adds each measurement to a file at once.
 
     18 if a release does not show an effect, or the build with the fixes shows one.
     """
@@ -113,11 +114,10 @@ def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: 
     for kafka in [*releases, *([release(str(args.fixed))] if args.fixed is not None else [])]:
         cases = cases_of(kafka)
         for _ in range(args.times):
-            several = _on_cluster(args, kafka, [run_of(case) for case in cases], progress, console)
-            results += several
-            measurements_now = with_more(measured(args.out), measurements(kafka, cases, several))
-            write_atomically(args.out, written(measurements_now))
-            codes += [_fixed_code(result) if kafka.build else result.code for result in several]
+            for result in _on_cluster(args, kafka, [run_of(case) for case in cases], progress, console):
+                results.append(result)
+                codes.append(_fixed_code(result) if kafka.build else result.code)
+                write_atomically(args.out, written(with_more(measured(args.out), measurements(kafka, cases, [result]))))
     return worst(codes)
 
 
@@ -130,15 +130,15 @@ def _fixed_code(result: ClusterResult) -> Exit:
 
 def _on_cluster(
     args: argparse.Namespace, kafka: Release, runs: list[ClusterRun], progress: Progress, console: Console
-) -> list[ClusterResult]:
-    """Executes runs on a cluster that is started for them, and reports them."""
+) -> Iterator[ClusterResult]:
+    """Executes runs on a cluster that is started for them, and reports each at once."""
     progress.ready(f"Kafka {kafka.version}: class path")
     load, limits = Workload(args.records, args.record_size, args.per_second), ClusterLimits(args.keep, args.budget)
-    results = execute_runs(distribution(kafka), runs, load, limits, _teller(progress, kafka))
-    progress.done()
-    for result in results:
-        report_cluster(result, args.full, console)
-    return results
+    with contextlib.closing(execute_runs(distribution(kafka), runs, load, limits, _teller(progress, kafka))) as results:
+        for result in results:
+            progress.done()
+            report_cluster(result, args.full, console)
+            yield result
 
 
 def _releases(texts: list[str]) -> list[Release]:

@@ -36,11 +36,14 @@ class Workload:
 
 @dataclass(frozen=True)
 class Waits:
-    """Seconds. step: for a state that a step leads to. settle: after a step, so that brokers hear of it.
+    """Seconds. request: for the state after a request, which the controller writes before it answers. session: for the
+    state after a broker's session expired. step: for any other state. settle: after a step, so that brokers hear of it.
 
     bring_up: until every broker is there. rest: how long a state has to stay to count as lasting.
     """
 
+    request: float = 15.0
+    session: float = 3 * SESSION
     step: float = 60.0
     settle: float = 1.0
     bring_up: float = 240.0
@@ -150,7 +153,7 @@ class Executor:
         return Execution()
 
     def take(self, step: ScheduledStep, execution: Execution) -> None:
-        """Takes a step, and waits for its state; after a first difference it waits only a little."""
+        """Takes a step, and waits for its state; the run goes on after a difference."""
         began = time.monotonic()
         self.tell(f"step {step.number}: {step.text}")
         self.throttle(step.held)
@@ -159,7 +162,7 @@ class Executor:
         if step.act is Act.WAIT and execution.steps:
             at = self._place_after(execution.steps[-1].step, at)
         refused = self._act(step)
-        patience = self.waits.step if execution.difference is None else self.waits.settle + SESSION + 3
+        patience = self._patience(step.act)
         right = right_states(step)
         if step.resigns:
             differs = self._resignation(patience)
@@ -175,6 +178,11 @@ class Executor:
         execution.steps.append(
             ExecutedStep(step, time.monotonic() - began, differs, seen, self.logs(), self.watch.controller_epoch)
         )
+
+    def _patience(self, act: Act) -> float:
+        if act in REQUESTS:
+            return self.waits.request
+        return self.waits.session if act in (Act.KILL, Act.PAUSE) else self.waits.step
 
     def _resignation(self, patience: float) -> tuple[tuple[str, str, str], ...]:
         """Waits until the active controller has resigned."""

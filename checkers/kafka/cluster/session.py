@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,14 +58,13 @@ class ClusterLimits:
 def execute_runs(
     kafka: Distribution, runs: Sequence[ClusterRun], load: Workload, limits: ClusterLimits, tell: Callable[[str], None],
     waits: Waits = WAITS,
-) -> list[ClusterResult]:  # fmt: skip
-    """Executes runs on one cluster, those that leave it without a controller last; their results in that order.
+) -> Generator[ClusterResult, None, None]:  # fmt: skip
+    """Executes runs on one cluster, those that leave it without a controller last; yields each result at once.
 
     `Failure` if the cluster cannot be started. Runs with and without ELR need clusters of their own.
     """
     ordered = sorted(runs, key=lambda run: run.promise in LAST)
     deadline = time.monotonic() + (limits.seconds if limits.seconds is not None else float("inf"))
-    results: list[ClusterResult] = []
     brokers, elr = max(run.plan.brokers for run in runs), runs[0].plan.elr
     with Cluster(kafka, brokers, elr, limits.place) as cluster:
         tell("formatting")
@@ -76,12 +75,12 @@ def execute_runs(
             executor = Executor(cluster, client, waits, tell, deadline)
             executor.bring_up()
             for number, run in enumerate(ordered, 1):
-                results.append(_executed(executor, f"run-{number}", run, load))
-                if (failure := results[-1].failure) is not None and failure.code is Exit.SYSTEM:
+                result = _executed(executor, f"run-{number}", run, load)
+                yield result
+                if result.failure is not None and result.failure.code is Exit.SYSTEM:
                     break
                 if number < len(ordered) and run.promise not in LAST:
                     executor.bring_up()
-    return results
 
 
 def _executed(executor: Executor, topic: str, run: ClusterRun, load: Workload) -> ClusterResult:

@@ -26,7 +26,7 @@ from reassure.checkers.kafka.controller.replay import controller_trace
 from reassure.checkers.kafka.controller.words import ControllerState
 from tests.helpers.committed_traces import committed_file, committed_trace
 
-NO_WAIT = Waits(step=0, settle=0, bring_up=0, rest=0)
+NO_WAIT = Waits(request=0, session=0, step=0, settle=0, bring_up=0, rest=0)
 
 
 class PlayedWatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,12 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
     """Clusters that are not started: the release and the runs of each. Loss is observed but on a build."""
     started: list[tuple[str, list[str]]] = []
 
-    def results(kafka: Distribution, runs: list[ClusterRun], *others: Any) -> list[ClusterResult]:
+    def results(kafka: Distribution, runs: list[ClusterRun], *others: Any) -> Iterator[ClusterResult]:
         version = kafka.release.version
         started.append((version, [run.name for run in runs]))
         outcome = Outcome(not kafka.release.build, "text")
         execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
-        return [ClusterResult(run, version, execution, outcome, 3.4) for run in runs]
+        yield from (ClusterResult(run, version, execution, outcome, 3.4) for run in runs)
 
     monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
     monkeypatch.setattr(command, "execute_runs", results)
