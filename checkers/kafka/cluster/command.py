@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, JSON, OF_TRACE, QUIET, TRACE
+from reassure.checkers.base.shared_options import BUDGET, JSON, OF_TRACE, QUIET, SEED, TRACE
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
@@ -23,12 +24,20 @@ from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
 from reassure.checkers.kafka.cluster.execute import Workload
 from reassure.checkers.kafka.cluster.measure import cases_of, measurements, run_of
-from reassure.checkers.kafka.cluster.report import cluster_record, report_cluster
+from reassure.checkers.kafka.cluster.random_runs import BROKERS, MIN_ISR, RandomRun, RandomScope, execute_random
+from reassure.checkers.kafka.cluster.report import (
+    cluster_record,
+    random_record,
+    report_cluster,
+    report_random,
+    report_random_run,
+)
 from reassure.checkers.kafka.cluster.schedule import schedule
 from reassure.checkers.kafka.cluster.session import ClusterLimits, ClusterResult, ClusterRun, execute_runs
 from reassure.checkers.kafka.controller.command import controller_traces, named_release
 from reassure.checkers.kafka.controller.controller_itf import itf
-from reassure.checkers.kafka.controller.releases import RELEASES, Release, release
+from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, release
+from reassure.checkers.kafka.controller.words import MAX_BROKERS
 from reassure.spec.kafka.releases import minor
 from reassure.spec.semantics.trace import properties_of
 
@@ -56,13 +65,24 @@ SUBCOMMANDS = {
                 MEASURED,
                 output=True,
             ),
+            Option(
+                "--random N",
+                "execute N random runs of requests and faults, and judge the metadata log by the release's rules",
+                positive,
+            ),
+            Option("--brokers N", "with --random: brokers of the cluster (default: 4)", positive, BROKERS),
+            replace(SEED, help="with --random: the seed of requests and faults (default: 0)", always=False),
             Option("--records N", "records to produce before each run (default: 20000)", whole, Workload.records),
             Option("--record-size N", "bytes of each record (default: 200)", positive, Workload.bytes),
             Option(
                 "--per-second N", "records to produce each second of a run (default: 20)", whole, Workload.per_second
             ),
             Option("--keep DIR", "keep settings, logs and output of the nodes in this new folder", Path, output=True),
-            replace(BUDGET, help="give up a run after this time, such as 10m (default: no limit)"),
+            replace(
+                BUDGET,
+                help="give up a run after this time, such as 10m; with --random begin no run after it "
+                "(default: no limit)",
+            ),
             JSON,
             replace(QUIET, help="print no progress"),
             Option("--full", "print the brokers' logs after each step", bool, output=True),
@@ -73,10 +93,12 @@ SUBCOMMANDS = {
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Executes each trace on its release: 18 if the cluster does something else, 5 if it cannot be brought there."""
-    if bool(args.traces) is args.findings:
-        raise UsageFailure("give traces, or --findings")
+    if [bool(args.traces), args.findings, args.random is not None].count(True) != 1:
+        raise UsageFailure("give traces, or --findings, or --random N")
     if not args.findings and (args.fixed is not None or args.times != 1):
         raise UsageFailure("--fixed and --times are for --findings")
+    if args.random is not None:
+        return _random(args, console)
     results: list[ClusterResult] = []
     with Progress(quiet=args.quiet) as progress:
         code = (
@@ -91,6 +113,30 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         identity = RunIdentity("", None, {}, "kafka", args.repro)
         record = identity.record(code, stopped.reason is StopReason.COMPLETE, stopped)
         write_record(args.json, {**record, "runs": [cluster_record(result) for result in results]})
+    return code
+
+
+def _random(args: argparse.Namespace, console: Console) -> Exit:
+    """Executes random runs on one release: 18 for a change or a loss without explanation, 12 for a broken promise."""
+    if not MIN_ISR <= args.brokers <= MAX_BROKERS:
+        raise UsageFailure(f"--brokers: from {MIN_ISR} to {MAX_BROKERS}")
+    releases = _releases(args.release) or [LATEST]
+    if len(releases) > 1:
+        raise UsageFailure("--random is for one release")
+    runs: list[RandomRun] = []
+    scope = RandomScope(args.random, args.brokers, args.seed, args.budget if args.budget is not None else math.inf)
+    with Progress(quiet=args.quiet) as progress:
+        several = execute_random(distribution(releases[0]), scope, args.keep, _teller(progress, releases[0]))
+        with contextlib.closing(several) as results:
+            for result in results:
+                runs.append(result)
+                progress.done()
+                report_random_run(result, console)
+    code = report_random(runs, releases[0].version, scope, console)
+    if args.json:
+        identity = RunIdentity("", None, {}, "kafka", args.repro)
+        record = identity.record(code, True, Stop(StopReason.COMPLETE, f"{len(runs)} runs were executed"))
+        write_record(args.json, {**record, "random": random_record(runs, releases[0].version, scope)})
     return code
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.cluster.execute import ExecutedStep, compared
 from reassure.checkers.kafka.cluster.observed import BrokerLog
+from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope
 from reassure.checkers.kafka.cluster.schedule import Act
 from reassure.checkers.kafka.cluster.session import ClusterResult
 from reassure.checkers.kafka.controller.report import two_columns
@@ -121,3 +122,76 @@ def _step_record(step: ExecutedStep, result: ClusterResult) -> dict[str, Any]:
         "logs": [vars(log) for log in step.logs],
         "controller_epoch": step.controller_epoch,
     }
+
+
+# -- random runs -------------------------------------------------------------------------------------------------
+
+
+def report_random_run(run: RandomRun, console: Console) -> None:
+    """Prints a random run in a few lines."""
+    console.print(f"{run.topic}: {'; '.join(run.steps)}")
+    parts = [f"{run.changes} changes of the partition"]
+    parts += ["its reassignment did not end by itself"] * run.never_ended
+    parts += ["it had no leader at the end"] * run.offline
+    parts += [f"{name} broken {count} times" for name, count in sorted(run.broken.items())]
+    console.print(f"  {', '.join(parts)}", style="dim")
+    r = run.records
+    if r is None:
+        console.print("  the records could not be read", style="red")
+    elif r.lost or r.different:
+        console.print(f"  {r.lost:,} of {r.acknowledged:,} records lost, {r.different:,} different", style="red")
+    for line in run.unexplained:
+        console.print(f"  no rule makes this change: {line}", style="red")
+
+
+def report_random(runs: Sequence[RandomRun], release: str, scope: RandomScope, console: Console) -> Exit:
+    """Prints the counts of random runs; the exit code of all: a known loss hides nothing that is unexplained."""
+    if not runs:
+        console.print("no run was executed")
+        return Exit.NOTHING
+    totals = random_totals(runs)
+    console.print(
+        f"Kafka {release}, {scope.brokers} brokers, seed {scope.seed}: {totals['runs']:,} runs, "
+        f"{totals['steps']:,} steps, {totals['changes']:,} changes of partitions, "
+        f"{totals['unexplained']:,} that the rules do not make"
+    )
+    console.print(
+        f"records: {totals['acknowledged']:,} acknowledged, {totals['lost']:,} lost in {totals['losing']:,} runs, "
+        f"{totals['different']:,} different; in {totals['unexplained_losses']:,} runs no broken promise explains a loss"
+    )
+    for name, count in totals["broken"].items():
+        console.print(f"  {name}: broken in {count:,} runs")
+    console.print(
+        f"  reassignments that did not end by themselves: {totals['never_ended']:,}; "
+        f"partitions without a leader at the end: {totals['offline']:,}; not read: {totals['unread']:,}"
+    )
+    codes = [run.code for run in runs]
+    return Exit.TRACE if Exit.TRACE in codes else worst(codes)
+
+
+def random_totals(runs: Sequence[RandomRun]) -> dict[str, Any]:
+    """Sums over random runs."""
+    records = [run.records for run in runs if run.records is not None]
+    names = sorted({name for run in runs for name in run.broken})
+    return {
+        "runs": len(runs),
+        "steps": sum(len(run.steps) for run in runs),
+        "changes": sum(run.changes for run in runs),
+        "unexplained": sum(len(run.unexplained) for run in runs),
+        "acknowledged": sum(r.acknowledged for r in records),
+        "lost": sum(r.lost for r in records),
+        "losing": sum(r.lost > 0 for r in records),
+        "different": sum(r.different for r in records),
+        "unexplained_losses": sum(run.unexplained_loss for run in runs),
+        "broken": {name: sum(name in run.broken for run in runs) for name in names},
+        "never_ended": sum(run.never_ended for run in runs),
+        "offline": sum(run.offline for run in runs),
+        "unread": len(runs) - len(records),
+    }
+
+
+def random_record(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> dict[str, Any]:
+    """Random runs as data."""
+    each = [{**vars(run), "records": vars(run.records) if run.records is not None else None} for run in runs]
+    about = {"release": release, "brokers": scope.brokers, "seed": scope.seed}
+    return {**about, "totals": random_totals(runs), "runs": each}

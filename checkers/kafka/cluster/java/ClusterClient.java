@@ -41,8 +41,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public final class ClusterClient {
     private static final int SECONDS = 30;
-    /** Longest wait for the acknowledgement of a record. */
-    private static final int ACKNOWLEDGED_WITHIN_MS = 10_000;
+    /** Longest wait for the acknowledgement of a record before a run, and during it. */
+    private static final int ACKNOWLEDGED_WITHIN_MS = 60_000;
+    private static final int FED_WITHIN_MS = 10_000;
 
     private final String brokers;
     private final Admin admin;
@@ -164,10 +165,10 @@ public final class ClusterClient {
         controller.incrementalAlterConfigs(Map.of(new ConfigResource(type, name), changes)).all().get();
     }
 
-    private KafkaProducer<byte[], byte[]> producer() {
+    private KafkaProducer<byte[], byte[]> producer(int withinMs) {
         return new KafkaProducer<>(
-            Map.of("bootstrap.servers", brokers, "acks", "all", "linger.ms", 5, "max.block.ms", ACKNOWLEDGED_WITHIN_MS,
-                "request.timeout.ms", ACKNOWLEDGED_WITHIN_MS / 2, "delivery.timeout.ms", ACKNOWLEDGED_WITHIN_MS),
+            Map.of("bootstrap.servers", brokers, "acks", "all", "linger.ms", 5, "max.block.ms", withinMs,
+                "request.timeout.ms", withinMs / 2, "delivery.timeout.ms", withinMs),
             new ByteArraySerializer(), new ByteArraySerializer());
     }
 
@@ -203,7 +204,7 @@ public final class ClusterClient {
     private List<String> produce(String name, int count, int size) {
         Topic topic = topics.get(name);
         AtomicReference<Exception> first = new AtomicReference<>();
-        try (KafkaProducer<byte[], byte[]> producer = producer()) {
+        try (KafkaProducer<byte[], byte[]> producer = producer(ACKNOWLEDGED_WITHIN_MS)) {
             for (int i = 0; i < count; i++) {
                 send(producer, name, topic, size, first);
             }
@@ -237,7 +238,7 @@ public final class ClusterClient {
         public void run() {
             Topic topic = topics.get(name);
             AtomicReference<Exception> first = new AtomicReference<>();
-            try (KafkaProducer<byte[], byte[]> producer = producer()) {
+            try (KafkaProducer<byte[], byte[]> producer = producer(FED_WITHIN_MS)) {
                 while (!ends) {
                     send(producer, name, topic, size, first);
                     Thread.sleep(1000 / perSecond);
@@ -249,7 +250,7 @@ public final class ClusterClient {
 
         void end() throws InterruptedException {
             ends = true;
-            join(2L * ACKNOWLEDGED_WITHIN_MS);
+            join(2L * FED_WITHIN_MS);
         }
     }
 

@@ -1,0 +1,199 @@
+"""Random requests and faults on a cluster: every change of the metadata log is judged, every record is looked for.
+
+The log is judged by the rules of the release (`reassure audit`): a change for which these have no cause is a difference
+between model and cluster. A lost record is explained if the log shows, before, a broken promise about who may lead.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.kafka.audit.judge import ChangeJudge
+from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
+from reassure.checkers.kafka.cluster.client import Client, RecordCounts, RequestRefused
+from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
+from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
+from reassure.checkers.kafka.cluster.processes import Cluster, ProcessState
+from reassure.checkers.kafka.cluster.schedule import Schedule
+from reassure.checkers.kafka.controller.words import ControllerState
+from reassure.spec.kafka.partition import NOBODY, Broker, Partition
+
+BROKERS = 4
+MIN_ISR = 2
+PAUSES = (0.2, 1.0, 3.0, 11.0)
+"""Seconds after a step: the last is longer than a broker's session."""
+STEPS = (4, 10)
+"""The fewest and the most steps of a run."""
+LOSING = ("elr_within_replicas",)
+"""Promises whose breach explains a loss: a broker that is no replica may be elected."""
+
+
+@dataclass
+class RandomRun:
+    """One run: the steps taken, and the result. records: None if they could not be read.
+
+    never_ended, offline: the reassignment had to be cancelled, the leader to be elected by hand. changes: of the
+    partition. broken: promises, with their number. unexplained: changes that the release's rules do not make.
+    """
+
+    topic: str
+    steps: list[str] = field(default_factory=list)
+    records: RecordCounts | None = None
+    never_ended: bool = False
+    offline: bool = False
+    changes: int = 0
+    broken: dict[str, int] = field(default_factory=dict)
+    unexplained: list[str] = field(default_factory=list)
+
+    @property
+    def code(self) -> Exit:
+        """18 for a change or a loss without explanation, 5 if records could not be read, 12 for a broken promise."""
+        if self.unexplained or self.unexplained_loss:
+            return Exit.TRACE
+        if self.records is None:
+            return Exit.INCONCLUSIVE
+        return Exit.SAFETY if self.broken or self.records.lost else Exit.OK
+
+    @property
+    def unexplained_loss(self) -> bool:
+        """Whether records are lost, or others than were sent, and no broken promise says why."""
+        if self.records is None or not self.records.lost + self.records.different:
+            return False
+        return self.records.different > 0 or not any(name in self.broken for name in LOSING)
+
+
+@dataclass(frozen=True)
+class RandomScope:
+    """runs: at most so many. seconds: after which no run begins."""
+
+    runs: int
+    brokers: int
+    seed: int
+    seconds: float
+
+
+def execute_random(
+    kafka: Distribution, scope: RandomScope, place: Path | None, tell: Callable[[str], None]
+) -> Generator[RandomRun, None, None]:
+    """Executes random runs on a cluster, and judges each; the same seed draws the same steps, as long as brokers agree.
+
+    place: the folder to keep, or None. `Failure` if the cluster cannot be started, or a process ends by itself.
+    """
+    with Cluster(kafka, scope.brokers, True, place) as cluster:
+        tell("formatting")
+        cluster.format()
+        for number in cluster.nodes:
+            cluster.start(number)
+        with Client(cluster) as client:
+            executor = Executor(cluster, client, Waits(), tell)
+            end = time.monotonic() + scope.seconds
+            for number in range(scope.runs):
+                if time.monotonic() >= end:
+                    return
+                rng = random.Random(f"{scope.seed} {number}")
+                run = _carried_out(executor, RandomRun(f"random-{number + 1}"), rng)
+                judge_log(cluster.metadata / FIRST_SEGMENT, [run], kafka.release.rules)
+                yield run
+
+
+def _carried_out(executor: Executor, run: RandomRun, rng: random.Random) -> RandomRun:
+    brokers = [broker.node for broker in executor.cluster.brokers]
+    replicas = rng.sample(brokers, rng.choice((2, 2, 3)))
+    executor.bring_up()
+    execution = executor.begin(run.topic, _start(replicas, brokers), Workload(5_000, 200, 50))
+    executor.client.set("BROKER", "", {"follower.replication.throttled.rate": "1"})
+    for _ in range(rng.randint(*STEPS)):
+        step, act = drawn(executor, rng, brokers)
+        executor.tell(f"{run.topic}: {step}")
+        try:
+            act()
+        except RequestRefused as error:
+            step += f" -> {error.name}"
+        run.steps.append(step)
+        executor.rest(rng.choice(PAUSES))
+    _end(executor, run, execution)
+    run.records = execution.records
+    return run
+
+
+def _start(replicas: list[int], brokers: list[int]) -> Schedule:
+    """A schedule without steps, of a new topic."""
+    first = tuple(map(Broker, replicas))
+    partition = Partition(first, frozenset(first), NOBODY, NOBODY, NOBODY, first[0], 0, 0, False, None)
+    everybody = frozenset(map(Broker, brokers))
+    start = ControllerState(partition, everybody, (0,) * len(brokers), False)
+    return Schedule(start, MIN_ISR, True, ())
+
+
+def drawn(executor: Executor, rng: random.Random, brokers: list[int]) -> tuple[str, Callable[[], None]]:
+    """A step in words, and the step: reassignments, cancellations, faults and returns."""
+    cluster, client, topic = executor.cluster, executor.client, executor.topic
+    state = {broker.node: broker.state for broker in cluster.brokers}
+    running = [n for n, s in state.items() if s is ProcessState.RUNNING]
+    away = [n for n, s in state.items() if s is not ProcessState.RUNNING]
+    target = tuple(rng.sample(brokers, rng.choice((1, 2, 2, 3))))
+    least = str(rng.choice((1, MIN_ISR)))
+    slow = frozenset(rng.sample(brokers, rng.choice((0, 0, 1, 2))))
+    choices: list[tuple[int, str, Callable[[], None]]] = [
+        (5, f"reassign to {list(target)}", lambda: client.reassign(topic, target)),
+        (2, "cancel", lambda: client.cancel(topic)),
+        (2, f"throttle the copies of {sorted(slow)}", lambda: executor.throttle(slow)),
+        (1, f"set min.insync.replicas to {least}", lambda: client.set("TOPIC", topic, {"min.insync.replicas": least})),
+    ]
+    if len(running) > 1:
+        victim = rng.choice(running)
+        choices.append((3, f"kill -9 broker {victim}", lambda: cluster.kill(victim)))
+        choices.append((1, f"kill -STOP broker {victim}", lambda: cluster.pause(victim)))
+    if away:
+        back = rng.choice(away)
+        paused = state[back] is ProcessState.PAUSED
+        come = cluster.resume if paused else cluster.start
+        choices.append((4, f"{'kill -CONT' if paused else 'start'} broker {back}", lambda: come(back)))
+    _, text, act = rng.choices(choices, [weight for weight, _, _ in choices])[0]
+    return text, act
+
+
+def _end(executor: Executor, run: RandomRun, execution: Execution) -> None:
+    """Brings every broker back, ends what does not end by itself, and reads all records."""
+    executor.recover()
+
+    def settled() -> bool:
+        state = executor.watch.state()
+        return state is not None and not state.partition.adding | state.partition.removing
+
+    if not executor.until(settled, executor.waits.rest):
+        run.never_ended = True
+        try:
+            executor.client.cancel(run.topic)
+        except RequestRefused as error:
+            run.steps.append(f"cancel -> {error.name}")
+    state = executor.watch.state()
+    if state is not None and state.partition.leader is None:
+        run.offline = True
+        try:
+            executor.client.elect_uncleanly(run.topic)
+        except RequestRefused as error:
+            run.steps.append(f"elect uncleanly -> {error.name}")
+    executor.recover()
+    executor.read(execution)
+
+
+def judge_log(file: Path, runs: Sequence[RandomRun], rules: str) -> None:
+    """Judges a metadata log by the rules of a release, and notes each run's part."""
+    by_topic = {run.topic: run for run in runs}
+    changes = [c for c in changes_in([LogFile(str(file))], LogRead()) if c.topic in by_topic]
+    for run in runs:
+        run.changes = sum(c.topic == run.topic and c.before is not None for c in changes)
+        run.broken, run.unexplained = {}, []
+    for finding in ChangeJudge(rules, MIN_ISR).judge(changes).findings:
+        run = by_topic[finding.topic]
+        if finding.kind == "rule":
+            run.unexplained.append(f"offset {finding.offset}: {finding.name}: {finding.change}")
+        else:
+            run.broken[finding.name] = run.broken.get(finding.name, 0) + 1
