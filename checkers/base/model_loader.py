@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import importlib
 import importlib.util
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from reassure import models
@@ -31,10 +33,12 @@ def home() -> Path:
     return Path(next(iter(models.__path__)))
 
 
-def names() -> dict[str, Path]:
+@functools.cache
+def names() -> Mapping[str, Path]:
     """Every model that comes with the project, by name."""
     paths = sorted(home().rglob("*.py"), key=lambda path: path.stem)
-    return {p.stem: p for p in paths if not p.name.startswith("_") and "\nMODEL = " in p.read_text(encoding="utf-8")}
+    own = {p.stem: p for p in paths if not p.name.startswith("_") and "\nMODEL = " in p.read_text(encoding="utf-8")}
+    return MappingProxyType(own)
 
 
 def find(name: str) -> Path:

@@ -26,7 +26,8 @@ class TracePage(NamedTuple):
 
 def pages_of_traces(traces: Sequence[StoredTrace], folder: Path) -> dict[Path, str]:
     """The index and its pages, by path; folder: of the traces."""
-    pages = [page for p in PROTOCOLS for page in _divided(p, [t for t in traces if protocol_of(t.model) == p])]
+    protocols = {model: protocol_of(model) for model in {trace.model for trace in traces}}
+    pages = [page for p in PROTOCOLS for page in _divided(p, [t for t in traces if protocols[t.model] == p])]
     return {folder / "README.md": _index(pages)} | {folder / "index" / page.name: _page(page) for page in pages}
 
 
