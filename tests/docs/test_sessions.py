@@ -6,7 +6,9 @@ import argparse
 import functools
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +30,8 @@ ELSEWHERE = {"ci.md", "type-checkers.md"}
 """Pages whose blocks of Python have tests of their own; the block of `spec/README.md` has one in `test_docs.py`."""
 MINUTES = "reassure kafka conform kraft_kafka --gate"
 """A transcript of a command that takes minutes: `tests/checkers/kafka` compares its figures."""
+SECONDS = "reassure kafka conform"
+"""Transcripts that the long run alone compares, with those around them: kernels are compiled, and JVMs started."""
 
 
 def name_of(page: Path) -> str:
@@ -64,14 +68,24 @@ def test_a_session_is_what_the_commands_print(page: Path) -> None:
     assert sessions.renewed(text_of(page), ROOT) == text_of(page), "run `python -m reassure.checkers.publish --pages`"
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if transcripts(p)], ids=name_of)
-def test_a_shortened_session_is_part_of_what_the_commands_print(page: Path) -> None:
+def pages_of_transcripts() -> Iterator[Any]:
+    """Each page, and whether all its transcripts are compared."""
+    for page in filter(transcripts, PAGES):
+        slow = any(line.startswith(SECONDS) for line, _ in transcripts(page))
+        yield pytest.param(page, not slow, id=name_of(page))
+        if slow:
+            yield pytest.param(page, True, id=f"{name_of(page)} whole", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("page", "whole"), pages_of_transcripts())
+def test_a_shortened_session_is_part_of_what_the_commands_print(page: Path, whole: bool) -> None:
     with sessions.folder(text_of(page), ROOT):
         for line, below in transcripts(page):
             if line.startswith("reassure kafka"):
                 class_path("4.4.0")
-            printed = sessions.output(shlex.split(line)[1:])
-            assert sessions.agrees(below, printed), f"{line}\n{printed}"
+            if whole or not line.startswith(SECONDS):
+                printed = sessions.output(shlex.split(line)[1:])
+                assert sessions.agrees(below, printed), f"{line}\n{printed}"
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if command_lines(p)], ids=name_of)

@@ -6,6 +6,11 @@ taken, the test that notices asks for an entry here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
 from reassure.checkers.base.model_loader import names
 from tests.helpers.flaws import settings_of
 
@@ -124,6 +129,11 @@ VARIED = {
 def mutants() -> list[str]:
     """The models with a deliberate flaw."""
     return [name for name, path in names().items() if path.parent.name == "mutants"]
+
+
+def every_model(slow: Iterable[str] = ()) -> list[Any]:
+    """Names of models for a test of each: those of `slow` are left to the long run."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in names()]
 
 
 def small(name: str) -> list[str]:

@@ -19,7 +19,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.report import report
 from reassure.checkers.engines.spark import owner_table
 from tests.helpers.command import said
-from tests.helpers.configurations import mutants, small
+from tests.helpers.configurations import every_model, mutants, small
 from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
@@ -44,7 +44,11 @@ def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     assert found.record({}).get("fairness") == native.record({}).get("fairness")
 
 
-@pytest.mark.parametrize("model", sorted(names().keys() - set(mutants())))
+VARIANTS = [name for name in names() if name.startswith("kraft_") and name != "kraft_kafka_maintained"]
+"""Models that have all but a few of their actions from `kraft` or `kraft_kafka`."""
+
+
+@pytest.mark.parametrize("model", every_model(slow=[*mutants(), *VARIANTS]))
 def test_every_model(model: str, context: Any) -> None:
     """The first levels, all of them by Spark; kernels that `conformance/test_engines.py` has compiled too."""
     found = checked(model, small(model), far(), depth=4)

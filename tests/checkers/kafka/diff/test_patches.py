@@ -18,6 +18,7 @@ from tests.helpers.kafka_jars import kafka_sources
 FOLDER = Path(patched_build.__file__).parent / "patches"
 
 
+@pytest.mark.slow
 def test_ten_changes_of_nothing_in_one_build_and_a_fault_that_kafkas_own_tests_miss() -> None:
     kafka_sources("4.3.1")
     judge = PatchJudge(release("4.3.1"), [Scope(2, events=(LATE,))], 1, ExploreLimits())
