@@ -77,7 +77,7 @@ def pages_of_transcripts() -> Iterator[Any]:
             yield pytest.param(page, True, id=f"{name_of(page)} whole", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("page", "whole"), pages_of_transcripts())
+@pytest.mark.parametrize(("page", "whole"), list(pages_of_transcripts()))
 def test_a_shortened_session_is_part_of_what_the_commands_print(page: Path, whole: bool) -> None:
     with sessions.folder(text_of(page), ROOT):
         for line, below in transcripts(page):
