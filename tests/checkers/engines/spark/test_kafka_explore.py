@@ -59,6 +59,26 @@ def test_the_command_gives_the_same_runs(context: Any, tmp_path: Path, capsys: p
 
 
 @needs_spark
+@pytest.mark.slow
+def test_two_builds_compared_by_spark_differ_as_they_do_here(context: Any, tmp_path: Path) -> None:
+    """The same differences, runs and promises; a gate compares on this machine alone."""
+    for version in ("4.2.0", "4.3.0"):
+        class_path(version)
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--unclean", "off", "--configuration", "fixed", "--quiet", "--json"]
+    spark = ["--engine", "spark", "--master", MASTER, "--partitions", "2"]
+    records = []
+    for name, more in (("here", []), ("there", spark)):
+        record = tmp_path / f"{name}.json"
+        assert main([*words, str(record), *more]) == Exit.LIVENESS.value
+        data = json.loads(record.read_text())
+        records.append({key: data[key] for key in ("diff", "properties", "complete", "stop_reason", "config")})
+    assert records[0] == records[1] and records[0]["complete"]
+    diff = records[0]["diff"]
+    assert (diff["states"], diff["differing_steps"], len(diff["differences"])) == (656, 304, 17)
+    assert diff["promises"]["head_breaks"] == ["a_led_reassignment_can_end"]
+
+
+@needs_spark
 def test_a_budget_ends_the_search_with_what_there_is(context: Any) -> None:
     class_path("4.4.0")
     found = explore_by_spark(ExpandTask("4.4.0", SCOPE), SparkOptions(MASTER, 2), ExploreLimits(budget=1e-6), QUIET)

@@ -62,6 +62,7 @@ def unexplained(graph: ControllerExploration) -> dict[str, int]:
         ("4.0.0", "", (), 476, 8280),
         ("4.4.0", "", (), 500, 8712),
         ("3.9.0", "3.0-IV1", ("controlled-shutdown", "directories"), 596, 10936),
+        ("3.9.0", "3.3-IV2", ("controlled-shutdown",), 988, 16120),
         ("4.4.0", "3.5-IV2", ("cordon", "directories"), 500, 9712),
     ],
 )

@@ -80,6 +80,7 @@ def test_the_rules_of_another_release_disagree(rule: str, pairs: list[str], vers
     [
         ("4.4.0", "metadata_version=3.5-IV2"),
         ("3.9.0", ""),
+        ("3.9.0", "metadata_version=3.3-IV2"),
         pytest.param("4.4.0", "", marks=pytest.mark.slow),
         pytest.param("3.9.0", "metadata_version=3.1-IV0", marks=pytest.mark.slow),
     ],
