@@ -45,7 +45,7 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 BATCH = 256
 """States that a JVM gets at once."""
-NOT_APPLICABLE, THROWN = 1 << 23, 1 << 16
+NOT_APPLICABLE = 1 << 23
 LATE = "late-proposals"
 EVENTS = {
     "controlled-shutdown": (Kind.CONTROLLED_SHUTDOWN,),

@@ -48,6 +48,9 @@ SCOPE_OPTIONS = (
         "the cluster's metadata version, such as 3.9-IV0 (default: the release's newest)",
         default="",
     ),
+    Option(
+        "--company", "each request names a second partition too, whose change throws (default: one partition)", bool
+    ),
 )
 """In the order of the commands' pages."""
 
@@ -72,6 +75,7 @@ def scope_of(args: argparse.Namespace) -> Scope:
         tuple(name for name in EVENTS if name in events),
         args.elr == "on",
         args.metadata_version,
+        args.company,
     )
 
 

@@ -15,7 +15,6 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, tool
 
 TEST = "org/apache/kafka/controller/ReplicationControlManagerTest.java"
-CLASS = "org.apache.kafka.controller.ReplicationControlManagerTest"
 SECONDS = 300
 
 

@@ -40,6 +40,8 @@ BINDING = re.compile(r"^(slf4j-(log4j12|reload4j|simple|jdk14)|log4j-slf4j\d?-im
 """Jars that would make the controller log a line for each record."""
 OF_KAFKA = ("kafka-", "kafka_", "connect-", "trogdor-")
 NO_CLASSES = re.compile(r"-(test|tests|sources|test-sources|javadoc|scaladoc)\.jar$")
+OF_A_RELEASE = re.compile(r"^kafka-[a-z-]+-(\d+\.\d+\.\d+(-SNAPSHOT)?)\.jar$")
+"""The name of a jar of Kafka that states its version."""
 VERSION_FILE = "kafka/kafka-version.properties"
 UNKNOWN = "unknown"
 DIGEST = "+build-"
@@ -272,7 +274,8 @@ def _versions(path: Path, parts: Sequence[ClassPathPart]) -> set[str]:
         texts = [part.text(VERSION_FILE) for part in parts]
         texts += [file.read_text("latin-1") for file in sorted(path.glob(f"*/build/{VERSION_FILE}"))]
     matches = (re.search(r"^version\s*[=:]\s*(\S+)", text, re.MULTILINE) for text in texts)
-    return {match[1] for match in matches if match}
+    named = [] if _is_checkout(path) else (OF_A_RELEASE.match(part.name) for part in parts)
+    return {match[1] for match in (*matches, *named) if match}
 
 
 def _archive(jar: Path) -> zipfile.ZipFile:

@@ -131,8 +131,6 @@ class Kind(IntEnum):
     """AlterPartition with the present epochs, by the first registered broker that does not lead."""
 
 
-BROKER_EVENTS = frozenset({Kind.FENCE, Kind.UNFENCE, Kind.CONTROLLED_SHUTDOWN})
-BROKER_EVENTS |= {Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY}
 REFUSED_PROPOSALS = (
     Kind.PROPOSE_OLD_PARTITION_EPOCH,
     Kind.PROPOSE_OLD_LEADER_EPOCH,

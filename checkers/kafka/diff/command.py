@@ -94,7 +94,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {name: diff[name] for name in PINS if name in diff}
 
 
-OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version")
+OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version", "company")
 """Options that a run says itself."""
 SAME = "BASE and HEAD have the same classes"
 PINS = ("states", "steps", "differing_steps")
@@ -169,10 +169,11 @@ def scope_from(path: Path, args: argparse.Namespace) -> Scope:
         raise Failure(Exit.USAGE, f"{path} is of another partition than partition 0, which alone is searched")
     args.brokers, args.min_isr, args.replicas = setup.brokers, setup.min_isr, 1
     args.elr, args.metadata_version = "on" if setup.elr else "off", setup.metadata_version
+    args.company = setup.company
     start = [begun(trace.commands[-1].after if trace.commands else trace.start, setup) for trace in traces]
     states = tuple(dict.fromkeys(start))
     unclean = tuple(sorted({state.unclean for state in states}))
-    return replace(scope_of(args), start=states, unclean=unclean, company=setup.company)
+    return replace(scope_of(args), start=states, unclean=unclean)
 
 
 def begun(state: ControllerState, setup: Setup) -> ControllerState:

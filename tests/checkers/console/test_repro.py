@@ -19,6 +19,7 @@ from reassure.checkers.base.shared_options import BUDGET, CONF
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.console.parser import parse
 from tests.helpers.command import model_file, said
+from tests.helpers.counter_model import COUNTER
 
 EVERY = [name for name in COMMANDS if not subcommands(name)]
 EVERY += [f"{name} {below}" for name in COMMANDS for below in subcommands(name)]
@@ -141,71 +142,6 @@ def test_no_option_is_declared_twice() -> None:
     assert [row for row, count in Counter(rows).items() if count > 1] == []
 
 
-MODEL = """
-from dataclasses import dataclass
-from typing import Annotated
-
-from reassure import Model, Range, action, cover, initial, invariant, leads_to, replace, require
-
-
-@dataclass(frozen=True)
-class Config:
-    most: Annotated[int, Range(1, 4)] = 2
-
-
-@dataclass(frozen=True)
-class State:
-    n: Annotated[int, Range(0, 3)] = 0
-
-
-@initial
-def start() -> State:
-    return State()
-
-
-@action(who="clock", fair="weak")
-def up(s: State, c: Config) -> State:
-    require(s.n < c.most)
-    return replace(s, n=s.n + 1)
-
-
-@action(who="clock")
-def down(s: State) -> State:
-    require(s.n == 2)
-    return replace(s, n=1)
-
-
-@invariant
-def small(s: State) -> bool:
-    return s.n <= 2
-
-
-@invariant
-def tiny(s: State) -> bool:
-    return s.n <= 1
-
-
-def top(s: State) -> bool:
-    return s.n == 3
-
-
-@leads_to(top)
-def gets_there(s: State) -> bool:
-    return s.n == 0
-
-
-def parity(s: State) -> int:
-    return s.n % 2
-
-
-@cover
-def one(s: State) -> bool:
-    return s.n == 1
-
-
-MODEL = Model.of(__name__, state=State, config=Config)
-"""
-
 LIMITS = ["--budget=900s", "--memory=3G"]
 SPARK = {"master", "conf"}
 RUNS: dict[str, tuple[list[str], set[str]]] = {
@@ -301,8 +237,8 @@ def plan_files(model: str) -> None:
 def test_the_command_again_gives_the_same_record(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = model_file(tmp_path, MODEL)
-    Path(f"{model}.variant.py").write_text(MODEL.replace("s.n == 2", "s.n >= 2"))
+    model = model_file(tmp_path, COUNTER)
+    Path(f"{model}.variant.py").write_text(COUNTER.replace("s.n == 2", "s.n >= 2"))
     plan_files(model)
     Path(f"{model}.log").write_text('{"action": "up"}\n')
     words, at_default = RUNS[command]
@@ -322,7 +258,7 @@ def test_the_command_again_gives_the_same_record(
 
 
 def test_the_traces_of_the_command_again_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = model_file(tmp_path, MODEL)
+    model = model_file(tmp_path, COUNTER)
     suite = ["--set=most=3", "--cover=classes", "--by=after.n", "--max-length=4", *LIMITS]
     walks = ["--set=most=3", "--walks=3", "--seed=5", "--max-length=4"]
     for number, words in enumerate((suite, walks)):

@@ -13,68 +13,9 @@ from reassure.checkers.gate.gate_file import read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import KINDS, SCHEMAS, kind_of, options
 from tests.helpers.command import said
+from tests.helpers.counter_model import COUNTER
 
-MODEL = '''
-from dataclasses import dataclass
-from typing import Annotated
-
-from reassure import Model, Range, action, cover, initial, invariant, leads_to, replace, require
-
-
-@dataclass(frozen=True)
-class Config:
-    most: Annotated[int, Range(1, 3)] = 2
-
-
-@dataclass(frozen=True)
-class State:
-    n: Annotated[int, Range(0, 3)] = 0
-
-
-@initial
-def start() -> State:
-    return State()
-
-
-@action(who="clock", fair="weak")
-def up(s: State, c: Config) -> State:
-    require(s.n < c.most)
-    return replace(s, n=s.n + 1)
-
-
-@action(who="clock")
-def down(s: State) -> State:
-    require(s.n == 2)
-    return replace(s, n=1)
-
-
-@invariant
-def small(s: State) -> bool:
-    """It must not grow beyond two."""
-    return s.n <= 2
-
-
-@invariant
-def tiny(s: State) -> bool:
-    return s.n <= 1
-
-
-def top(s: State) -> bool:
-    return s.n == 2
-
-
-@leads_to(top)
-def gets_there(s: State) -> bool:
-    return s.n == 0
-
-
-@cover
-def one(s: State) -> bool:
-    return s.n == 1
-
-
-MODEL = Model.of(__name__, state=State, config=Config)
-'''
+MODEL = COUNTER.replace("return s.n == 3", "return s.n == 2")
 GATE = """
 [[check]]
 kind = "prove"

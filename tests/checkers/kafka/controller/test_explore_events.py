@@ -247,6 +247,9 @@ def test_a_partition_does_to_another_what_an_exception_does(version: str, differ
     assert not (graph.answers[:, proposals] >> 16 & 1).any()
 
 
-def test_there_are_no_rules_for_company() -> None:
+def test_there_are_no_rules_for_company(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["kafka", "explore", "--release", "4.4.0", "--brokers", "2", "--company", "--explain"]
+    assert main(words) == Exit.USAGE.value
+    assert "kraft_kafka has no rules for requests of several partitions" in capsys.readouterr().err
     with pytest.raises(Failure, match="kraft_kafka has no rules for requests of several partitions"):
         ReleaseRules("kraft_kafka", release("4.4.0"), Setup(2, company=True))

@@ -169,6 +169,8 @@ def test_what_is_not_a_build_is_one_line(checkout: Path, tmp_path: Path, capsys:
     shutil.rmtree(partly / "raft" / "build")
     few = os.pathsep.join(str(jar) for jar in kafka_jars() if "clients" not in jar.name)
     mixed = os.pathsep.join(str(jar) for jar in [*kafka_jars(), *kafka_jars("4.4.0")])
+    (metadata,) = (jar for jar in kafka_jars("4.4.0") if jar.name == "kafka-metadata-4.4.0.jar")
+    foreign = os.pathsep.join(str(jar) for jar in [metadata, *kafka_jars()])
     for text, why in (
         (str(tmp_path / "none"), f"{tmp_path / 'none'} does not exist"),
         (str(tmp_path / "empty"), "has no jars, no classes (a folder `org`) and no checkout of Kafka"),
@@ -181,6 +183,7 @@ def test_what_is_not_a_build_is_one_line(checkout: Path, tmp_path: Path, capsys:
         (str(partly), "neither raft/build/classes/java/main nor a jar in raft/build/libs is there; `./gradlew :raft:"),
         (few, "has no class org.apache.kafka.common.Uuid: the jar or classes of kafka-clients are missing"),
         (mixed, "mixes jars of Kafka 4.3.1 and 4.4.0"),
+        (foreign, "mixes jars of Kafka 4.3.1 and 4.4.0"),
     ):
         code, out, err = said(capsys, "kafka", "explore", "--release", text, "--depth", "1")
         assert (code, out) == (153, "") and why in err and err.count("\n") == 1, err
