@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -24,12 +24,49 @@ class FindingTest:
     fixed: str = ""
 
 
+@dataclass(frozen=True)
+class RunWithFixes:
+    """A finding's run on a release and on the same release with the fixes.
+
+    build: the release. release_step, step: the first step of the run that it, and that the build with the fixes, takes
+    otherwise; 0 if it takes all. text: that step with the fixes. differs: field, its value in the run, its value with
+    the fixes. release_test, test: the message of the run's test, which asserts the promise; "" if it passes.
+    """
+
+    build: str
+    release_step: int
+    step: int
+    text: str
+    differs: tuple[tuple[str, str, str], ...]
+    release_test: str
+    test: str
+
+    @property
+    def wrong(self) -> str:
+        """What is not as it has to be; "" if the fixes change the run and keep its promise."""
+        if self.release_step:
+            return ""
+        if not self.release_test:
+            return f"Kafka {self.build} takes its run, and keeps the promise"
+        if not self.step:
+            return f"Kafka {self.build} with the fixes takes every step of its run"
+        return f"its run breaks the promise with the fixes: {self.test}" if self.test else ""
+
+
+def read_runs(data: Mapping[str, Any]) -> dict[str, RunWithFixes]:
+    """Runs with the fixes by digest, from their JSON; `TypeError` or `AttributeError` for what is none."""
+    runs = {str(name): RunWithFixes(**run) for name, run in data.items()}
+    return {
+        name: replace(run, differs=tuple((f, one, two) for f, one, two in run.differs)) for name, run in runs.items()
+    }
+
+
 def read(data: Mapping[str, Any]) -> dict[str, FindingTest]:
     """Outcomes by `key` from their JSON; `TypeError` or `AttributeError` for what is none."""
     return {str(name): FindingTest(**outcome) for name, outcome in data.items()}
 
 
-def written(outcomes: Mapping[str, FindingTest]) -> dict[str, Any]:
+def written(outcomes: Mapping[str, FindingTest | RunWithFixes]) -> dict[str, Any]:
     """The JSON of outcomes."""
     return {name: asdict(outcome) for name, outcome in outcomes.items()}
 

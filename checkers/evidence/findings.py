@@ -16,7 +16,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence import finding_tests, measurements
-from reassure.checkers.evidence.finding_tests import FindingTest
+from reassure.checkers.evidence.finding_tests import FindingTest, RunWithFixes
 from reassure.checkers.evidence.headlines import ELR, HEADLINES, NEWEST_CODE, UNREPORTED, Headline
 from reassure.checkers.evidence.ledger import PATHS
 from reassure.checkers.evidence.markdown import BY, table
@@ -144,10 +144,12 @@ class FindingsRecord:
     """What `reassure kafka findings` recorded of Kafka's own classes.
 
     runs: the classes that executed each run, by `run_digest`. tests: outcomes of tests, by the key of the case.
+    with_fixes: each run on a release with the fixes, by `run_digest`.
     """
 
     runs: Mapping[str, list[str]] = field(default_factory=dict)
     tests: Mapping[str, FindingTest] = field(default_factory=dict)
+    with_fixes: Mapping[str, RunWithFixes] = field(default_factory=dict)
 
 
 def recorded(path: Path = CONFIRMED) -> FindingsRecord:
@@ -157,7 +159,8 @@ def recorded(path: Path = CONFIRMED) -> FindingsRecord:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         runs = {str(k): [str(v) for v in values] for k, values in data["runs"].items()}
-        return FindingsRecord(runs, finding_tests.read(data["tests"]))
+        with_fixes = finding_tests.read_runs(data.get("with_fixes", {}))
+        return FindingsRecord(runs, finding_tests.read(data["tests"]), with_fixes)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Failure(
             Exit.SYSTEM, f"{path} is no file of confirmations: write it by `reassure kafka findings`"
@@ -338,6 +341,8 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         lines += [f"{where} ({_setting(trace)}):", "\n".join(_story(trace))]
     lines.append(f"**Search.** {_searched(several)}")
     lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")
+    if with_fixes := _with_fixes(runs, record):
+        lines.append(f"**With the fixes.** {with_fixes}")
     tests = [f"[{_span([c.release for c in cases])}](findings/{name})" for name, cases in tests_of(several, record)]
     lines.append(
         f"[Claim {headline.claim}]({back}{CLAIM_PAGES}/{headline.claim}.md), property `{headline.property}`. "
@@ -431,6 +436,27 @@ def _story(trace: Trace) -> list[str]:
 def _sentence(step: TraceStep) -> str:
     tell = SENTENCES.get(step.action)
     return tell(step.params) if tell is not None else f"`{step.action}`."
+
+
+def _with_fixes(runs: list[list[Case]], record: FindingsRecord) -> str:
+    """Each run on a release and with its fixes: the first step that differs, the promise; "" if none is recorded."""
+    sentences = []
+    for cases in reversed(runs):
+        run = record.with_fixes.get(run_digest(cases[-1]))
+        if run is None:
+            continue
+        start = f"The run of {_span([c.release for c in cases])}"
+        if run.release_step:
+            sentences.append(f"{start} is none of Kafka {run.build}, which takes step {run.release_step} otherwise.")
+            continue
+        kept = "breaks" if run.release_test else "keeps"
+        changes = ", ".join(f"{name} {two or 'none'} instead of {one or 'none'}" for name, one, two in run.differs)
+        sentences.append(
+            f"{start}: Kafka {run.build} takes every step and {kept} the promise; with the fixes "
+            + (f"step {run.step}, `{run.text}`, gives {changes}, " if run.step else "every step is taken too, ")
+            + f"and the same requests {'break' if run.test else 'keep'} the promise."
+        )
+    return " ".join(sentences)
 
 
 def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:

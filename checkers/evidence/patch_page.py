@@ -26,6 +26,11 @@ begins with two replicas. ISR proposals with old epochs are among the commands o
 a difference; its last step differs. Promises are those that one of the two builds breaks. Own tests are those of
 Kafka's for the classes that reassign partitions. The seconds, of building a patch and exploring it, are those of two
 cores with other work beside.
+
+Every step that a fix changes is in a group: steps of one kind of command that differ in the same fields. "one build's
+run": one build alone takes its steps before the last, so that they come after another difference. The price of a fix
+is what is worse after the same commands than in the release, also after steps that were answered differently: the
+shortest runs to it, of those commands that both take.
 """
 
 
@@ -72,18 +77,25 @@ FAULTS = Section(
     ("patch", "change", "brokers", "steps that differ", "shortest run", "promises broken", "own tests", "seconds"),
 )
 FIXES = Section(
-    "Fixes of the findings",
+    "Fixes of the findings, with changes of min.insync.replicas and of unclean election",
     "kafka-fixes.json",
     FINDINGS_FOLDER,
-    f"{FINDINGS_FOLDER}/fix-*.patch --own-tests",
+    f"{FINDINGS_FOLDER}/fix-*.patch --configuration changes --groups --own-tests",
     ("patch", "change", "steps that differ", "promises kept anew", "promises broken", "own tests", "seconds"),
 )
 ALL_FIXES = Section(
-    "All fixes in one build, with changes of min.insync.replicas and of unclean election",
+    "All fixes in one build, with the same changes",
     "kafka-fixed.json",
     FINDINGS_FOLDER,
     f"{FINDINGS_FOLDER}/fix-*.patch --together --configuration changes --own-tests",
     ("states", "steps that differ", "promises kept anew", "promises broken", "own tests", "seconds"),
+)
+FIXES_OF_THREE = Section(
+    "All fixes in one build, with three brokers",
+    "kafka-fixed-three.json",
+    FINDINGS_FOLDER,
+    f"{FINDINGS_FOLDER}/fix-*.patch --together --fewest-brokers 3 --brokers 3 --groups",
+    ("states", "steps that differ", "promises kept anew", "promises broken", "seconds"),
 )
 CORDONED = Section(
     "The rule of 4.4 about cordoned log directories, and its repair",
@@ -92,7 +104,7 @@ CORDONED = Section(
     f"{FINDINGS_FOLDER}/cordoned-*.patch --events cordon --own-tests",
     ("patch", "change", "states", "steps that differ", "promises broken", "own tests", "seconds"),
 )
-SECTIONS = (SAME, TOGETHER, FAULTS, FIXES, ALL_FIXES, CORDONED)
+SECTIONS = (SAME, TOGETHER, FAULTS, FIXES, ALL_FIXES, FIXES_OF_THREE, CORDONED)
 
 
 def outcomes(section: Section) -> dict[str, Any]:
@@ -116,6 +128,7 @@ def patch_page(records: Sequence[dict[str, Any]]) -> str:
             f"## {section.title}\n\n```sh\n{section.command}\n```\n\n"
             f"Kafka {data['release']}:\n\n{table(section.columns, rows)}\n"
         )
+        parts += [_groups(row) for row in data["patches"] if "groups" in row]
     return "\n".join(parts)
 
 
@@ -129,12 +142,47 @@ def cell(section: Section, row: dict[str, Any]) -> dict[str, str]:
         "brokers": str(row["brokers"]),
         "states": f"{row['states']:,}",
         "steps that differ": f"{differing}{unfinished}",
-        "shortest run": "; ".join(f"`{step}`" for step in row["run"]) or "none",
+        "shortest run": _steps(row) or "none",
         "promises broken": _names(row["head_breaks"]),
         "promises kept anew": _names(row["base_breaks"]),
         "own tests": f"{tests['failed']} of {tests['passed'] + tests['failed']} fail" if tests else "not run",
         "seconds": f"{row['seconds']:.0f}",
     }
+
+
+PRICES = {
+    "waits": "A reassignment waits that the release has completed",
+    "offline": "A partition is offline that has a leader in the release",
+}
+"""The prices of a fix (`checkers.kafka.diff.prices`) in words."""
+
+
+def _groups(row: dict[str, Any]) -> str:
+    """Every group of steps that a patch changes, each with a shortest run, and what is worse after it."""
+    which = row["patch"] if len(row["sha256"]) == 1 else "all of them together"
+    lines = [f"### Every step that is changed by {which}", ""]
+    for name, text in PRICES.items():
+        price = row["prices"].get(name)
+        run = f"{_steps(price)}: {_differs(price)}" if price else "after no run"
+        lines.append(f"- {text}: {run if name in row['prices'] else 'not decided'}.")
+    rows = [[f"{g['steps']:,}", g["command"], ", ".join(g["fields"]), _run(g), _differs(g)] for g in row["groups"]]
+    columns = ("steps", "command", "what differs", "shortest run", "after it, release → fix")
+    return "\n".join([*lines, "", table(columns, rows), ""])
+
+
+def _run(group: dict[str, Any]) -> str:
+    """The shortest run to a step of a group."""
+    return _steps(group) + ("" if group["alike_before"] else " (one build's run)")
+
+
+def _steps(row: dict[str, Any]) -> str:
+    """The commands of a run."""
+    return "; ".join(f"`{step}`" for step in row["run"])
+
+
+def _differs(group: dict[str, Any]) -> str:
+    """The values that differ after that run."""
+    return ", ".join(f"{d['field']} {d['base']} → {d['head']}" for d in group["differs"])
 
 
 def _names(names: Sequence[str]) -> str:

@@ -72,7 +72,7 @@ COMMAND_PROPERTIES = (
         "somebody_may_still_lead",
         "Otherwise a new MinISR, or a replica's new log directory, takes the right to lead from the last that have it.",
         (Kind.CHANGE_MIN_ISR, Kind.ASSIGN_DIRECTORY),
-        _forgets_who_may_lead,
+        _forgets_who_may_lead,  # KIP-966: the ELR goes if the ISR reaches the new MinISR; an empty ISR never does (K18)
     ),
     CommandProperty(
         "directories_are_not_about_who_may_lead",

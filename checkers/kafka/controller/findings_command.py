@@ -14,15 +14,15 @@ from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence import finding_tests, findings, ledger, verdicts
-from reassure.checkers.evidence.finding_tests import FindingTest
-from reassure.checkers.evidence.findings import Case
-from reassure.checkers.kafka.controller.class_path import fetch
+from reassure.checkers.evidence.finding_tests import FindingTest, RunWithFixes
+from reassure.checkers.evidence.findings import Case, FindingsRecord
+from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.junit import REASONS, junit_method
-from reassure.checkers.kafka.controller.kafka_tests import run_methods
+from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.releases import RELEASES, Release
+from reassure.checkers.kafka.controller.releases import RELEASES, Release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
@@ -58,7 +58,7 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
             f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {_steps_of(case)} steps",
             style="green" if by else "red",
         )
-    tests = tested(cases, args.fixed, before)
+    tests = tested(cases, args.fixed, before.tests)
     for case in cases:
         wrong = wrong_outcome(case, tests[case.key])
         codes.append(Exit.TRACE if wrong else Exit.OK)
@@ -66,17 +66,29 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
             f"claim {case.headline.claim}, Kafka {case.release}: {wrong or 'its test does what it has to do'}",
             style="red" if wrong else "green",
         )
-    data = {"runs": notes, "tests": finding_tests.written(tests)}
+    broken = {findings.run_digest(case): case for case in reversed(cases) if case.violated}
+    with_fixes = {digest: run for digest, run in before.with_fixes.items() if digest in broken}
+    if args.fixed is not None:
+        with_fixes = runs_with_fixes(broken, args.fixed)
+    for digest, run in with_fixes.items():
+        case = broken[digest]
+        codes.append(Exit.TRACE if run.wrong else Exit.OK)
+        console.print(
+            f"claim {case.headline.claim}, run of {case.release}: {run.wrong or 'the fixes keep the promise'}",
+            style="red" if run.wrong else "green",
+        )
+    fixed_runs = finding_tests.written(with_fixes)
+    data = {"runs": notes, "tests": finding_tests.written(tests), "with_fixes": fixed_runs}
     write_atomically(args.out, json.dumps(data, indent=1, sort_keys=True) + "\n")
     return worst(codes)
 
 
-def _recorded_before(path: Path) -> Mapping[str, FindingTest]:
-    """The outcomes of tests in the file that is to be written; none if it is not such a file."""
+def _recorded_before(path: Path) -> FindingsRecord:
+    """The record in the file that is to be written; an empty one if it is not such a file."""
     try:
-        return findings.recorded(path).tests
+        return findings.recorded(path)
     except Failure:
-        return {}
+        return FindingsRecord()
 
 
 def _cases() -> list[Case]:
@@ -178,24 +190,61 @@ def _messages(kafka: Release, runs: list[tuple[Case, bool]], cases: Sequence[Cas
     runs: cases, and whether ELR is on. Kafka's test class is compiled once for all.
     """
     if kafka.tested:
-        class_path = fetch(kafka, tests=True)
-        if build is not None:
-            jars = sorted(build.glob("kafka-metadata-*.jar"))
-            class_path = replace(class_path, jars=(*jars, *class_path.jars))
-        ran = run_methods(class_path, [method_of(case, cases, elr)[1] for case, elr in runs])
+        ran = run_methods(_with_tests(kafka, build), [method_of(case, cases, elr)[1] for case, elr in runs])
     else:
         ran = []
         for case, elr in runs:
             name = case.headline.property
             program = reproduction(method_of(case, cases)[0], kafka, name, name, elr)
             ran.append(run_program(program, fetch(kafka)))
-    return [_short(outcome.message) or ("" if outcome.passed else "it fails") for outcome in ran]
+    return [_message(outcome) for outcome in ran]
+
+
+def _with_tests(kafka: Release, build: Path | None) -> ClassPath:
+    """The classes of a release with its tests, or with a build of it before them."""
+    class_path = fetch(kafka, tests=True)
+    jars = sorted(build.glob("kafka-metadata-*.jar")) if build is not None else []
+    return replace(class_path, jars=(*jars, *class_path.jars))
+
+
+def _message(outcome: MethodOutcome) -> str:
+    return _short(outcome.message) or ("" if outcome.passed else "it fails")
 
 
 def _short(message: str) -> str:
     """A message without the state that it ends with, and without the name of an exception."""
     text = re.sub(r"^\w+(Error|Exception): ", "", message)
     return re.split(r": (?:Partition|Listed|ListPartition)\w*\(| ==> ", text)[0].strip()
+
+
+def runs_with_fixes(broken: Mapping[str, Case], build: Path) -> dict[str, RunWithFixes]:
+    """Each run on the release that a build patches, and on the build. broken: the cases by the digest of their run."""
+    kafka = release(_built_from(build))
+    patched = release(str(build))
+    names = [f"{case.headline.property} of {case.release}" for case in broken.values()]
+    runs = [
+        controller_trace(trace, ModelView(bound))
+        for trace, bound in (verdicts.trace_of(case.answer, case.headline.property) for case in broken.values())
+    ]
+    methods = [
+        junit_method(run, kafka, name, case.headline.property)
+        for run, name, case in zip(runs, names, broken.values(), strict=True)
+    ]
+    before, after = (run_methods(_with_tests(kafka, folder), methods) for folder in (None, build))
+    with Driver(fetch(kafka)) as driver, Driver(fetch(patched)) as fixed:
+        differences = [(replayed(run, driver), replayed(run, fixed)) for run in runs]
+    return {
+        digest: RunWithFixes(
+            kafka.version,
+            ours.step.number if ours is not None else 0,
+            theirs.step.number if theirs is not None else 0,
+            theirs.step.text if theirs is not None else "",
+            tuple(theirs.rows()) if theirs is not None else (),
+            _message(of_release),
+            _message(of_build),
+        )
+        for digest, (ours, theirs), of_release, of_build in zip(broken, differences, before, after, strict=True)
+    }
 
 
 def wrong_outcome(case: Case, outcome: FindingTest) -> str:

@@ -21,7 +21,10 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.releases import Release, release
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, BuildComparison
+from reassure.checkers.kafka.diff.prices import PriceRun, prices
 from reassure.checkers.kafka.diff.promises import compare_promises
+from reassure.checkers.kafka.diff.report import difference_record
+from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class PatchOutcome:
     """The comparison of a release with a build of it. paths: of its patches; comment: their own, or "".
 
     scope: the last that was tried. states: of the patched build. differences: their names, those with the shortest runs
-    first. run: the commands of the shortest. head_breaks, base_breaks: promises that only one of the two breaks.
+    first. run: the commands of the shortest; groups: all differences with their runs, and prices: `prices` with theirs,
+    if they were asked for. head_breaks, base_breaks: promises that only one of the two breaks.
     own_tests: Kafka's own, if they were run. seconds: building and exploring, in all scopes that were tried.
     """
 
@@ -46,6 +50,8 @@ class PatchOutcome:
     complete: bool
     own_tests: OwnTests | None
     seconds: float
+    groups: tuple[RunOfBoth, ...] | None = None
+    prices: dict[str, PriceRun | None] | None = None
 
     @property
     def name(self) -> str:
@@ -54,7 +60,7 @@ class PatchOutcome:
 
     def record(self) -> dict[str, Any]:
         """The outcome as data, with the digest of the patch."""
-        return {
+        row: dict[str, Any] = {
             "patch": self.name,
             "sha256": [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.paths],
             "comment": self.comment,
@@ -71,15 +77,36 @@ class PatchOutcome:
             "own_tests": self.own_tests and {"passed": self.own_tests.passed, "failed": len(self.own_tests.failed)},
             "seconds": round(self.seconds, 1),
         }
+        if self.groups is not None and self.prices is not None:
+            row["groups"] = [difference_record(run) for run in self.groups]
+            row["prices"] = {name: run and _price_record(run) for name, run in self.prices.items()}
+        return row
+
+
+def _price_record(price: PriceRun) -> dict[str, Any]:
+    return {
+        "run": [str(command) for command in price.run],
+        "differs": [{"field": field, "base": base, "head": head} for field, base, head in price.differs],
+    }
 
 
 class PatchJudge:
-    """Compares patches with their release, whose explorations it keeps. own_tests: Kafka's own tests are run too."""
+    """Compares patches with their release, whose explorations it keeps.
+
+    own_tests: Kafka's own tests are run too. groups: each difference and each price gets its run.
+    """
 
     def __init__(
-        self, kafka: Release, scopes: Sequence[Scope], jvms: int, limits: ExploreLimits, own_tests: bool = False
+        self,
+        kafka: Release,
+        scopes: Sequence[Scope],
+        jvms: int,
+        limits: ExploreLimits,
+        own_tests: bool = False,
+        groups: bool = False,
     ) -> None:
-        self.kafka, self.scopes, self.jvms, self.limits, self.own_tests = kafka, scopes, jvms, limits, own_tests
+        self.kafka, self.scopes, self.jvms, self.limits = kafka, scopes, jvms, limits
+        self.own_tests, self.groups = own_tests, groups
         self.sources = sources(kafka)
         self.base = fetch(kafka)
         self.explored: dict[Scope, ControllerExploration] = {}
@@ -105,6 +132,8 @@ class PatchJudge:
                 break
         with Driver(head) as other:
             promises = compare_promises(comparison, [], (driver, other))
+            both = (driver, other)
+            groups = tuple(run_of_both(comparison, d, both) for d in differences) if self.groups else None
         first = differences[0] if differences else None
         seconds = time.monotonic() - began
         return PatchOutcome(
@@ -121,6 +150,8 @@ class PatchJudge:
             comparison.complete,
             run_own_tests(build) if self.own_tests else None,
             seconds,
+            groups,
+            prices(comparison) if self.groups else None,
         )
 
     def _explored(self, scope: Scope, progress: Progress) -> ControllerExploration:
@@ -129,4 +160,5 @@ class PatchJudge:
         return self.explored[scope]
 
     def _explore(self, path: ClassPath, scope: Scope, progress: Progress) -> ControllerExploration:
+        progress.begin()
         return explore(path, scope, self.jvms, self.limits, progress)

@@ -40,9 +40,16 @@ SUBCOMMANDS = {
                 positive,
                 2,
             ),
+            Option("--fewest-brokers N", "begin with N brokers, at most --brokers (default: 2)", positive, 2),
             *(option for option in SCOPE_OPTIONS if option.name in ("min_isr", "replicas", "configuration", "events")),
             Option("--together", "compare one build with all the patches (default: a build for each)", bool),
             OWN_TESTS,
+            Option(
+                "--groups",
+                "record every group of steps that differ with a shortest run, and the shortest runs after which a "
+                "partition is worse off",
+                bool,
+            ),
             Option("--jvms N", "how many JVMs (default: one a core)", positive, output=True),
             BUDGET,
             JSON,
@@ -55,15 +62,21 @@ SUBCOMMANDS = {
 def run_patches(args: argparse.Namespace, console: Console) -> Exit:
     """Compares, and prints a line for each patch; exit code 15 if one differs, 5 if a comparison was not finished."""
     few_enough(args.brokers, "--brokers")
+    if not 2 <= args.fewest_brokers <= args.brokers:
+        raise UsageFailure(
+            f"--fewest-brokers {args.fewest_brokers} is not from 2 to --brokers, which is {args.brokers}"
+        )
     if args.replicas > 2:
         raise UsageFailure(f"--replicas {args.replicas} is more than the 2 brokers that are tried first")
     events = tuple(name for name in EVENTS if name in args.events)
     more = Scope(2, args.min_isr, args.replicas, (False,), args.configuration == "changes", events)
     first = with_late_proposals(replace(more, unclean=(False, True)))
-    scopes = [first, *(replace(more, brokers=n) for n in range(3, args.brokers + 1))]
+    scopes = [first, *(replace(more, brokers=n) for n in range(3, args.brokers + 1))][args.fewest_brokers - 2 :]
     paths = [path for each in args.patches for path in _patches(each)]
     limits = ExploreLimits(budget=args.budget)
-    judge = PatchJudge(release(args.release), scopes, args.jvms or os.cpu_count() or 1, limits, args.own_tests)
+    judge = PatchJudge(
+        release(args.release), scopes, args.jvms or os.cpu_count() or 1, limits, args.own_tests, args.groups
+    )
     progress = Progress(quiet=args.quiet)
     outcomes = []
     for outcome in judge.outcomes([paths] if args.together else [[path] for path in paths], progress):

@@ -134,7 +134,8 @@ def _property(name: str, status: str, shown: Shown | None, traces: dict[str, lis
     return {"name": name, "kind": kind, "status": status, "trace": trace, "depth": depth}
 
 
-def _difference(run: RunOfBoth, traces: list[str]) -> dict[str, Any]:
+def difference_record(run: RunOfBoth) -> dict[str, Any]:
+    """A difference as data: its steps, and the last step of its shortest run by both builds."""
     d = run.difference
     return {
         "command": d.kind.name.lower(),
@@ -144,6 +145,9 @@ def _difference(run: RunOfBoth, traces: list[str]) -> dict[str, Any]:
         "alike_before": d.side is None,
         "before": described(run.before),
         "differs": [{"field": field, "base": base, "head": head} for field, base, head in run.rows()],
-        "records": {"base": run.texts[BASE], "head": run.texts[HEAD]},
-        "traces": traces,
     }
+
+
+def _difference(run: RunOfBoth, traces: list[str]) -> dict[str, Any]:
+    records = {"base": run.texts[BASE], "head": run.texts[HEAD]}
+    return {**difference_record(run), "records": records, "traces": traces}

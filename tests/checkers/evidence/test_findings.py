@@ -11,7 +11,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.evidence import finding_tests, findings, verdicts
-from reassure.checkers.evidence.finding_tests import FindingTest
+from reassure.checkers.evidence.finding_tests import FindingTest, RunWithFixes
 from reassure.checkers.evidence.findings import FindingsRecord
 from reassure.checkers.evidence.headlines import HEADLINES, Headline
 from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, RecordedResult
@@ -166,12 +166,59 @@ def test_a_finding_of_no_reading_is_refused(entries: list[verdicts.Entry]) -> No
     assert caught.value.code is Exit.USAGE
 
 
+FIXED_RUN = RunWithFixes("4.3.1", 0, 2, "retarget({1, 2})", (("adding", "{3}", ""),), "it goes on", "")
+
+
+@pytest.mark.parametrize(
+    ("run", "wrong"),
+    [
+        (FIXED_RUN, ""),
+        (replace(FIXED_RUN, step=0), "Kafka 4.3.1 with the fixes takes every step of its run"),
+        (replace(FIXED_RUN, test="it goes on"), "its run breaks the promise with the fixes: it goes on"),
+        (replace(FIXED_RUN, release_test=""), "Kafka 4.3.1 takes its run, and keeps the promise"),
+        (replace(FIXED_RUN, release_step=1, test="another error"), ""),
+    ],
+)
+def test_what_is_wrong_with_a_run_on_both_builds(run: RunWithFixes, wrong: str) -> None:
+    assert run.wrong == wrong
+
+
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (
+            FIXED_RUN,
+            "Kafka 4.3.1 takes every step and breaks the promise; with the fixes step 2, `retarget({1, 2})`, gives "
+            "adding none instead of {3}, and the same requests keep the promise.",
+        ),
+        (
+            replace(FIXED_RUN, step=0, test="it goes on"),
+            "Kafka 4.3.1 takes every step and breaks the promise; with the fixes every step is taken too, and the same "
+            "requests break the promise.",
+        ),
+    ],
+)
+def test_the_page_tells_the_run_on_both_builds(entries: list[verdicts.Entry], run: RunWithFixes, line: str) -> None:
+    (case,) = [c for c in findings.cases(entries, (ROLLBACK,)) if c.violated]
+    digest = findings.run_digest(case)
+    record = FindingsRecord({}, {}, {digest: run})
+    text = findings.markdown(entries, Path("docs"), record, (ROLLBACK,))
+    assert f"**With the fixes.** The run of 4.3: {line}" in text
+    other = FindingsRecord({}, {}, {digest: replace(run, release_step=1)})
+    text = findings.markdown(entries, Path("docs"), other, (ROLLBACK,))
+    assert "**With the fixes.** The run of 4.3 is none of Kafka 4.3.1, which takes step 1 otherwise.\n" in text
+
+
 def test_the_record_is_read(tmp_path: Path) -> None:
     path = tmp_path / "confirmed.json"
     assert findings.recorded(path) == FindingsRecord()
     tests = {"K1, 4.3": FindingTest("4.3.1", "ab", "it fails", "", "4.3.1", "")}
-    path.write_text(json.dumps({"runs": {"abc": ["a class"]}, "tests": finding_tests.written(tests)}))
+    data = {"runs": {"abc": ["a class"]}, "tests": finding_tests.written(tests)}
+    path.write_text(json.dumps(data))
     assert findings.recorded(path) == FindingsRecord({"abc": ["a class"]}, tests)
+    with_fixes = {"abc": FIXED_RUN}
+    path.write_text(json.dumps({**data, "with_fixes": finding_tests.written(with_fixes)}))
+    assert findings.recorded(path) == FindingsRecord({"abc": ["a class"]}, tests, with_fixes)
     for wrong in ("[]", "{", '{"runs": {}}', '{"runs": {}, "tests": {"K1, 4.3": {"other": 1}}}'):
         path.write_text(wrong)
         with pytest.raises(Failure, match="is no file of confirmations"):

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -23,6 +24,7 @@ from reassure.checkers.kafka.controller.explore import ControllerExploration, Ex
 from reassure.checkers.kafka.controller.words import Command, Kind
 from reassure.checkers.kafka.diff.analysis import BuildComparison
 from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
+from reassure.checkers.kafka.diff.prices import prices
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
 from tests.helpers.command import interrupted
@@ -283,3 +285,19 @@ def test_wrong_arguments_are_a_line(words: list[str], message: str, capsys: pyte
     assert main(["kafka", "diff", *words]) == Exit.USAGE.value
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1
+
+
+def test_the_price_of_a_release_is_a_rollback_that_waits() -> None:
+    """4.3 and 4.2 take the same commands; 4.3 leaves `adding` where a request adds nothing, and waits for it."""
+    by_name = prices(comparison("4.2.0", "4.3.0"))
+    waits, offline = by_name["waits"], by_name["offline"]
+    assert waits is not None and texts(waits.run) == ["reassign([1])", "reassign([2])", "reassign([1])"]
+    assert waits.differs == (("replicas", "[1]", "[1, 2]"), ("adding", "{}", "{2}"), ("removing", "{}", "{2}"))
+    assert offline is not None and texts(offline.run)[:3] == texts(waits.run) and len(offline.run) == 6
+    assert ("leader", "1", "none") in offline.differs
+    assert prices(comparison("4.3.0", "4.3.0")) == {"waits": None, "offline": None}
+
+
+def test_a_search_that_was_not_finished_decides_no_price() -> None:
+    unfinished = BuildComparison(*(explored("4.3.0"), replace(explored("4.3.0"), stopped=BY_USER)))
+    assert prices(unfinished) == {}

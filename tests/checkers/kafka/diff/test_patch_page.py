@@ -16,6 +16,7 @@ from reassure.checkers.evidence.patch_page import (
     FAULTS,
     FINDINGS_FOLDER,
     FIXES,
+    FIXES_OF_THREE,
     PATCHES,
     SAME,
     SECTIONS,
@@ -25,6 +26,7 @@ from reassure.checkers.evidence.patch_page import (
     patch_page,
 )
 from reassure.checkers.kafka.controller.explore import LATE, Scope
+from reassure.checkers.kafka.diff.prices import PRICES
 from reassure.checkers.publish import KAFKA_PATCHES, ROOT
 from tests.helpers.kafka_jars import class_path
 
@@ -44,7 +46,7 @@ def test_the_records_are_of_these_patches_and_the_page_of_the_records() -> None:
     for section, paths in of_sections:
         rows = {row["patch"]: row["sha256"] for row in outcomes(section)["patches"]}
         assert rows == {path.stem: digests([path]) for path in paths}
-    for section, paths in ((TOGETHER, SAME_PATCHES), (ALL_FIXES, FIX_PATCHES)):
+    for section, paths in ((TOGETHER, SAME_PATCHES), (ALL_FIXES, FIX_PATCHES), (FIXES_OF_THREE, FIX_PATCHES)):
         assert [row["sha256"] for row in outcomes(section)["patches"]] == [digests(paths)]
     assert KAFKA_PATCHES.read_text() == patch_page([outcomes(section) for section in SECTIONS])
 
@@ -61,12 +63,36 @@ def test_no_change_of_nothing_is_shown_and_every_fault_is() -> None:
 def test_the_fixes_break_no_promise_and_no_test_of_kafkas_own() -> None:
     kept = {row["patch"]: set(row["base_breaks"]) for row in outcomes(FIXES)["patches"]}
     assert "leaders_hold_what_was_committed" in kept["fix-elr-of-replicas"]
+    assert kept["fix-elr-outlives-minisr"] == {"somebody_may_still_lead"}
     assert "controller_goes_on" in kept["fix-last-known-leader-is-a-replica"]
     assert "a_led_reassignment_can_end" in kept["fix-reassignment-as-requested"]
     for section in (FIXES, ALL_FIXES):
         for row in outcomes(section)["patches"]:
             assert row["complete"] and row["differing_steps"] and not row["head_breaks"], row["patch"]
             assert row["own_tests"] == {"passed": 177, "failed": 0}, row["patch"]
+    (of_three,) = outcomes(FIXES_OF_THREE)["patches"]
+    assert of_three["complete"] and of_three["brokers"] == 3 and not of_three["head_breaks"]
+
+
+def test_every_step_that_a_fix_changes_is_in_a_group() -> None:
+    for section in (FIXES, FIXES_OF_THREE):
+        for row in outcomes(section)["patches"]:
+            assert sum(group["steps"] for group in row["groups"]) == row["differing_steps"] > 0
+            assert len(row["groups"]) == len(row["differences"]) and row["groups"][0]["run"] == row["run"]
+            assert set(row["prices"]) == {price.name for price in PRICES}
+
+
+def test_a_price_is_told_with_its_run_and_what_is_not_decided_as_such() -> None:
+    (row,) = outcomes(FIXES_OF_THREE)["patches"]
+    price = {"run": ["reassign([1])", "fence(1)"], "differs": [{"field": "leader", "base": "1", "head": "none"}]}
+    texts = []
+    for prices in ({"waits": None, "offline": price}, {}):
+        records = [{"release": "4.3.1", "patches": [{**row, "prices": prices}]} for _ in SECTIONS]
+        texts.append(patch_page(records))
+    line = "- A partition is offline that has a leader in the release: "
+    assert f"{line}`reassign([1])`; `fence(1)`: leader 1 → none.\n" in texts[0]
+    assert "- A reassignment waits that the release has completed: after no run.\n" in texts[0]
+    assert f"{line}not decided.\n" in texts[1]
 
 
 def test_the_rule_about_cordoned_directories_breaks_a_promise_and_its_repair_breaks_none() -> None:

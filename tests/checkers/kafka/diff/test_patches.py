@@ -31,6 +31,13 @@ def test_ten_changes_of_nothing_in_one_build_and_a_fault_that_kafkas_own_tests_m
     assert wrong.head_breaks == ("leader_has_a_successor",)
 
 
+@pytest.mark.parametrize("fewest", ["1", "4"])
+def test_the_fewest_brokers_are_from_two_to_the_most(fewest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka", "patches", "x", "--brokers", "3", "--fewest-brokers", fewest]) == Exit.USAGE.value
+    text = f"--fewest-brokers {fewest} is not from 2 to --brokers, which is 3"
+    assert capsys.readouterr().err == f"reassure: {text}\n"
+
+
 def test_what_is_no_folder_of_patches_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kafka_sources("4.3.1")
     assert main(["kafka", "patches", str(tmp_path)]) == Exit.USAGE.value
