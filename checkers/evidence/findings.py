@@ -208,7 +208,8 @@ In the table:
 - *Test*: a method of Kafka's own `ReplicationControlManagerTest`, which asserts requests, answers and the promise. It
   was run on the releases named, as a Java program where Kafka published no jars of its tests. "fails": by the assertion
   of the promise, or by the exception that makes the controller resign.
-- *With the fixes*: the outcome of the same method on a release with the project's fixes; "-": it was not run.
+- *With the fixes*: the outcome of the same method on a release with the project's fixes; "-": it was not run. The
+  models have the rules of the fixes too: `reassure check kraft_kafka --set release=fixed`.
 
 New here are findings 2 to 6, every release by itself, and runs that Kafka's own classes execute. The public formal
 model of KIP-966 (Vanlightly's TLA+) trims the ELR as the KIP says. It has no cancellation, no request while another
