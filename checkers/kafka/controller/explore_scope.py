@@ -59,24 +59,32 @@ def scope_of(args: argparse.Namespace) -> Scope:
     """The bounds of these options; `Failure` for a contradiction, or for what the words of a state have no room for."""
     if args.replicas > args.brokers:
         raise Failure(Exit.USAGE, f"--replicas {args.replicas} is more than --brokers {args.brokers}")
-    few_enough(args.brokers, "--brokers")
     events = {*args.events, *(["controlled-shutdown"] if args.controlled_shutdown else [])}
-    if args.brokers > KEY_BROKERS and (args.configuration == "changes" or events & {"cordon", "unregister"}):
-        text = f"--brokers {args.brokers}: changes of settings are searched with {KEY_BROKERS} brokers at most"
-        raise Failure(Exit.USAGE, text)
-    if args.min_isr >= 1 << KEY_MIN_ISR:
-        raise Failure(Exit.USAGE, f"--min-isr {args.min_isr} is more than {(1 << KEY_MIN_ISR) - 1}")
-    return Scope(
-        args.brokers,
-        args.min_isr,
-        args.replicas,
-        UNCLEAN[args.unclean],
-        args.configuration == "changes",
-        tuple(name for name in EVENTS if name in events),
-        args.elr == "on",
-        args.metadata_version,
-        args.company,
+    return fitting(
+        Scope(
+            args.brokers,
+            args.min_isr,
+            args.replicas,
+            UNCLEAN[args.unclean],
+            args.configuration == "changes",
+            tuple(name for name in EVENTS if name in events),
+            args.elr == "on",
+            args.metadata_version,
+            args.company,
+        )
     )
+
+
+def fitting(scope: Scope) -> Scope:
+    """The same bounds; `Failure` if the words of a state have no room for them."""
+    few_enough(scope.brokers, "--brokers")
+    settings = scope.configuration_changes or {"cordon", "unregister"} & {*scope.events}
+    if scope.brokers > KEY_BROKERS and settings:
+        text = f"--brokers {scope.brokers}: changes of settings are searched with {KEY_BROKERS} brokers at most"
+        raise Failure(Exit.USAGE, text)
+    if scope.min_isr >= 1 << KEY_MIN_ISR:
+        raise Failure(Exit.USAGE, f"--min-isr {scope.min_isr} is more than {(1 << KEY_MIN_ISR) - 1}")
+    return scope
 
 
 def with_late_proposals(scope: Scope) -> Scope:

@@ -17,9 +17,9 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.kafka.builds.command import CHANGED_RELEASE, OWN_TESTS
 from reassure.checkers.kafka.controller.explore import EVENTS, ExploreLimits, Scope
-from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, with_late_proposals
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, fitting, with_late_proposals
 from reassure.checkers.kafka.controller.releases import release
-from reassure.checkers.kafka.controller.words import few_enough
+from reassure.checkers.kafka.controller.words import MAX_BROKERS
 from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
 
 SUBCOMMANDS = {
@@ -35,8 +35,8 @@ SUBCOMMANDS = {
             CHANGED_RELEASE,
             Option(
                 "--brokers N",
-                "the most brokers, 2 to 4; a patch that 2 brokers do not show is tried with more, unclean election off "
-                "(default: 2)",
+                f"the most brokers, 2 to {MAX_BROKERS}; a patch that 2 brokers do not show is tried with more, unclean "
+                "election off (default: 2)",
                 positive,
                 2,
             ),
@@ -61,7 +61,6 @@ SUBCOMMANDS = {
 
 def run_patches(args: argparse.Namespace, console: Console) -> Exit:
     """Compares, and prints a line for each patch; exit code 15 if one differs, 5 if a comparison was not finished."""
-    few_enough(args.brokers, "--brokers")
     if not 2 <= args.fewest_brokers <= args.brokers:
         raise UsageFailure(
             f"--fewest-brokers {args.fewest_brokers} is not from 2 to --brokers, which is {args.brokers}"
@@ -70,6 +69,7 @@ def run_patches(args: argparse.Namespace, console: Console) -> Exit:
         raise UsageFailure(f"--replicas {args.replicas} is more than the 2 brokers that are tried first")
     events = tuple(name for name in EVENTS if name in args.events)
     more = Scope(2, args.min_isr, args.replicas, (False,), args.configuration == "changes", events)
+    fitting(replace(more, brokers=args.brokers))
     first = with_late_proposals(replace(more, unclean=(False, True)))
     scopes = [first, *(replace(more, brokers=n) for n in range(3, args.brokers + 1))][args.fewest_brokers - 2 :]
     paths = [path for each in args.patches for path in _patches(each)]

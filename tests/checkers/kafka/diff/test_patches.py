@@ -42,3 +42,26 @@ def test_what_is_no_folder_of_patches_is_refused(tmp_path: Path, capsys: pytest.
     kafka_sources("4.3.1")
     assert main(["kafka", "patches", str(tmp_path)]) == Exit.USAGE.value
     assert capsys.readouterr().err == f"reassure: {tmp_path} has no file *.patch or *.diff\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--brokers", "7"], "--brokers has 7 brokers; Kafka's controller is driven with 6 at most"),
+        (
+            ["--brokers", "5", "--configuration", "changes"],
+            "--brokers 5: changes of settings are searched with 4 brokers",
+        ),
+        (
+            ["--brokers", "5", "--events", "cordon"],
+            "--brokers 5: changes of settings are searched with 4 brokers at most",
+        ),
+        (["--min-isr", "128"], "--min-isr 128 is more than 127"),
+        (["--replicas", "3"], "--replicas 3 is more than the 2 brokers that are tried first"),
+    ],
+)
+def test_bounds_without_room_are_a_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = FOLDER / "fault-06-cancellation-unchecked.patch"
+    assert main(["kafka", "patches", str(patch), *words]) == Exit.USAGE.value
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1
