@@ -89,7 +89,7 @@ class Scope:
         """The bounds in a line."""
         allowed = " and ".join("on" if unclean else "off" for unclean in self.unclean)
         texts = [f"{self.brokers} brokers", f"MinISR {self.min_isr}"]
-        texts.append("from the end of a run" if self.start else f"{self.replication_factor} replicas at first")
+        texts.append("from a state of a run" if self.start else f"{self.replication_factor} replicas at first")
         texts.append(f"unclean election {allowed}")
         texts += ["changes of both"] if self.configuration_changes else []
         texts += [name.replace("-", " ") for name in self.events]

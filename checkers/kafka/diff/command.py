@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -39,6 +40,7 @@ from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import LATE, ControllerExploration, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of, with_late_proposals
+from reassure.checkers.kafka.controller.replay import ControllerTrace
 from reassure.checkers.kafka.controller.words import ControllerState, Setup
 from reassure.checkers.kafka.diff.alerts import alerts
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
@@ -68,6 +70,7 @@ OPTIONS = (
     Option("HEAD", "the build that is judged"),
     *(_OF_A_DIFF.get(option.name, option) for option in SCOPE_OPTIONS),
     replace(TRACE, usage="--from TRACE", help="begin in the last state of this run, with its brokers and MinISR"),
+    Option("--from-step N", "begin after the first N steps of the run of --from (default: after all)", positive),
     OF_TRACE,
     replace(PROPERTY, help="compare only these promises; repeatable, * matches any letters (default: all)"),
     replace(DEPTH, help="stop after N levels (default: no limit)"),
@@ -154,6 +157,8 @@ def _scope(args: argparse.Namespace) -> Scope:
         raise Failure(Exit.USAGE, "--jvms is for --engine local; --partitions says how many tasks a level has")
     path = vars(args)["from"]
     if path is None:
+        if args.from_step:
+            raise Failure(Exit.USAGE, "--from-step is a step of the run of --from, which is not given")
         return with_late_proposals(scope_of(args))
     for name in OF_A_START:
         if getattr(args, name) != next(option.initial for option in OPTIONS if option.name == name):
@@ -162,8 +167,8 @@ def _scope(args: argparse.Namespace) -> Scope:
 
 
 def scope_from(path: Path, args: argparse.Namespace) -> Scope:
-    """The bounds of explorations that begin in the last state of a run; `Failure` if it has other means than they."""
-    traces = [trace for trace, _ in controller_traces(path, args.model)]
+    """The bounds of explorations that begin in a state of a run; `Failure` if it has other means than they."""
+    traces = [_begun_with(trace, args.from_step, path) for trace, _ in controller_traces(path, args.model)]
     setup = traces[-1].setup
     if setup.replicas_of_partition_zero:
         raise Failure(Exit.USAGE, f"{path} is of another partition than partition 0, which alone is searched")
@@ -174,6 +179,15 @@ def scope_from(path: Path, args: argparse.Namespace) -> Scope:
     states = tuple(dict.fromkeys(start))
     unclean = tuple(sorted({state.unclean for state in states}))
     return replace(scope_of(args), start=states, unclean=unclean)
+
+
+def _begun_with(trace: ControllerTrace, steps: int | None, path: Path) -> ControllerTrace:
+    """The first steps of a run, or the whole; `Failure` if it has fewer."""
+    if steps is None:
+        return trace
+    if steps > trace.steps:
+        raise Failure(Exit.USAGE, f"--from-step {steps}: {path} has {trace.steps} steps")
+    return replace(trace, commands=tuple(c for c in trace.commands if c.number <= steps), steps=steps)
 
 
 def begun(state: ControllerState, setup: Setup) -> ControllerState:

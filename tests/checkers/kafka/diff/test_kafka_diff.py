@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -19,14 +20,17 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.cli.main import main
+from reassure.checkers.console.parser import parse
 from reassure.checkers.kafka.controller.driver import JvmLost
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope
 from reassure.checkers.kafka.controller.words import Command, Kind
 from reassure.checkers.kafka.diff.analysis import BuildComparison
+from reassure.checkers.kafka.diff.command import _scope
 from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.prices import prices
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
+from reassure.spec.kafka.partition import reassigning
 from tests.helpers.command import interrupted
 from tests.helpers.committed_traces import committed_file
 from tests.helpers.kafka_explored import explored
@@ -241,7 +245,7 @@ def test_the_last_state_of_a_run_is_a_beginning(capsys: pytest.CaptureFixture[st
     assert main([*words, "--depth", "2"]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out
     assert (
-        "2 brokers, MinISR 1, from the end of a run, unclean election on, late proposals, depth 2"
+        "2 brokers, MinISR 1, from a state of a run, unclean election on, late proposals, depth 2"
         in out.splitlines()[-1]
     )
     assert "not decided: leaders_hold_what_was_committed" not in out  # which of the brokers hold everything is unknown
@@ -253,6 +257,24 @@ def test_a_run_that_cannot_be_begun_from(tmp_path: Path, capsys: pytest.CaptureF
     missing = tmp_path / "missing.itf.json"
     assert main(["kafka", "diff", "4.2.0", "4.3.0", "--from", str(missing)]) == Exit.USAGE.value
     assert str(missing) in capsys.readouterr().err
+    run = committed_file("kraft_kafka", "leads_where_it_was_asked_to")
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--from-step", "3"]
+    assert main(words) == main([*words, "--from", str(run)]) == Exit.USAGE.value
+    text = "--from-step is a step of the run of --from, which is not given"
+    assert capsys.readouterr().err == f"reassure: {text}\nreassure: --from-step 3: {run} has 2 steps\n"
+
+
+def test_a_run_is_begun_from_after_some_of_its_steps() -> None:
+    run = committed_file("kraft_kafka", "leads_where_it_was_asked_to")
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--from", str(run), "--configuration", "fixed"]
+    starts = []
+    for more in ([], ["--from-step", "2"], ["--from-step", "1"]):
+        args = argparse.Namespace()
+        parse([*words, *more], args)
+        starts.append(_scope(args).start)
+    assert starts[0] == starts[1]
+    (whole,), (one,) = starts[0], starts[2]
+    assert one.partition.replicas != whole.partition.replicas and reassigning(one.partition)
 
 
 def test_an_error_of_one_build_ends_the_other() -> None:
