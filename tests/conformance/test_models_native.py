@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, Step, make_config
-from tests.helpers.configurations import SMALL, VARIED, mutants, varied
+from tests.helpers.configurations import SMALL, VARIANTS, VARIED, every_model, mutants, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import Native, plain_steps
@@ -59,7 +59,7 @@ def step_flags(bound: BoundModel, native: Native, state: Any, steps: list[Step])
             assert bool(row[native.layout.words + word] >> (ACTION_BITS + at) & 1) == want, (name, step)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS]))
 def test_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant by the action that is its own, in a kernel that is not optimised."""
     if name in mutants():

@@ -131,6 +131,12 @@ def mutants() -> list[str]:
     return [name for name, path in names().items() if path.parent.name == "mutants"]
 
 
+VARIANTS = [
+    name for name in names() if name.startswith("kraft_") and name not in ("kraft_kafka", "kraft_kafka_maintained")
+]
+"""Models that have most of their actions from `kraft` or `kraft_kafka`."""
+
+
 def every_model(slow: Iterable[str] = ()) -> list[Any]:
     """Names of models for a test of each: those of `slow` are left to the long run."""
     return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in names()]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load, names, settings
+from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
@@ -19,7 +19,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.report import report
 from reassure.checkers.engines.spark import owner_table
 from tests.helpers.command import said
-from tests.helpers.configurations import every_model, mutants, small
+from tests.helpers.configurations import VARIANTS, every_model, mutants, small
 from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
@@ -42,10 +42,6 @@ def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     assert everything(found) == everything(native)
     assert [(p.name, p.note) for p in found.properties] == [(p.name, p.note) for p in native.properties]
     assert found.record({}).get("fairness") == native.record({}).get("fairness")
-
-
-VARIANTS = [name for name in names() if name.startswith("kraft_") and name != "kraft_kafka_maintained"]
-"""Models that have all but a few of their actions from `kraft` or `kraft_kafka`."""
 
 
 @pytest.mark.parametrize("model", every_model(slow=[*mutants(), *VARIANTS]))

@@ -117,6 +117,7 @@ def test_findings_of_the_models_fail_for_the_right_reason() -> None:
         assert not ran[name].passed and why in ran[name].message, name
 
 
+@pytest.mark.slow
 def test_a_release_without_the_defect_passes() -> None:
     """Whatever its states are on the way."""
     class_path("3.9.0", tests=True)
