@@ -27,9 +27,8 @@ def report_exploration(
     graph: ControllerExploration, findings: Findings, runs: dict[str, Shown], console: Console
 ) -> None:
     """Figures, then each property with how it is violated, then the covers."""
-    scope = graph.scope
-    about = f"{scope.brokers} brokers, MinISR {scope.min_isr}"
-    console.print(f"Kafka {graph.version}, {about}: {len(graph.states):,} states, {graph.steps:,} steps", style="bold")
+    figures = f"{len(graph.states):,} states, {graph.steps:,} steps"
+    console.print(f"Kafka {graph.version}, {graph.scope.text}: {figures}", style="bold")
     console.print(f"  {len(graph.levels)} levels in {graph.seconds:.1f} s; {graph.stopped.text}", style="dim")
     for name in findings.properties:
         hit = findings.violated.get(name)
@@ -105,6 +104,7 @@ def exploration_record(graph: ControllerExploration, findings: Findings) -> dict
         "release": graph.version,
         "brokers": graph.scope.brokers,
         "min_isr": graph.scope.min_isr,
+        "bounds": graph.scope.text,
         "states": len(graph.states),
         "steps": graph.steps,
         "levels": graph.levels,

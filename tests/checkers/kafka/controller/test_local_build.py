@@ -269,7 +269,7 @@ def test_a_build_is_explored_and_its_runs_are_replayed_and_tested(
     code, out, _ = said(capsys, "kafka", "explore", "--release", path, *options, "--explain", "4.2")
     lines = out.splitlines()
     assert code == 19 and lines[0] == f"Kafka {name} is compared with the rules of 4.2"
-    assert lines[1].startswith(f"Kafka {name}, 2 brokers, MinISR 2: ")
+    assert lines[1].startswith(f"Kafka {name}, 2 brokers, MinISR 2, 2 replicas at first, unclean election off: ")
     assert re.search(rf"kraft_kafka's rules for Kafka {re.escape(name)} differ from the class in [1-9]", out)
     trace = tmp_path / f"kafka-{name}--requests_are_understood.itf.json"
     assert json.loads(trace.read_text())["#meta"]["kafka"]["release"] == name
