@@ -12,7 +12,7 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
-from reassure.checkers.evidence import findings, ledger, mutant_page, patch_page, release_matrix, verdicts
+from reassure.checkers.evidence import broker_page, findings, ledger, mutant_page, patch_page, release_matrix, verdicts
 from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
+BROKERS = ROOT / "docs" / "explanation" / "brokers.md"
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
 
@@ -41,6 +42,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
+        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions()),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")

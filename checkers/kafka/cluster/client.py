@@ -45,7 +45,7 @@ class Client:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        controller = f"127.0.0.1:{cluster.controller.port}"
+        controller = f"127.0.0.1:{cluster.controller.port}" if cluster.from_4 else ""
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
         command = [cluster.java, *QUICK, "-Xmx256m", logging, "-cp", cluster.kafka.class_path, "ClusterClient"]
         self.errors = open(cluster.folder / "client.log", "wb")  # noqa: SIM115
@@ -104,9 +104,13 @@ class Client:
         """Asks for an election that may choose a replica out of sync."""
         self._ask("elect", topic, "UNCLEAN")
 
-    def produce(self, topic: str, count: int, size: int) -> None:
-        """Sends records of so many bytes with acks=all, and waits for their acknowledgements."""
-        self._ask("produce", topic, str(count), str(size))
+    def produce(self, topic: str, count: int, size: int, acks: str = "all") -> None:
+        """Sends records of so many bytes, and waits for their acknowledgements."""
+        self._ask("produce", topic, str(count), str(size), acks)
+
+    def high_watermark(self, topic: str) -> int:
+        """The end offset that consumers see."""
+        return int(self._ask("end", topic)[0])
 
     def feed(self, topic: str, size: int, per_second: int) -> None:
         """Sends records all the time."""

@@ -19,7 +19,15 @@ from reassure.checkers.base.shared_options import BUDGET, JSON, OF_TRACE, QUIET,
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.evidence.broker_page import (
+    ASSUMPTIONS,
+    Assumption,
+    assumptions_text,
+    recorded_assumptions,
+    with_newer,
+)
 from reassure.checkers.evidence.measurements import MEASURED, measured, with_more, written
+from reassure.checkers.kafka.cluster.assumptions import execute_assumptions
 from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
 from reassure.checkers.kafka.cluster.execute import Workload
@@ -60,9 +68,8 @@ SUBCOMMANDS = {
             Option("--times N", "with --findings: execute each run N times (default: 1)", positive, 1),
             Option(
                 "--out FILE",
-                "with --findings: the file of measurements to add to (default: with the project's traces)",
+                "with --findings or --assumptions: the file to add to (default: with the project's traces)",
                 Path,
-                MEASURED,
                 output=True,
             ),
             Option(
@@ -70,6 +77,7 @@ SUBCOMMANDS = {
                 "execute N random runs of requests and faults, and judge the metadata log by the release's rules",
                 positive,
             ),
+            Option("--assumptions", "try the models' assumptions about brokers, and record what is seen", bool),
             Option("--brokers N", "with --random: brokers of the cluster (default: 4)", positive, BROKERS),
             replace(SEED, help="with --random: the seed of requests and faults (default: 0)", always=False),
             Option("--records N", "records to produce before each run (default: 20000)", whole, Workload.records),
@@ -93,12 +101,14 @@ SUBCOMMANDS = {
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Executes each trace on its release: 18 if the cluster does something else, 5 if it cannot be brought there."""
-    if [bool(args.traces), args.findings, args.random is not None].count(True) != 1:
-        raise UsageFailure("give traces, or --findings, or --random N")
+    if [bool(args.traces), args.findings, args.random is not None, args.assumptions].count(True) != 1:
+        raise UsageFailure("give traces, --findings, --random N or --assumptions")
     if not args.findings and (args.fixed is not None or args.times != 1):
         raise UsageFailure("--fixed and --times are for --findings")
     if args.random is not None:
         return _random(args, console)
+    if args.assumptions:
+        return _assumptions(args, console)
     results: list[ClusterResult] = []
     with Progress(quiet=args.quiet) as progress:
         code = (
@@ -140,6 +150,29 @@ def _random(args: argparse.Namespace, console: Console) -> Exit:
     return code
 
 
+def _assumptions(args: argparse.Namespace, console: Console) -> Exit:
+    """Tries the assumptions about brokers on each release, and records them: 18 if one does not hold."""
+    file = args.out or ASSUMPTIONS
+    results: list[Assumption] = []
+    with Progress(quiet=args.quiet) as progress:
+        for kafka in _releases(args.release) or [LATEST]:
+            several = execute_assumptions(distribution(kafka), args.keep, _teller(progress, kafka))
+            with contextlib.closing(several) as tried:
+                for each in tried:
+                    progress.done()
+                    console.print(f"Kafka {each.release}: {each.text}")
+                    word = "holds" if each.holds else "does not hold"
+                    console.print(f"  {word}: {each.seen}", style="green" if each.holds else "red")
+                    results.append(each)
+            write_atomically(file, assumptions_text(with_newer(recorded_assumptions(file), results)))
+    code = worst(Exit.OK if each.holds else Exit.TRACE for each in results)
+    if args.json:
+        identity = RunIdentity("", None, {}, "kafka", args.repro)
+        record = identity.record(code, True, Stop(StopReason.COMPLETE, "every assumption was tried"))
+        write_record(args.json, {**record, "assumptions": [vars(each) for each in results]})
+    return code
+
+
 def _traces(args: argparse.Namespace, results: list[ClusterResult], progress: Progress, console: Console) -> Exit:
     """Executes traces, those of one release on one cluster; adds to the results."""
     by_cluster = _runs(args)
@@ -155,6 +188,7 @@ def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: 
 
     18 if a release does not show an effect, or the build with the fixes shows one.
     """
+    file = args.out or MEASURED
     releases = _releases(args.release) or _releases(["all"])
     codes = [Exit.OK]
     for kafka in [*releases, *([release(str(args.fixed))] if args.fixed is not None else [])]:
@@ -163,7 +197,7 @@ def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: 
             for result in _on_cluster(args, kafka, [run_of(case) for case in cases], progress, console):
                 results.append(result)
                 codes.append(_fixed_code(result) if kafka.build else result.code)
-                write_atomically(args.out, written(with_more(measured(args.out), measurements(kafka, cases, [result]))))
+                write_atomically(file, written(with_more(measured(file), measurements(kafka, cases, [result]))))
     return worst(codes)
 
 

@@ -75,7 +75,7 @@ def offline(executor: Executor, plan: Schedule, execution: Execution) -> Outcome
     executor.rest(executor.waits.rest)
     state = executor.watch.state()
     leaderless = state is not None and state.partition.leader is None
-    text = f"a leader was elected: {state.partition.leader}" if state is not None and not leaderless else ""
+    text = f"broker {int(state.partition.leader or 0)} was elected" if state is not None and not leaderless else ""
     if leaderless:
         text = f"{executor.waits.rest:g} s after every broker is back the partition has no leader"
         try:

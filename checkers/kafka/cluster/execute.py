@@ -13,6 +13,7 @@ from reassure.checkers.kafka.cluster.observed import BrokerLog, MetadataWatch, b
 from reassure.checkers.kafka.cluster.processes import SESSION, Cluster, ProcessState
 from reassure.checkers.kafka.cluster.schedule import Act, Schedule, ScheduledStep
 from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 POLL = 0.05
 UNCOMPARED = ("registrations", "shutting down", "MinISR", "cordoned", "unregistered")
@@ -279,6 +280,14 @@ class Executor:
         except RequestRefused as error:
             execution.why_not = f"{error.name}: {error.message}"
         execution.logs = self.logs()
+
+
+def schedule_of(replicas: tuple[int, ...], brokers: int, min_isr: int) -> Schedule:
+    """A schedule without steps, of a new topic."""
+    first = tuple(map(Broker, replicas))
+    partition = Partition(first, frozenset(first), NOBODY, NOBODY, NOBODY, first[0], 0, 0, False, None)
+    everybody = frozenset(Broker(number) for number in range(1, brokers + 1))
+    return Schedule(ControllerState(partition, everybody, (0,) * brokers, False), min_isr, True, ())
 
 
 def right_states(step: ScheduledStep) -> list[ControllerState]:

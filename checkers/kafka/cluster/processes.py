@@ -152,7 +152,7 @@ class Cluster:
             if node.node != CONTROLLER:
                 meta = f"version=1\ncluster.id={cluster}\nnode.id={node.node}\ndirectory.id={kafka_uuid()}\n"
                 (node.data / "meta.properties").write_text(meta, encoding="utf-8")
-        feature = ["--feature", f"eligible.leader.replicas.version={int(self.elr)}"] if self._has_elr else []
+        feature = ["--feature", f"eligible.leader.replicas.version={int(self.elr)}"] if self.from_4 else []
         about = ["format", "-t", cluster, "-c", str(self.controller.folder / "server.properties"), *feature]
         command = self._command("kafka.tools.StorageTool", 64, *about)
         try:
@@ -165,13 +165,13 @@ class Cluster:
             raise SystemFailure(f"Kafka's StorageTool: {_reason(ran.stdout + ran.stderr)}")
 
     @property
-    def _has_elr(self) -> bool:
-        """Whether the release has the feature in production: from 4.0 on."""
+    def from_4(self) -> bool:
+        """From 4.0 on ELR can be on in production, and the controller itself answers requests about assignments."""
         return not self.kafka.release.stated.startswith("3.")
 
     def _properties(self, node: KafkaProcess) -> dict[str, str]:
         name = "CONTROLLER" if node.node == CONTROLLER else "BROKER"
-        common = {k: v for k, v in COMMON.items() if self._has_elr or k not in UNSUPPORTED_BEFORE_4}
+        common = {k: v for k, v in COMMON.items() if self.from_4 or k not in UNSUPPORTED_BEFORE_4}
         return {
             "process.roles": name.lower(),
             "node.id": str(node.node),

@@ -17,12 +17,9 @@ from reassure.checkers.kafka.audit.judge import ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.cluster.client import Client, RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.distribution import Distribution
-from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
+from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload, schedule_of
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
 from reassure.checkers.kafka.cluster.processes import Cluster, ProcessState
-from reassure.checkers.kafka.cluster.schedule import Schedule
-from reassure.checkers.kafka.controller.words import ControllerState
-from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 BROKERS = 4
 MIN_ISR = 2
@@ -106,7 +103,7 @@ def _carried_out(executor: Executor, run: RandomRun, rng: random.Random) -> Rand
     brokers = [broker.node for broker in executor.cluster.brokers]
     replicas = rng.sample(brokers, rng.choice((2, 2, 3)))
     executor.bring_up()
-    execution = executor.begin(run.topic, _start(replicas, brokers), Workload(5_000, 200, 50))
+    execution = executor.begin(run.topic, schedule_of(tuple(replicas), len(brokers), MIN_ISR), Workload(5_000, 200, 50))
     executor.client.set("BROKER", "", {"follower.replication.throttled.rate": "1"})
     for _ in range(rng.randint(*STEPS)):
         step, act = drawn(executor, rng, brokers)
@@ -120,15 +117,6 @@ def _carried_out(executor: Executor, run: RandomRun, rng: random.Random) -> Rand
     _end(executor, run, execution)
     run.records = execution.records
     return run
-
-
-def _start(replicas: list[int], brokers: list[int]) -> Schedule:
-    """A schedule without steps, of a new topic."""
-    first = tuple(map(Broker, replicas))
-    partition = Partition(first, frozenset(first), NOBODY, NOBODY, NOBODY, first[0], 0, 0, False, None)
-    everybody = frozenset(map(Broker, brokers))
-    start = ControllerState(partition, everybody, (0,) * len(brokers), False)
-    return Schedule(start, MIN_ISR, True, ())
 
 
 def drawn(executor: Executor, rng: random.Random, brokers: list[int]) -> tuple[str, Callable[[], None]]:

@@ -35,9 +35,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * Kafka's own admin client, producer and consumer, commanded by lines of fields that tabs separate.
  *
- * <p>Arguments: the brokers' addresses, the controller's. Each line has one answer: {@code ok} with values, or
+ * <p>Arguments: the brokers' addresses, the controller's (empty: brokers forward every request). Each line has one answer: {@code ok} with values, or
  * {@code error} with the name of Kafka's error and its text. Requests about assignments and configurations go to the
- * controller, so that a stopped broker does not delay them. Partition 0 of a topic is used.
+ * controller, so that a paused broker does not delay them. Partition 0 of a topic is used.
  */
 public final class ClusterClient {
     private static final int SECONDS = 30;
@@ -54,7 +54,7 @@ public final class ClusterClient {
     private ClusterClient(String brokers, String controller) {
         this.brokers = brokers;
         this.admin = Admin.create(Map.of("bootstrap.servers", brokers, "default.api.timeout.ms", SECONDS * 1000));
-        this.controller = Admin.create(
+        this.controller = controller.isEmpty() ? admin : Admin.create(
             Map.of("bootstrap.controllers", controller, "default.api.timeout.ms", SECONDS * 1000));
     }
 
@@ -126,7 +126,7 @@ public final class ClusterClient {
                 admin.electLeaders(ElectionType.valueOf(w[2]), Set.of(new TopicPartition(w[1], 0))).all().get();
                 return List.of();
             case "produce":
-                return produce(w[1], Integer.parseInt(w[2]), Integer.parseInt(w[3]));
+                return produce(w[1], Integer.parseInt(w[2]), Integer.parseInt(w[3]), w[4]);
             case "feed":
                 feed = new Feed(w[1], Integer.parseInt(w[2]), Integer.parseInt(w[3]));
                 feed.start();
@@ -137,6 +137,8 @@ public final class ClusterClient {
                     feed = null;
                 }
                 return counts(topics.get(w[1]));
+            case "end":
+                return numbers(endOffset(w[1]));
             case "consume":
                 return consume(w[1], Integer.parseInt(w[2]));
             default:
@@ -165,9 +167,9 @@ public final class ClusterClient {
         controller.incrementalAlterConfigs(Map.of(new ConfigResource(type, name), changes)).all().get();
     }
 
-    private KafkaProducer<byte[], byte[]> producer(int withinMs) {
+    private KafkaProducer<byte[], byte[]> producer(String acks, int withinMs) {
         return new KafkaProducer<>(
-            Map.of("bootstrap.servers", brokers, "acks", "all", "linger.ms", 5, "max.block.ms", withinMs,
+            Map.of("bootstrap.servers", brokers, "acks", acks, "linger.ms", 5, "max.block.ms", withinMs,
                 "request.timeout.ms", withinMs / 2, "delivery.timeout.ms", withinMs),
             new ByteArraySerializer(), new ByteArraySerializer());
     }
@@ -201,10 +203,10 @@ public final class ClusterClient {
         });
     }
 
-    private List<String> produce(String name, int count, int size) {
+    private List<String> produce(String name, int count, int size, String acks) {
         Topic topic = topics.get(name);
         AtomicReference<Exception> first = new AtomicReference<>();
-        try (KafkaProducer<byte[], byte[]> producer = producer(ACKNOWLEDGED_WITHIN_MS)) {
+        try (KafkaProducer<byte[], byte[]> producer = producer(acks, ACKNOWLEDGED_WITHIN_MS)) {
             for (int i = 0; i < count; i++) {
                 send(producer, name, topic, size, first);
             }
@@ -238,7 +240,7 @@ public final class ClusterClient {
         public void run() {
             Topic topic = topics.get(name);
             AtomicReference<Exception> first = new AtomicReference<>();
-            try (KafkaProducer<byte[], byte[]> producer = producer(FED_WITHIN_MS)) {
+            try (KafkaProducer<byte[], byte[]> producer = producer("all", FED_WITHIN_MS)) {
                 while (!ends) {
                     send(producer, name, topic, size, first);
                     Thread.sleep(1000 / perSecond);
@@ -289,6 +291,15 @@ public final class ClusterClient {
             BitSet left = (BitSet) topic.acknowledged.clone();
             left.and(seen);
             return numbers(acknowledged, left.cardinality(), acknowledged - left.cardinality(), different, end);
+        }
+    }
+
+    /** The end offset that a consumer sees: the high watermark. */
+    private long endOffset(String name) {
+        TopicPartition partition = new TopicPartition(name, 0);
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(
+            Map.of("bootstrap.servers", brokers), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            return consumer.endOffsets(List.of(partition), Duration.ofSeconds(SECONDS)).get(partition);
         }
     }
 

@@ -100,8 +100,8 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ([], "give traces, or --findings, or --random N"),
-        (["x.itf.json", "--findings"], "give traces, or --findings, or --random N"),
+        ([], "give traces, --findings, --random N or --assumptions"),
+        (["x.itf.json", "--findings"], "give traces, --findings, --random N or --assumptions"),
         (["--random", "2", "--brokers", "7"], "--brokers: from 2 to 6"),
         (["--random", "2", "--release", "all"], "--random is for one release"),
         (["x.itf.json", "--times", "2"], "--fixed and --times are for --findings"),

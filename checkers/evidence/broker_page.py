@@ -1,0 +1,69 @@
+"""A page of the models' assumptions about brokers, with what clusters of real brokers did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.evidence.ledger import PATHS
+from reassure.checkers.evidence.markdown import BY, table
+
+ASSUMPTIONS = PATHS.traces / "assumptions.json"
+HEAD = """# The models' assumptions about brokers
+
+{by} from the record of `reassure kafka cluster --assumptions`.
+
+Kafka's classes execute the controller's part of a run. The models add the brokers: their logs, the leader's requests,
+the high watermark. Each assumption below was tried by a small scenario (`checkers/kafka/cluster/assumptions.py`) on a
+cluster of the release's own processes.
+
+Not tried is the loss of a machine's power, after which a log lacks what the operating system had not written (Kafka
+does not flush a log before it acknowledges a record). The models take that worst case: there a broker that registers
+after an unclean shutdown has lost its log, while a process that was only killed keeps it.
+"""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """An assumption tried on a release. holds: by the observation `seen`."""
+
+    text: str
+    release: str
+    holds: bool
+    seen: str
+
+
+def recorded_assumptions(path: Path = ASSUMPTIONS) -> list[Assumption]:
+    """The assumptions of a file; none if there is no file. `Failure` (153) for another content."""
+    if not path.is_file():
+        return []
+    try:
+        return [Assumption(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError):
+        raise Failure(
+            Exit.SYSTEM, f"{path} is no file of assumptions: write it by `reassure kafka cluster --assumptions`"
+        ) from None
+
+
+def with_newer(before: Iterable[Assumption], newer: Iterable[Assumption]) -> list[Assumption]:
+    """Assumptions, those of the same text and release replaced; in the order of their texts' first appearance."""
+    latest = {(a.text, a.release): a for a in [*before, *newer]}
+    texts = list(dict.fromkeys(text for text, _ in latest))
+    return sorted(latest.values(), key=lambda a: (texts.index(a.text), [-int(n) for n in a.release.split(".")]))
+
+
+def assumptions_text(assumptions: Iterable[Assumption]) -> str:
+    """The text of a file."""
+    return json.dumps([asdict(a) for a in assumptions], indent=1) + "\n"
+
+
+def broker_page(assumptions: list[Assumption]) -> str:
+    """The page."""
+    rows, last = [], ""
+    for a in assumptions:
+        rows.append([a.text if a.text != last else "", a.release, "yes" if a.holds else "no", a.seen])
+        last = a.text
+    return HEAD.format(by=BY) + "\n" + table(("assumption", "release", "holds", "seen"), rows) + "\n"

@@ -1,0 +1,184 @@
+"""The models' assumptions about brokers, each tried on a cluster by a small scenario."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.evidence.broker_page import Assumption
+from reassure.checkers.kafka.cluster.client import Client
+from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.execute import RATE, Executor, Waits, Workload, schedule_of
+from reassure.checkers.kafka.cluster.observed import BrokerLog
+from reassure.checkers.kafka.cluster.processes import Cluster
+
+RECORDS = 5_000
+BYTES = 200
+BROKERS = 3
+GONE_WITHIN = 150.0
+"""Seconds: Kafka deletes a log that was put aside after `log.segment.delete.delay.ms`, a minute by default."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An assumption, and the function that tries it: whether it holds, and the observation in words."""
+
+    text: str
+    attempt: Callable[[Executor], tuple[bool, str]]
+
+
+def execute_assumptions(
+    kafka: Distribution, place: Path | None, tell: Callable[[str], None]
+) -> Generator[Assumption, None, None]:
+    """Tries every assumption on a cluster of its own; yields each result at once."""
+    with Cluster(kafka, BROKERS, True, place) as cluster:
+        tell("formatting")
+        cluster.format()
+        for number in cluster.nodes:
+            cluster.start(number)
+        with Client(cluster) as client:
+            executor = Executor(cluster, client, Waits(), tell)
+            for number, scenario in enumerate(SCENARIOS, 1):
+                executor.bring_up()
+                executor.topic = f"assumption-{number}"
+                holds, seen = scenario.attempt(executor)
+                yield Assumption(scenario.text, kafka.release.stated, holds, seen)
+
+
+# -- scenarios ---------------------------------------------------------------------------------------------------
+
+
+def _begin(executor: Executor, replicas: tuple[int, ...], min_isr: int, per_second: int = 0) -> None:
+    executor.begin(executor.topic, schedule_of(replicas, BROKERS, min_isr), Workload(RECORDS, BYTES, per_second))
+    executor.client.set("BROKER", "", RATE)
+
+
+def _log(executor: Executor, broker: int, kind: str = "") -> BrokerLog | None:
+    """A broker's log of the topic; None if it has none of this kind."""
+    return next((log for log in executor.logs() if (log.broker, log.kind) == (broker, kind)), None)
+
+
+def _records(executor: Executor, broker: int) -> int:
+    log = _log(executor, broker)
+    return log.end if log is not None else 0
+
+
+def _isr(executor: Executor) -> set[int]:
+    state = executor.watch.state()
+    return {int(b) for b in state.partition.isr} if state is not None else set()
+
+
+def _leader(executor: Executor) -> int:
+    state = executor.watch.state()
+    return int(state.partition.leader or 0) if state is not None else 0
+
+
+def _must(executor: Executor, condition: Callable[[], bool], what: str) -> None:
+    """Waits for a state that a scenario needs; `Failure` (5) if it does not come."""
+    if not executor.until(condition, executor.waits.step):
+        raise Failure(Exit.INCONCLUSIVE, f"{executor.topic}: {what} within {executor.waits.step:g} s")
+
+
+def _removed(executor: Executor) -> tuple[bool, str]:
+    """A removed replica: its log is put aside, and deleted later; added again, it begins with an empty log."""
+    _begin(executor, (1, 2), 2)
+    executor.client.reassign(executor.topic, (1, 3))
+    began = time.monotonic()
+    _must(executor, lambda: _log(executor, 2) is None and bool(_log(executor, 2, "deleted")), "no log was put aside")
+    aside = time.monotonic() - began
+    executor.throttle(frozenset({2}))
+    executor.client.reassign(executor.topic, (1, 2))
+    _must(executor, lambda: _log(executor, 2) is not None, "broker 2 has no new log")
+    executor.rest(executor.waits.settle)
+    both, new = _log(executor, 2, "deleted") is not None, _records(executor, 2)
+    gone = executor.until(lambda: _log(executor, 2, "deleted") is None, GONE_WITHIN)
+    seconds = time.monotonic() - began
+    fetched = f"{new:,} of {RECORDS:,} records" if new else "no record"
+    text = (
+        f"the log of {RECORDS:,} records was renamed to `-delete` within {aside:.0f} s of the request"
+        + (f" and gone after {seconds:.0f} s" if gone else f" and still there after {seconds:.0f} s")
+        + f"; added again while it was there, the broker had {fetched} in a new log, with its copy throttled"
+    )
+    return both and gone and new < RECORDS, text
+
+
+def _killed(executor: Executor) -> tuple[bool, str]:
+    """A broker that was killed has the records that it had written."""
+    _begin(executor, (1, 2), 1)
+    before = _records(executor, 2)
+    executor.cluster.kill(2)
+    _must(executor, lambda: 2 not in executor.watch.unfenced(), "broker 2 was not fenced")
+    executor.throttle(frozenset({2}))
+    executor.cluster.start(2)
+    _must(executor, lambda: 2 in executor.watch.unfenced(), "broker 2 did not come back")
+    after = _records(executor, 2)
+    return before == after == RECORDS, f"{before:,} records before `kill -9`, {after:,} after the start"
+
+
+def _caught_up(executor: Executor) -> tuple[bool, str]:
+    """A leader proposes a follower once it has caught up to the high watermark, and not before."""
+    _begin(executor, (1,), 1)
+    executor.throttle(frozenset({2}))
+    executor.client.reassign(executor.topic, (1, 2))
+    executor.rest(executor.waits.rest)
+    early, behind = 2 in _isr(executor), _records(executor, 2)
+    executor.throttle(frozenset())
+    _must(executor, lambda: 2 in _isr(executor), "broker 2 did not join the ISR")
+    at_joining, mark = _records(executor, 2), executor.client.high_watermark(executor.topic)
+    text = (
+        f"out of the ISR for {executor.waits.rest:g} s with {behind:,} of {RECORDS:,} records; "
+        f"in it with {at_joining:,} once the throttle ended"
+    )
+    return not early and behind < mark == at_joining == RECORDS, text
+
+
+def _below_min_isr(executor: Executor) -> tuple[bool, str]:
+    """Below MinISR the high watermark stands still."""
+    _begin(executor, (1, 2), 2)
+    executor.cluster.kill(2)
+    _must(executor, lambda: _isr(executor) == {1}, "broker 2 did not leave the ISR")
+    executor.client.produce(executor.topic, 100, BYTES, "1")
+    executor.rest(executor.waits.settle)
+    written, mark = _records(executor, 1), executor.client.high_watermark(executor.topic)
+    text = (
+        f"with ISR {{1}} and MinISR 2 the leader took 100 records with acks=1, had {written:,}, "
+        f"and the high watermark stayed at {mark:,}"
+    )
+    return (written, mark) == (RECORDS + 100, RECORDS), text
+
+
+def _deposed(executor: Executor) -> tuple[bool, str]:
+    """A leader that was paused and deposed acknowledges no record with acks=all that is then lost, and truncates."""
+    _begin(executor, (1, 2), 1, per_second=50)
+    executor.cluster.pause(1)
+    _must(executor, lambda: _leader(executor) == 2, "broker 2 was not elected")
+    executor.cluster.resume(1)
+    _must(executor, lambda: _isr(executor) == {1, 2}, "broker 1 did not come back into the ISR")
+    sent, _, _ = executor.client.stop(executor.topic)
+    counts = executor.client.consume(executor.topic, executor.waits.step)
+    executor.rest(executor.waits.settle)
+    ends = _records(executor, 1), _records(executor, 2)
+    text = (
+        f"of {sent:,} records sent with acks=all while the leader was paused, deposed and resumed "
+        f"{counts.acknowledged:,} were acknowledged and {counts.lost:,} lost; "
+        f"the two logs end at {ends[0]:,} and {ends[1]:,}"
+    )
+    return counts.lost == 0 and counts.different == 0 and ends[0] == ends[1], text
+
+
+SCENARIOS = (
+    Scenario(
+        "A live broker that leaves the replicas deletes its log; added again, it begins with an empty one.", _removed
+    ),
+    Scenario("A broker that was killed comes back with the records that it had written.", _killed),
+    Scenario("A leader proposes a follower that has caught up to the high watermark, and no other.", _caught_up),
+    Scenario("Below MinISR the high watermark stands still.", _below_min_isr),
+    Scenario(
+        "What a deposed leader acknowledges with acks=all is not lost; back as a follower, its log becomes the new "
+        "leader's.",
+        _deposed,
+    ),
+)
