@@ -473,3 +473,13 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
     )
     others = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
     return f"{executed if took else ''} {others}".strip()
+
+
+def story_of(case: Case) -> list[str]:
+    """The numbered steps of a case's run in words, and what has become of the records."""
+    return _story(trace_of(case.answer, case.headline.property)[0])
+
+
+def setting_of(case: Case) -> str:
+    """The start of a case's run in words."""
+    return _setting(trace_of(case.answer, case.headline.property)[0])

@@ -12,7 +12,17 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
-from reassure.checkers.evidence import broker_page, findings, ledger, mutant_page, patch_page, release_matrix, verdicts
+from reassure.checkers.evidence import (
+    broker_page,
+    bug_reports,
+    findings,
+    ledger,
+    measurements,
+    mutant_page,
+    patch_page,
+    release_matrix,
+    verdicts,
+)
 from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
@@ -52,6 +62,8 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     for headline in dict.fromkeys(case.headline for case in cases):
         for name, of_it in findings.tests_of([case for case in cases if case.headline == headline], record):
             texts |= kafka_test(name, of_it[0], record)
+    reports = bug_reports.bug_reports(cases, record, measurements.measured())
+    texts |= {FINDINGS.parent / "findings" / name: text for name, text in reports.items()}
     front = ROOT / "README.md"
     texts[front] = front_page.front_page(front.read_text(encoding="utf-8"), ledger_entries, ROOT)
     return texts
@@ -116,4 +128,5 @@ def stale(made: dict[Path, str]) -> list[Path]:
     folder = COUNTEREXAMPLES
     present = [*folder.glob("*--*"), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]
     present += (FINDINGS.parent / "findings").glob("*.java")
+    present += (FINDINGS.parent / "findings").glob("*.md")
     return differing(made) + [p for p in dict.fromkeys(present) if p not in made]
