@@ -115,9 +115,9 @@ HEADLINES = (
         "broker_events_are_carried_out",
         "The controller throws while it registers a broker, and gives up its leadership; the next controller does the "
         "same when the broker tries again. The broker cannot come back while the other broker is alive. Where there "
-        "is one controller, it resigns about once a second, and nothing else goes on in the cluster. On clusters of 4.0.2 "
-        "it resigned once: the next one fenced the broker once more, which emptied the ISR, and then registered it; the "
-        "partition had no leader although its only replica was alive and unclean election was on.",
+        "is one controller, it resigns about once a second, and nothing else goes on in the cluster. On clusters "
+        "of 4.0.2 it resigned once: the next one fenced the broker once more, which emptied the ISR, and registered "
+        "it; the partition had no leader although its only replica was alive and unclean election was on.",
         "After a cancellation the last known leader is a broker that is no longer a replica. The test whether it may "
         "be elected looks up its directory; `PartitionRegistration.directory` throws.",
         promise="none is needed: an exception in an event of a broker is a fault of the controller",

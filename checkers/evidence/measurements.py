@@ -17,15 +17,10 @@ MEASURED = PATHS.traces / "measured.json"
 COLUMNS = ("finding", "release", "runs", "effect seen", "acknowledged", "lost", "in the first run")
 HEAD = """## Measured on real brokers
 
-`reassure kafka cluster --findings` executes each finding's run on a cluster of the release's own processes: a
-controller and the brokers of the run, each a JVM with real logs ([how](how-to/kafka-cluster.md)). Records are produced
-with `acks=all` before and during each run, and everything is consumed at the end, when every broker is back.
-
-- *Runs*: executed. *Effect seen*: of these, runs in which the cluster took every step as the run has it, and showed the
-  effect.
-- *Acknowledged*, *lost*: records, of all runs together; "-": they were not read, because the cluster has no stable
-  controller.
-- "With the fixes": the project's fixes are first on the class path.
+`reassure kafka cluster --findings` executes each run on processes of the release, with real logs
+([how](how-to/kafka-cluster.md)). Records are produced with `acks=all`; at the end every broker is back and everything
+is consumed. *Effect seen*: in so many runs, with every step as above. Records are of all runs; "-": they were not read,
+as no controller is stable.
 """
 
 
@@ -102,12 +97,13 @@ def section(measurements: list[Measurement]) -> str:
         return ""
     number = {headline.claim: n for n, headline in enumerate(HEADLINES, 1)}
     ordered = sorted(measurements, key=lambda m: (number[m.claim], m.fixed, [-n for n in m.key[1]]))
-    rows, last = [], ""
+    rows, last, shown = [], "", False
     for m in ordered:
-        title = f"{number[m.claim]} ({m.claim})" if m.claim != last else ""
+        first, observed = m.claim != last, m.runs[0].observed
         release = f"{m.release} with the fixes" if m.fixed else m.release
-        rows.append([title, release, str(len(m.runs)), str(m.seen), *_records(m), m.runs[0].effect])
-        last = m.claim
+        effect = m.runs[0].effect if first or observed is not shown else ""
+        rows.append([f"{number[m.claim]}" * first, release, str(len(m.runs)), str(m.seen), *_records(m), effect])
+        last, shown = m.claim, observed
     return HEAD + "\n" + table(COLUMNS, rows)
 
 
