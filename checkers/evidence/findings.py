@@ -230,8 +230,9 @@ def markdown(
     numbered = _numbered(found, headlines)
     rows = [row for number, several in numbered for row in _rows(number, several, record)]
     parts = [HEAD.format(by=BY).rstrip(), table(COLUMNS, rows)]
+    if sentence := measurements.losses(measurements.measured()):
+        parts.append(sentence)
     parts += [_section(number, several, folder, record) for number, several in numbered]
-    parts += [part] if (part := measurements.section(measurements.measured()).rstrip()) else []
     return "\n\n".join(parts) + "\n"
 
 

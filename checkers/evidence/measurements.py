@@ -11,16 +11,20 @@ from typing import Any
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence.headlines import HEADLINES
 from reassure.checkers.evidence.ledger import PATHS
-from reassure.checkers.evidence.markdown import table
+from reassure.checkers.evidence.markdown import BY, table
 
 MEASURED = PATHS.traces / "measured.json"
-COLUMNS = ("finding", "release", "runs", "effect seen", "acknowledged", "lost", "in the first run")
-HEAD = """## Measured on real brokers
+COLUMNS = ("finding", "effect seen", "acknowledged", "lost", "with the fixes")
+HEAD = """# Findings measured on real brokers
 
-`reassure kafka cluster --findings` executes each run on processes of the release, with real logs
-([how](how-to/kafka-cluster.md)). Records are produced with `acks=all`; at the end every broker is back and everything
-is consumed. *Effect seen*: in so many runs, with every step as above. Records are of all runs; "-": they were not read,
-as no controller is stable.
+{by} from the record of `reassure kafka cluster --findings`, which executes the run of each [finding](findings.md) on a
+cluster of the release's own processes: a controller and brokers, each a JVM with real logs
+([how](how-to/kafka-cluster.md)). Records are sent with `acks=all` before and during each run; at the end every broker
+is back and everything is consumed.
+
+*Effect seen*: in so many of the runs, with every step as the run has it. *Acknowledged*, *lost*: records of all runs of
+the releases as they are; "-": they were not read, as no controller is stable. *With the fixes*: the effect on a release
+with the project's fixes.
 """
 
 
@@ -91,24 +95,44 @@ def written(measurements: Iterable[Measurement]) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def section(measurements: list[Measurement]) -> str:
-    """The part of the page of findings; "" if nothing was measured."""
-    if not measurements:
-        return ""
-    number = {headline.claim: n for n, headline in enumerate(HEADLINES, 1)}
-    ordered = sorted(measurements, key=lambda m: (number[m.claim], m.fixed, [-n for n in m.key[1]]))
-    rows, last, shown = [], "", False
-    for m in ordered:
-        first, observed = m.claim != last, m.runs[0].observed
-        release = f"{m.release} with the fixes" if m.fixed else m.release
-        effect = m.runs[0].effect if first or observed is not shown else ""
-        rows.append([f"{number[m.claim]}" * first, release, str(len(m.runs)), str(m.seen), *_records(m), effect])
-        last, shown = m.claim, observed
-    return HEAD + "\n" + table(COLUMNS, rows)
+def page(measurements: list[Measurement]) -> str:
+    """The page of measurements."""
+    rows, effects = [], []
+    for number, headline in enumerate(HEADLINES, 1):
+        released, fixed = _of(measurements, headline.claim)
+        if released:
+            rows.append([f"{number}. {headline.title}", _seen(released), *_records(released), _seen(fixed)])
+            effects += [
+                [str(number), f"{m.release}{' with the fixes' * m.fixed}", m.runs[0].effect] for m in released + fixed
+            ]
+    first = table(("finding", "release", "in the first run"), effects)
+    return f"{HEAD.format(by=BY)}\n{table(COLUMNS, rows)}\n\n{first}\n"
 
 
-def _records(m: Measurement) -> tuple[str, str]:
+def losses(measurements: list[Measurement]) -> str:
+    """A sentence with the losses and a link to the page; "" if nothing was measured."""
+    parts = []
+    for number, headline in enumerate(HEADLINES, 1):
+        acknowledged, lost = _records(_of(measurements, headline.claim)[0])
+        if lost not in ("-", "0"):
+            parts.append(f"finding {number} lost {lost} of {acknowledged} acknowledged records")
+    return f"[Measured on real brokers](measured.md): {', '.join(parts)}." if parts else ""
+
+
+def _of(measurements: list[Measurement], claim: str) -> tuple[list[Measurement], list[Measurement]]:
+    """Those of a finding, the newest release first: as released, and with the fixes."""
+    of_it = sorted((m for m in measurements if m.claim == claim), key=lambda m: [-n for n in m.key[1]])
+    return [m for m in of_it if not m.fixed], [m for m in of_it if m.fixed]
+
+
+def _seen(measurements: list[Measurement]) -> str:
+    """By release, the number of runs with the effect."""
+    return ", ".join(f"{m.release}: {m.seen} of {len(m.runs)}" for m in measurements) or "-"
+
+
+def _records(measurements: list[Measurement]) -> tuple[str, str]:
     """Acknowledged and lost records of all executions; "-" if they were not read in one."""
-    if any(run.acknowledged is None for run in m.runs):
+    runs = [run for m in measurements for run in m.runs]
+    if any(run.acknowledged is None for run in runs):
         return "-", "-"
-    return f"{sum(run.acknowledged or 0 for run in m.runs):,}", f"{sum(run.lost or 0 for run in m.runs):,}"
+    return f"{sum(run.acknowledged or 0 for run in runs):,}", f"{sum(run.lost or 0 for run in runs):,}"

@@ -18,6 +18,7 @@ from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, JSON, OF_TRACE, QUIET, SEED, TRACE
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.arguments import note
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.evidence.broker_page import (
     ASSUMPTIONS,
@@ -135,17 +136,24 @@ def _random(args: argparse.Namespace, console: Console) -> Exit:
         raise UsageFailure("--random is for one release")
     runs: list[RandomRun] = []
     scope = RandomScope(args.random, args.brokers, args.seed, args.budget if args.budget is not None else math.inf)
+    failed: list[Failure] = []
     with Progress(quiet=args.quiet) as progress:
         several = execute_random(distribution(releases[0]), scope, args.keep, _teller(progress, releases[0]))
         with contextlib.closing(several) as results:
-            for result in results:
-                runs.append(result)
-                progress.done()
-                report_random_run(result, console)
-    code = report_random(runs, releases[0].version, scope, console)
+            try:
+                for result in results:
+                    runs.append(result)
+                    progress.done()
+                    report_random_run(result, console)
+            except Failure as failure:  # the runs before it count
+                failed.append(failure)
+                note(f"reassure: {failure}")
+    code = worst([report_random(runs, releases[0].version, scope, console), *(failure.code for failure in failed)])
     if args.json:
         identity = RunIdentity("", None, {}, "kafka", args.repro)
-        record = identity.record(code, True, Stop(StopReason.COMPLETE, f"{len(runs)} runs were executed"))
+        stopped = Stop(StopReason.COMPLETE, f"{len(runs)} runs were executed")
+        stopped = Stop(StopReason.LOST, str(failed[0])) if failed else stopped
+        record = identity.record(code, not failed, stopped)
         write_record(args.json, {**record, "random": random_record(runs, releases[0].version, scope)})
     return code
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, measured, section, with_more, written
+from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, losses, measured, page, with_more, written
 
 LOSS = MeasuredRun(True, True, 100, 60, "60 of 100 acknowledged records are lost", 34)
 NONE = MeasuredRun(False, False, 100, 0, "0 of 100 acknowledged records are lost", 40)
@@ -50,15 +50,27 @@ def test_an_effect_counts_if_every_step_was_as_in_the_run() -> None:
     assert replace(ON_44, runs=(LOSS, replace(LOSS, as_in_run=False), replace(LOSS, observed=False))).seen == 1
 
 
-def test_the_part_of_the_page() -> None:
-    assert section([]) == ""
-    older = replace(ON_44, release="4.3.1")
-    rows = [line for line in section([FIXED, older, ON_44, K24]).splitlines() if line.startswith("|")]
+def test_the_page() -> None:
+    older = replace(ON_44, release="4.3.1", runs=(LOSS, NONE))
+    rows = [line for line in page([FIXED, older, ON_44, K24]).splitlines() if line.startswith("|")]
     assert rows == [
-        "| finding | release | runs | effect seen | acknowledged | lost | in the first run |",
-        "|---|---|---|---|---|---|---|",
-        "| 1 | 4.4.0 | 2 | 2 | 200 | 120 | 60 of 100 acknowledged records are lost |",
-        "|  | 4.3.1 | 2 | 2 | 200 | 120 |  |",
-        "|  | 4.3.1 with the fixes | 1 | 0 | 100 | 0 | 0 of 100 acknowledged records are lost |",
-        "| 4 | 4.4.0 | 1 | 1 | - | - | the controller's epoch rises by 6 |",
+        "| finding | effect seen | acknowledged | lost | with the fixes |",
+        "|---|---|---|---|---|",
+        "| 1. Committed records are lost after a completed reassignment | 4.4.0: 2 of 2, 4.3.1: 1 of 2 | 400 | 180 | "
+        "4.3.1: 0 of 1 |",
+        "| 4. A broker's registration makes the active controller resign, again and again | 4.4.0: 1 of 1 | - | - "
+        "| - |",
+        "| finding | release | in the first run |",
+        "|---|---|---|",
+        "| 1 | 4.4.0 | 60 of 100 acknowledged records are lost |",
+        "| 1 | 4.3.1 | 60 of 100 acknowledged records are lost |",
+        "| 1 | 4.3.1 with the fixes | 0 of 100 acknowledged records are lost |",
+        "| 4 | 4.4.0 | the controller's epoch rises by 6 |",
     ]
+
+
+def test_losses_in_a_sentence() -> None:
+    assert losses([]) == losses([K24, FIXED]) == ""
+    assert losses([FIXED, ON_44, K24]) == (
+        "[Measured on real brokers](measured.md): finding 1 lost 120 of 200 acknowledged records."
+    )

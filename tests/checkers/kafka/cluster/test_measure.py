@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.effects import Outcome
 from reassure.checkers.kafka.cluster.execute import Execution
 from reassure.checkers.kafka.cluster.measure import cases_of, run_of
+from reassure.checkers.kafka.cluster.random_runs import RandomRun
 from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun
 from reassure.checkers.kafka.controller.releases import Release, release
 
@@ -114,3 +116,19 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
 def test_options_that_do_not_fit(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "cluster", *words]) == 64
     assert capsys.readouterr().err == f"reassure: {line}\n"
+
+
+def test_random_runs_before_a_failure_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def runs(*others: Any) -> Iterator[RandomRun]:
+        yield RandomRun("random-1", ["cancel"], RecordCounts(10, 10, 0, 0, 10))
+        raise Failure(Exit.SYSTEM, "broker 2 did not come up within 240 s")
+
+    monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
+    monkeypatch.setattr(command, "execute_random", runs)
+    file = tmp_path / "record.json"
+    assert main(["kafka", "cluster", "--random", "3", "--release", "4.4.0", "--json", str(file), "--quiet"]) == 153
+    assert capsys.readouterr().err == "reassure: broker 2 did not come up within 240 s\n"
+    record = json.loads(file.read_text())
+    assert (record["complete"], record["exit_code"], record["random"]["totals"]["runs"]) == (False, 153, 1)
