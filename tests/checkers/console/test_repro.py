@@ -61,6 +61,7 @@ OTHER_OUTPUTS = {
     "kafka patches": {"jvms"},
     "kafka test": {"out"},
     "kafka findings": {"out"},
+    "kafka cluster": {"keep", "out"},
 }
 
 
@@ -203,6 +204,7 @@ WITH_JAVA = {
     "kafka test",
     "kafka confirm",
     "kafka findings",
+    "kafka cluster",
 }
 """Commands that need a JVM and Kafka's jars."""
 IN_TRACES = {"traces"}
