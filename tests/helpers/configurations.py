@@ -131,10 +131,10 @@ def mutants() -> list[str]:
     return [name for name, path in names().items() if path.parent.name == "mutants"]
 
 
-VARIANTS = [
-    name for name in names() if name.startswith("kraft_") and name not in ("kraft_kafka", "kraft_kafka_maintained")
-]
-"""Models that have most of their actions from `kraft` or `kraft_kafka`."""
+WHOLE = ("kraft_kafka", "kraft_kafka_maintained")
+FAMILIES = ("batching_", "kraft_", "resumed_", "throttle_")
+VARIANTS = [name for name in names() if name.startswith(FAMILIES) and name not in WHOLE]
+"""Models that have most of their actions from another, such as `batching`, `kraft` or `kraft_kafka`."""
 
 
 def every_model(slow: Iterable[str] = ()) -> list[Any]:

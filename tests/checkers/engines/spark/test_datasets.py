@@ -114,6 +114,7 @@ class TestQuery:
     def ask(self, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
         return said(capsys, "query", *words)
 
+    @pytest.mark.slow
     def test_the_questions_of_the_documentation(self, tmp_path: Path, context: Any) -> None:
         """They are legal SQL, and each has an answer: here of the first levels."""
         from reassure.checkers.engines.spark.sql import query

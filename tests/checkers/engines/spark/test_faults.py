@@ -103,6 +103,7 @@ print(json.dumps(verdict.record({})))
 """
 
 
+@pytest.mark.slow
 def test_a_lost_executor_and_doubled_tasks(tmp_path: Path) -> None:
     """Two executors in processes of their own, to which this program is shipped; one is killed; tasks are doubled."""
     place = tmp_path / "run"

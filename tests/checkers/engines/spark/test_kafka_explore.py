@@ -42,6 +42,7 @@ def test_the_graph_is_that_of_one_process(context: Any) -> None:
 
 
 @needs_spark
+@pytest.mark.slow
 def test_the_command_gives_the_same_runs(context: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class_path("4.4.0")
     options = ["kafka", "explore", "--brokers", "2", "--depth", "6", "--unclean", "off", "--quiet"]

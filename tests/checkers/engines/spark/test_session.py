@@ -50,6 +50,7 @@ print(launch.process_folder())
 
 
 @needs_spark
+@pytest.mark.slow
 def test_one_session_after_another_in_a_process() -> None:
     """In one JVM; the settings of workers on this machine are no defaults of a later session."""
     done = subprocess.run([sys.executable, "-c", ONE_AFTER_ANOTHER], capture_output=True, text=True, timeout=120)

@@ -89,6 +89,7 @@ def test_core() -> None:
     assert "isr_within_replicas" in verdict.proof.lemmas
 
 
+@pytest.mark.slow
 def test_core_by_spacer() -> None:
     """Property-directed reachability needs no templates."""
     verdict = proved("core", [], "pdr")
@@ -219,6 +220,7 @@ def test_z3_is_not_stopped_before_the_budget_ends() -> None:
     assert [milliseconds(seconds) for seconds in (0.5, 0.0101, 0.0000001, 0)] == [500, 11, 1, 1]
 
 
+@pytest.mark.slow
 def test_twice_the_same(tmp_path: Path) -> None:
     """Two processes, with other hashes of strings: the same answers from the same lemmas."""
     found = []

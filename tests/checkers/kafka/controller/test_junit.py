@@ -280,6 +280,7 @@ def test_a_start_that_the_test_context_does_not_make_is_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("version", ["4.3.0"])
+@pytest.mark.slow
 def test_the_whole_controller_does_the_same(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It never ends a rolled back reassignment, and it resigns at a registration: its epoch rises."""
     class_path(version, tests=True)

@@ -261,6 +261,7 @@ def test_a_build_is_compared_with_the_rules_that_a_line_names(
     assert code == 19 and out.startswith(f"Kafka {name} is compared with the rules of 4.2\n")
 
 
+@pytest.mark.slow
 def test_a_build_is_explored_and_its_runs_are_replayed_and_tested(
     compiled: ClassPath, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.kafka.controller.controller_itf import executed, from_itf, to_itf
 from reassure.checkers.kafka.controller.explore import LATE, Scope
@@ -17,6 +19,7 @@ from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 from tests.helpers.kafka_traces import JOIN, TWO, trace_of
 
 
+@pytest.mark.slow
 def test_a_models_trace_runs_on_a_release() -> None:
     version = VERSIONS[0]
     bound, _ = plain("kraft_kafka", [])

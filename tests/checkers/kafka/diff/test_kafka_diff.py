@@ -86,6 +86,7 @@ def test_the_rollback_that_never_ends_is_a_promise_that_only_head_breaks() -> No
     assert promises.exit is Exit.LIVENESS
 
 
+@pytest.mark.slow
 def test_the_last_known_leader_was_backported() -> None:
     """PR 20655: 4.1.0 forgets who led, or writes -1 down; 4.1.2 does neither."""
     both = comparison("4.1.0", "4.1.2")
