@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence.broker_page import Assumption
-from reassure.checkers.kafka.cluster.client import Client
+from reassure.checkers.kafka.cluster.client import ClusterClient
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.execute import RATE, Executor, Waits, Workload, schedule_of
 from reassure.checkers.kafka.cluster.observed import BrokerLog
@@ -39,7 +39,7 @@ def execute_assumptions(
         cluster.format()
         for number in cluster.nodes:
             cluster.start(number)
-        with Client(cluster) as client:
+        with ClusterClient(cluster) as client:
             executor = Executor(cluster, client, Waits(), tell)
             for number, scenario in enumerate(SCENARIOS, 1):
                 executor.bring_up()

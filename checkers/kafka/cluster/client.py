@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 
 from reassure.checkers.base.exit_codes import SystemFailure
 from reassure.checkers.kafka.cluster.processes import Cluster
 from reassure.checkers.kafka.controller.class_path import QUICK
+from reassure.checkers.kafka.controller.jvm import Jvm
 
 SECONDS = 240.0
 """Longest wait for an answer: the clients' own limits are shorter."""
@@ -40,7 +39,7 @@ class RecordCounts:
     """The end offset."""
 
 
-class Client:
+class ClusterClient(Jvm):
     """Admin client, producer and consumer of a cluster, in one JVM. As a context: the JVM ends with it."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -48,35 +47,13 @@ class Client:
         controller = f"127.0.0.1:{cluster.controller.port}" if cluster.from_4 else ""
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
         command = [cluster.java, *QUICK, "-Xmx256m", logging, "-cp", cluster.kafka.class_path, "ClusterClient"]
-        self.errors = open(cluster.folder / "client.log", "wb")  # noqa: SIM115
-        self.jvm = subprocess.Popen(
-            [*command, cluster.addresses, controller],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, process_group=0,
-        )  # fmt: skip
-        assert self.jvm.stdin is not None and self.jvm.stdout is not None
-        self.input, self.output = self.jvm.stdin, self.jvm.stdout
+        errors = open(cluster.folder / "client.log", "wb")  # noqa: SIM115
+        super().__init__([*command, cluster.addresses, controller], errors)
         self.rest = b""
         (version,) = self._answer()
         if version != cluster.kafka.release.stated:
             self.close()
             raise SystemFailure(f"the jars of Kafka {cluster.kafka.release.stated} say that they are {version}")
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the JVM."""
-        with contextlib.suppress(OSError):
-            self.input.close()
-        self.jvm.kill()
-        self.jvm.wait()
-        self.output.close()
-        self.errors.close()
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -129,18 +106,18 @@ class Client:
 
     def _ask(self, *words: str) -> list[str]:
         with contextlib.suppress(OSError):  # the missing answer says why
-            self.input.write("\t".join(words).encode() + b"\n")
-            self.input.flush()
+            self.stdin.write("\t".join(words).encode() + b"\n")
+            self.stdin.flush()
         return self._answer()
 
     def _answer(self) -> list[str]:
         """The values of the next line; `RequestRefused` for an error."""
         until = time.monotonic() + SECONDS
         while b"\n" not in self.rest:
-            ready, _, _ = select.select([self.output], [], [], max(0.0, until - time.monotonic()))
+            ready, _, _ = select.select([self.stdout], [], [], max(0.0, until - time.monotonic()))
             if not ready:
                 raise SystemFailure(f"Kafka's clients gave no answer for {SECONDS:g} s")
-            part = os.read(self.output.fileno(), 1 << 16)
+            part = os.read(self.stdout.fileno(), 1 << 16)
             if not part:
                 raise SystemFailure(f"the JVM of Kafka's clients ended: {self._first_error()}")
             self.rest += part

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.cluster.client import Client, RecordCounts, RequestRefused
+from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.observed import BrokerLog, MetadataWatch, broker_logs
 from reassure.checkers.kafka.cluster.processes import SESSION, Cluster, ProcessState
 from reassure.checkers.kafka.cluster.schedule import Act, Schedule, ScheduledStep
@@ -91,7 +91,12 @@ class Executor:
     """
 
     def __init__(
-        self, cluster: Cluster, client: Client, waits: Waits, tell: Callable[[str], None], deadline: float = math.inf
+        self,
+        cluster: Cluster,
+        client: ClusterClient,
+        waits: Waits,
+        tell: Callable[[str], None],
+        deadline: float = math.inf,
     ) -> None:
         self.cluster, self.client, self.waits, self.tell, self.deadline = cluster, client, waits, tell, deadline
         self.watch = MetadataWatch(cluster.metadata)

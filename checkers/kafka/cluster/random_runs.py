@@ -15,7 +15,7 @@ from pathlib import Path
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.kafka.audit.judge import ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
-from reassure.checkers.kafka.cluster.client import Client, RecordCounts, RequestRefused
+from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload, schedule_of
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
@@ -87,7 +87,7 @@ def execute_random(
         cluster.format()
         for number in cluster.nodes:
             cluster.start(number)
-        with Client(cluster) as client:
+        with ClusterClient(cluster) as client:
             executor = Executor(cluster, client, Waits(), tell)
             end = time.monotonic() + scope.seconds
             for number in range(scope.runs):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.kafka.cluster.client import Client
+from reassure.checkers.kafka.cluster.client import ClusterClient
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, LAST, Outcome, nothing_more
 from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
@@ -71,7 +71,7 @@ def execute_runs(
         cluster.format()
         for number in cluster.nodes:
             cluster.start(number)
-        with Client(cluster) as client:
+        with ClusterClient(cluster) as client:
             executor = Executor(cluster, client, waits, tell, deadline)
             executor.bring_up()
             for number, run in enumerate(ordered, 1):

@@ -12,14 +12,14 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, tool
+from reassure.checkers.kafka.controller.jvm import Jvm
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.words import Command, Setup
 
@@ -38,49 +38,23 @@ class JvmLost(Failure):
         super().__init__(Exit.SYSTEM, message)
 
 
-class Driver:
+class Driver(Jvm):
     """One JVM with one controller. Use as a context: the JVM ends with it."""
 
     def __init__(self, class_path: ClassPath, silence: float = SILENCE) -> None:
         self.release: Release = class_path.release
         self.silence = silence
-        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         main = "org.apache.kafka.controller.ControllerDriver"
+        errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
-            self.process = subprocess.Popen(
-                [tool("java"), *OPTIONS, "-cp", class_path.text, main],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self.errors,
-                process_group=0,  # Ctrl-C is for this program, which then ends the JVM
-            )
+            super().__init__([tool("java"), *OPTIONS, "-cp", class_path.text, main], errors)
         except OSError as error:
             raise JvmLost(f"java cannot be run: {error.strerror}") from None
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.stdin, self.stdout = self.process.stdin, self.process.stdout.fileno()
         (length,) = struct.unpack(">H", self._read(2))
         version = self._read(length).decode()
         if version != self.release.version:
             self.close()
             raise JvmLost(f"the jars of Kafka {self.release.version} say that they are {version}")
-
-    def __enter__(self) -> Driver:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the JVM."""
-        with contextlib.suppress(OSError):
-            self.stdin.close()
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        self.errors.close()
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -131,7 +105,7 @@ class Driver:
             ready, _, _ = select.select([self.stdout], [], [], self.silence)
             if not ready:
                 raise JvmLost(f"the JVM of Kafka {self.release.version} gave no answer for {self.silence:g} s")
-            part = os.read(self.stdout, min(size, 1 << 20))
+            part = os.read(self.stdout.fileno(), min(size, 1 << 20))
             if not part:
                 raise self._lost()
             parts.append(part)
