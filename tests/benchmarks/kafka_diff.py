@@ -8,6 +8,7 @@ are not. One machine at one time: what else runs there lengthens the seconds, bu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -74,9 +75,10 @@ def _memory(pid: int) -> int:
         own = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     except OSError:
         return 0
-    threads = [p.name for p in Path(f"/proc/{pid}/task").iterdir()] if not children else []
+    threads = list(Path("/proc").glob(f"{pid}/task/*")) if not children else []
     for thread in threads:
-        children += Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
+        with contextlib.suppress(OSError):  # it has ended
+            children += (thread / "children").read_text().split()
     return (int(own[1]) << 10 if own is not None else 0) + sum(_memory(int(child)) for child in children)
 
 
