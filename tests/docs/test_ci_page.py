@@ -32,6 +32,7 @@ def steps() -> list[str]:
     return re.findall(r"^ +- run: (.+)$", block("yaml"), re.MULTILINE)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 def test_the_steps_of_the_workflow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,10 +131,11 @@ def mutants() -> list[str]:
     return [name for name, path in names().items() if path.parent.name == "mutants"]
 
 
-WHOLE = ("kraft_kafka", "kraft_kafka_maintained")
 FAMILIES = ("batching_", "kraft_", "resumed_", "throttle_")
-VARIANTS = [name for name in names() if name.startswith(FAMILIES) and name not in WHOLE]
-"""Models that have most of their actions from another, such as `batching`, `kraft` or `kraft_kafka`."""
+WIDEST = "kraft_kafka_maintained"
+"""It has every action of `kraft_kafka` and of `kraft_kafka_operated`."""
+VARIANTS = [name for name in names() if name.startswith(FAMILIES) and name != WIDEST]
+"""Models whose actions, but for a few, are those of `batching`, `kraft` or the widest."""
 
 
 def every_model(slow: Iterable[str] = ()) -> list[Any]:

@@ -38,6 +38,7 @@ def both(depth: int | None) -> tuple[tuple[Conformance, NativeSteps], tuple[Conf
     return (local, here), (spark, there)
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_one_process(context: Any) -> None:
     (local, here), (spark, there) = both(None)
     assert (spark.actions, list(spark.actions)) == (local.actions, list(local.actions))

@@ -100,6 +100,7 @@ def test_what_spark_reads_itself(place: str, native: str | None) -> None:
 
 
 @needs_spark
+@pytest.mark.slow
 def test_a_run_by_fsspec(tmp_path: Path, context: Any) -> None:
     """Kept, cut short, resumed and queried where neither Arrow nor Spark know the file system."""
     place = f"local://{tmp_path}/a b/ü"

@@ -215,7 +215,7 @@ def test_a_release_whose_jvm_dies_is_a_line_and_the_others_go_on(
         return steps(self, rows)
 
     monkeypatch.setattr(Driver, "steps", killed)
-    options = ["--set=brokers=2", "--set=admin_requests=1", "--set=unclean=off", "--quiet"]
+    options = ["--set=brokers=2", "--set=admin_requests=1", "--set=unclean=off", "--depth=4", "--quiet"]
     code = main(["kafka", "conform", "kraft_kafka", *options, "--release", "4.3.0", "4.4.0"])
     said = capsys.readouterr()
     assert code == Exit.SYSTEM.value == 153
@@ -250,6 +250,7 @@ def test_a_minor_version_without_rules_is_refused_with_the_way_out(capsys: pytes
     )
 
 
+@pytest.mark.slow
 def test_a_patch_release_agrees_with_the_rules_of_the_next_minor_version(capsys: pytest.CaptureFixture[str]) -> None:
     """4.1.2 in the configuration of the gate in which it differs from the rules of 4.1."""
     class_path("4.1.2")
