@@ -27,12 +27,13 @@ BUDGET = Option(
     duration,
     place=3,
 )
-MEMORY = Option("--memory 2G", "stop before more memory is used, such as 512M or 2G (default: no limit)", size, place=4)
-MEMORY_OF_EACH = replace(MEMORY, help="stop each search before it uses more memory, such as 2G (default: no limit)")
+MEMORY = Option(
+    "--memory 2G", "stop before more memory is used, such as 512M or 2G (default: what is free)", size, place=4
+)
+MEMORY_OF_EACH = replace(MEMORY, help="stop each search before it uses more memory, such as 2G (default: what is free)")
 MEMORY_OF_GRAPH = replace(
     MEMORY,
-    help="stop the search before it uses more memory, such as 2G; the list of the steps between its states takes more "
-    "(default: no limit)",
+    help="stop before states and the steps between them use more memory, such as 2G (default: what is free)",
 )
 ACCEPT_CLIPPING = Option("--accept-clipping", "treat exceeded bounds as intended: exit 0 instead of 5", bool, place=5)
 FAIL_FAST = Option("--fail-fast", "stop at the first violation (default: search on)", bool, place=6)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -75,6 +79,26 @@ def depth_reached(depth: int) -> Stop:
 def budget_ended(seconds: float) -> Interrupted:
     """The exception that ends a run whose time is up."""
     return Interrupted(StopReason.BUDGET, f"the budget of {seconds:g} s ended")
+
+
+@contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Ctrl-C takes effect after the block: a process that is cut off while it is started prints a traceback.
+
+    Processes that are started in the block do not get it.
+    """
+    pending: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: pending.append(number)) if main else None
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the processes inherit
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if main:
+            signal.signal(signal.SIGINT, handler)
+    if pending:
+        signal.raise_signal(signal.SIGINT)
 
 
 class Ending:

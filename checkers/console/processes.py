@@ -8,6 +8,9 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any, TypeVar
 
+from reassure.checkers.base.memory import runs_at_once
+from reassure.checkers.base.stop import interrupts_wait
+
 T = TypeVar("T")
 
 
@@ -20,12 +23,12 @@ def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]
         for one in arguments:
             yield function(*one)
         return
-    pool = ProcessPoolExecutor(
-        min(jobs, len(arguments)), mp_context=multiprocessing.get_context("spawn"), initializer=_leave_interrupts
-    )
+    jobs = min(jobs, len(arguments))
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin, (jobs,))
     running: list[Future[T]] = []
     try:
-        running += [pool.submit(function, *one) for one in arguments]
+        with interrupts_wait():  # the processes are started with the first
+            running += [pool.submit(function, *one) for one in arguments]
         for future in running:
             yield future.result()
     finally:
@@ -37,6 +40,7 @@ def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]
                 process.terminate()
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is the parent's: it ends the others."""
+def _begin(jobs: int) -> None:
+    """Prepares a process, one of so many. Ctrl-C is the parent's: it ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    runs_at_once(jobs)

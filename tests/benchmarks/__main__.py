@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.base.engine_results import ProofSummary
+from reassure.checkers.base.memory import memory_of_machine
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
@@ -119,7 +120,7 @@ def insert_rate() -> float:
     rng.shuffle(rows)
     best, insert = 0.0, native(insert_all)
     for _ in range(4):
-        table = GrowingTable(1, None)
+        table = GrowingTable(1, memory_of_machine())
         table.grow(table.sizes.slots_for(len(distinct), table.slots))
         began = time.monotonic()
         fresh = insert(1, rows, len(rows), 1, table.array, table.slots, np.zeros(BATCH, np.int64))

@@ -30,7 +30,7 @@ OPTIONS = (
     Option("--max N", "judge a sample of N mutants (default: all of them)", positive),
     Option("--seed N", "seed of the sample (default: 0)", seed),
     Option("--timeout 20s", "give up a mutant after this time (default: 20s)", duration, TIMEOUT),
-    replace(MEMORY, help="give up a mutant before it uses more memory, such as 2G (default: no limit)"),
+    replace(MEMORY, help="give up a mutant before it uses more memory, such as 2G (default: what is free)"),
     replace(JOBS, help="number of processes (default: 1)", default=1),
     replace(BUDGET, usage="--budget 10m"),
     JSON,

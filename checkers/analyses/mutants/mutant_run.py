@@ -19,10 +19,11 @@ from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.memory import runs_at_once
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason
+from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason, interrupts_wait
 from reassure.checkers.engines.native.search import Clock
 
 POLL = 0.1
@@ -217,7 +218,8 @@ def _by_processes(
     context = multiprocessing.get_context("spawn")
     stopped = context.Event()
     with ProcessPoolExecutor(request.processes, context, _begin, (request, stopped)) as pool:
-        jobs = [(number, pool.submit(_judged, number)) for number in report.chosen + report.others]
+        with interrupts_wait():  # the processes are started with the first
+            jobs = [(number, pool.submit(_judged, number)) for number in report.chosen + report.others]
         try:
             for number, job in jobs:
                 yield number, _awaited(job, look)
@@ -245,6 +247,7 @@ _own: list[tuple[Judge, list[Mutant]]] = []
 def _begin(request: MutantRequest, stopped: Event) -> None:
     """Prepares a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began this one sets the event
+    runs_at_once(request.processes)
 
     def look(states: int) -> None:
         if stopped.is_set():

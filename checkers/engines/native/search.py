@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reassure.checkers.base.stop import Interrupted, StopReason, budget_ended
+from reassure.checkers.base.memory import MemoryLimit, OutOfMemory
+from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
@@ -50,13 +51,6 @@ class SearchSizes:
 
 
 SIZES = SearchSizes()
-
-
-class OutOfMemory(Interrupted):
-    """The next growth would pass the limit."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(StopReason.MEMORY, text)
 
 
 class RaisedAt(Exception):
@@ -161,9 +155,9 @@ class Search:
     def __init__(
         self, kernel: Kernel, workers: int, memory_limit: int | None = None, sizes: SearchSizes = SIZES
     ) -> None:
-        """workers: threads. memory_limit: bytes for table, levels and buffers together."""
-        self.kernel, self.memory_limit, self.sizes = kernel, memory_limit, sizes
-        self.table = GrowingTable(kernel.words, memory_limit, sizes.table)
+        """workers: threads. memory_limit: bytes for table, levels and buffers together; None: what is free now."""
+        self.kernel, self.limit, self.sizes = kernel, MemoryLimit.of(memory_limit), sizes
+        self.table = GrowingTable(kernel.words, self.limit.bytes, sizes.table)
         self.workers = [Worker(kernel, self.table.array, self.table.slots) for _ in range(workers)]
         self.level_rows: list[list[Rows]] = []
         """By level: its states, in parts."""
@@ -206,25 +200,20 @@ class Search:
         """Bytes held by table, levels and buffers."""
         return self.table.nbytes + self.chunk_bytes + sum(w.nbytes for w in self.workers)
 
-    def _fits(self, more: int) -> bool:
-        return self.memory_limit is None or self.memory + more <= self.memory_limit
-
     def allow(self, more: int) -> None:
         """Raises `OutOfMemory` if with so many more bytes the limit would be passed."""
-        if not self._fits(more):
-            assert self.memory_limit is not None
-            raise OutOfMemory(f"the memory limit of {self.memory_limit / 2**20:,.0f} MiB would be passed")
+        self.limit.allow(self.memory + more)
 
     def reserve(self, extra: int) -> int:
         """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all."""
         needed, slots, sizes = self.distinct + extra, self.table.slots, self.sizes.table
         grown = sizes.slots_for(needed, slots)
         more = 8 * self.words * (grown - slots)
-        if self.table.fits(grown) and self._fits(more):
+        if self.table.fits(grown) and self.memory + more <= self.limit.bytes:
             self.table.grow(grown)
         elif needed > slots * sizes.full:
             self.allow(more)
-            raise OutOfMemory("the memory of this machine would be passed")
+            raise OutOfMemory("the system has no addresses for a larger table")
         share = sizes.load if self.table.slots == grown else sizes.full
         return int(self.table.slots * share) - self.distinct
 

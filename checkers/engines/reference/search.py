@@ -24,6 +24,7 @@ from reassure.checkers.base.engine_results import (
     whole_run_fact,
 )
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.memory import MemoryLimit, process_memory
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -224,8 +225,11 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress) -> Eng
         if options.budget is not None and time.monotonic() - began > options.budget:
             raise budget_ended(options.budget)
 
+    limit, before = MemoryLimit.of(options.memory), process_memory()
+
     def look(waiting: int) -> None:
         in_time()
+        limit.allow(process_memory() - before)
         progress.report(stats.depth, stats.generated, stats.distinct, waiting, 0)
 
     with Ending() as ending:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.stop import Interrupted, StopReason
+from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -49,13 +49,13 @@ class DistributedRun:
         commits: Sequence[Commit] = (),
         cores: int = 2,
         small: int = 0,
-        limit: int | None = None,
+        limit: MemoryLimit | None = None,
     ) -> None:
         """Begins a run, or takes up the levels that were committed.
 
         connection: waits for the session; its context. key: of fingerprints, if the tables are to hold those. cores: at
         least. small: a level of fewer states is expanded by the driver, which has the owners' tables on its host; 0:
-        none is. limit: bytes that the owners' tables may take together.
+        none is. limit: of the owners' tables together.
         """
         self.kernel, self.directory, self.partitions, self.connection = kernel, directory, partitions, connection
         self.commits, self.cores, self.small, self.limit = list(commits), cores, small, limit
@@ -98,9 +98,8 @@ class DistributedRun:
         """Finds and commits one level after the other; as `LevelSearch` says."""
         while True:
             yield len(self.commits)
-            if self.limit is not None and self.memory > self.limit:
-                text = f"the memory limit of {self.limit / 2**20:,.0f} MiB was passed"
-                raise Interrupted(StopReason.MEMORY, text)
+            if self.limit is not None:
+                self.limit.allow(self.memory)
             self.depth = len(self.commits)
             if not self.step(lambda: look(self.commits[-1].states)):
                 return

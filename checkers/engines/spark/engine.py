@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reassure.checkers.base.engine_results import EngineResult, SearchResult
+from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -154,10 +155,12 @@ class _Check:
         self.progress.ready("compiling")
         layout = state_layout(bound)
         kernel = compiled(self.prepared.lowered, layout, parameters=self.cluster.steps)
+        local = is_local(self.cluster.master)
         run = self.started = DistributedRun(
             kernel, directory, partitions, lambda: self.session.result().context, key,
             directory.commits() if self.cluster.resume else (), max(1, cores_of(self.cluster.master)),
-            self.cluster.small if is_local(self.cluster.master) else 0, options.memory,
+            self.cluster.small if local else 0,
+            MemoryLimit.of(options.memory) if local or options.memory is not None else None,
         )  # fmt: skip
         touch(run.work)
         self.work.set_result(run.work)

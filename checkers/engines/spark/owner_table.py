@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.engines.native.kernels.growing_table import SIZES, memory_of_machine, spread_states
+from reassure.checkers.base.memory import memory_of_machine
+from reassure.checkers.engines.native.kernels.growing_table import SIZES, spread_states
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.partitioning import AbsorbArguments, absorb
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, settle

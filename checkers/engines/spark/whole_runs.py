@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from reassure.checkers.base.engine_results import Evidence, PropertyFact
+from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -16,10 +17,8 @@ from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.conclusion import WholeRuns, whole_runs
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.kernels.growing_table import memory_of_machine
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.engines.native.search import OutOfMemory
 from reassure.checkers.engines.spark.distributed_search import DistributedRun
 from reassure.spec.semantics.liveness import assumptions_of
 
@@ -50,21 +49,17 @@ def whole_runs_in_driver(
     kernel: of the search; another one is compiled where fairness needs the parameters of steps. look: called now and
     then; raises to end the work.
     """
-    limit = min(options.memory or memory_of_machine(), memory_of_machine())
-
-    def allow(size: int) -> None:
-        if size > limit:
-            raise OutOfMemory(f"more than {limit:,} bytes")
+    limit = MemoryLimit.of(options.memory)
 
     def liveness() -> Liveness:
         bound, lowered = prepared.bound, prepared.lowered
         parameters = needs_parameters(assumptions_of(bound.model)) and kernel.shape.parameter_words is None
         of_steps = compiled(lowered, kernel.model.layout, parameters=True) if parameters else kernel
-        return Liveness(bound, lowered, of_steps, levels, allow, look)
+        return Liveness(bound, lowered, of_steps, levels, limit.allow, look)
 
     runs = whole_runs(liveness, names, paths, options, progress)
     if runs.stopped is not None and runs.stopped.reason is StopReason.MEMORY:
-        note = f"its graph needs more than the driver's {limit / 2**20:,.0f} MiB: give more with --memory"
+        note = f"its graph needs more than the driver's {limit.bytes / 2**20:,.0f} MiB: give more with --memory"
         left_out = {name: PropertyFact(Evidence.LEFT_OUT, note=note) for name in names}
         runs.facts, runs.stopped = left_out | runs.facts, None
     return runs

@@ -48,7 +48,7 @@ from reassure.checkers.engines.symbolic.pdr import pdr
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, ProofResult
 from reassure.checkers.engines.symbolic.scout import Scout, promising
 from reassure.checkers.engines.symbolic.side_conditions import SideConditions, side_conditions
-from reassure.checkers.engines.symbolic.solver import seed_z3, unanswered
+from reassure.checkers.engines.symbolic.solver import prepare_z3, unanswered
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import inductive, never_raises, refuted, within_bounds
 from reassure.checkers.traces.raising import note_in, raised_in
@@ -287,7 +287,7 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
         if options.budget is not None and rest is not None and rest <= 0:
             raise budget_ended(options.budget)
 
-    seed_z3(proof.seed)
+    prepare_z3(proof.seed)
     prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, options.wants)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     checked: CheckedProof | None = None

@@ -9,11 +9,16 @@ import math
 
 import z3
 
-from reassure.checkers.base.stop import BY_USER, Interrupted, StopReason
+from reassure.checkers.base.memory import MEBIBYTE, MemoryLimit
+from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, StopReason
 
 
-def seed_z3(seed: int) -> None:
-    """Sets the random seed of every solver made from now on. It is a setting of the process, not of one solver."""
+def prepare_z3(seed: int) -> None:
+    """Sets the random seed of every solver made from now on, and limits Z3 to the memory that is free.
+
+    They are settings of the process, not of one solver.
+    """
+    z3.set_param("memory_max_size", max(1, MemoryLimit.of(None).bytes // MEBIBYTE))
     for name in ("sat.random_seed", "smt.random_seed"):
         z3.set_param(name, seed)
 
@@ -45,6 +50,8 @@ def unanswered(reason: str) -> Interrupted:
     """The exception for a query without an answer. Z3 catches Ctrl-C itself, and reports it by its reason alone."""
     if "keyboard" in reason or reason in ("canceled", "interrupted"):
         return Interrupted(BY_USER.reason, BY_USER.text)
+    if "memory" in reason:
+        return Interrupted(NO_MEMORY.reason, f"Z3: {NO_MEMORY.text}")
     return Interrupted(StopReason.SOLVER, f"Z3 gave no answer: {reason}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.state_table import BATCH, put_back, unseen
@@ -16,10 +17,14 @@ class DistinctRows:
     def __init__(self, words: int) -> None:
         """words: of a row."""
         self.words, self.count = words, 0
-        self.table = GrowingTable(words, None)
+        self.limit = MemoryLimit.of(None)
+        self.table = GrowingTable(words, self.limit.bytes)
 
     def add(self, rows: Rows) -> Rows:
-        """Adds rows; returns the positions of those that are new, of equal ones the first, in order."""
+        """Adds rows; returns the positions of those that are new, of equal ones the first, in order.
+
+        Raises `OutOfMemory`.
+        """
         rows = np.ascontiguousarray(rows)
         where, batch = np.empty(len(rows), np.int64), np.empty(BATCH, np.int64)
         table = self.table
@@ -30,6 +35,7 @@ class DistinctRows:
         self.count += len(first)
         slots = table.sizes.slots_for(self.count, table.slots)
         if slots > table.slots:
+            self.limit.allow(8 * self.words * slots)
             table.grow(slots)
         native(put_back)(self.words, unknown[first], len(first), self.words, table.array, table.slots)
         return where[first]

@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure, SystemFailure, UsageFailure
+from reassure.checkers.base.memory import OutOfMemory
 from reassure.checkers.base.stop import Interrupted, Stop, StopReason
-from reassure.checkers.engines.native.search import OutOfMemory
 from reassure.checkers.engines.spark.session import JobFailed
 from reassure.checkers.kafka.controller.driver import JvmLost
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import mmap
-import os
 import platform
 import sys
 from dataclasses import dataclass
 
 import numpy as np
 
+from reassure.checkers.base.memory import memory_of_machine
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.state_table import spread
 from reassure.checkers.engines.native.translator.language import LANES
@@ -61,11 +61,6 @@ def spread_states(words: int, table: Rows, old: int, slots: int, sizes: TableSiz
         raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
 
 
-def memory_of_machine() -> int:
-    """Bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def addresses(bytes_wanted: int) -> Rows:
     """Zeros for a table that grows in place: addresses for so many bytes, or as many as are to be had.
 
@@ -89,10 +84,10 @@ def addresses(bytes_wanted: int) -> Rows:
 class GrowingTable:
     """A table of states (`native.state_table`) in memory of this process."""
 
-    def __init__(self, words: int, limit: int | None, sizes: TableSizes = SIZES) -> None:
+    def __init__(self, words: int, limit: int, sizes: TableSizes = SIZES) -> None:
         """words: of a state. limit: bytes that the table may grow to, at the most."""
         self.words, self.sizes, self.slots = words, sizes, sizes.first
-        most = min(limit or memory_of_machine(), memory_of_machine())
+        most = min(limit, memory_of_machine())
         self.room = addresses(max(most, 8 * words * sizes.first))  # never shorter than its slots
 
     @property

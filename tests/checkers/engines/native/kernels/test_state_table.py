@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from reassure.checkers.base.engine_results import EngineResult
+from reassure.checkers.base.memory import MemoryLimit, OutOfMemory
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.engines.native import engine
@@ -34,11 +35,14 @@ from reassure.checkers.engines.native.kernels.state_table import (
     tag_of,
     unseen,
 )
-from reassure.checkers.engines.native.search import SIZES, OutOfMemory, Search, SearchSizes, shares
+from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes, shares
 from reassure.checkers.engines.native.translator.native_function import native
 from tests.helpers.runs import bind, everything, result_of
 
 WIDTHS = [1, 2, 3, 4]
+
+ROOM = 1 << 30
+"""Bytes that the tables of these tests may grow to."""
 
 
 def states(words: int, count: int) -> Rows:
@@ -81,7 +85,7 @@ def contents(table: GrowingTable) -> Rows:
 def test_growth(words: int) -> None:
     """From 64 slots to a hundred thousand, in steps, some of them in place beside the slots kept aside."""
     sizes = TableSizes(first=64, growth=((1 << 8, 4.0), (1 << 62, 1.5)), spare=256)
-    table, rows, known, seen = GrowingTable(words, None, sizes), states(words, 60_000), 0, set()
+    table, rows, known, seen = GrowingTable(words, ROOM, sizes), states(words, 60_000), 0, set()
     for number, part in enumerate(np.array_split(rows, 300)):
         known += len(part)
         table.grow(sizes.slots_for(known, table.slots))
@@ -101,7 +105,7 @@ def test_growth(words: int) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_addresses_are_not_counted_as_memory() -> None:
     """Linux refuses to `fork` a process with more counted addresses in a row than the machine has memory."""
-    table = GrowingTable(1, None)
+    table = GrowingTable(1, ROOM)
     place = table.room.ctypes.data
     maps = Path("/proc/self/smaps").read_text()
     flags = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) .*?^VmFlags: (.*?)$", maps, re.DOTALL | re.MULTILINE)
@@ -136,7 +140,7 @@ def test_chains_go_on_at_the_start(words: int) -> None:
     """States whose home is the last follow from the first slot when that is full; they are found, also after growth."""
     together = 8 if words == 1 else 1
     last = np.array([row for row in states(words, 20_000) if home(row, 64) == 64 - together][: together + 5])
-    table = GrowingTable(words, None, TableSizes(first=64))
+    table = GrowingTable(words, ROOM, TableSizes(first=64))
     assert inserted(table, last) == together + 5
     assert [bool(w) for w in table.array.reshape(64, -1)[:6, 0]] == [True] * 5 + [False]
     assert inserted(table, last) == 0
@@ -148,7 +152,7 @@ def test_chains_go_on_at_the_start(words: int) -> None:
 def test_a_full_table(words: int) -> None:
     """Every slot but one is taken: all is found, and what is not there is not."""
     rows = states(words, 700)
-    table = GrowingTable(words, None, TableSizes(first=512))
+    table = GrowingTable(words, ROOM, TableSizes(first=512))
     assert inserted(table, rows[:511]) == 511
     assert inserted(table, rows[:511]) == 0
     found = np.empty(len(rows), np.int64)
@@ -161,7 +165,7 @@ def test_rows_wider_than_a_state(words: int) -> None:
     """`unseen` and `put_back` read the state that a row begins with; `unseen` takes it with a tag too."""
     wide = np.zeros((900, words + 2), np.int64)
     wide[:, :words], wide[:, words:] = states(words, 900), 77
-    table = GrowingTable(words, None, TableSizes(first=2048))
+    table = GrowingTable(words, ROOM, TableSizes(first=2048))
     native(put_back)(words, wide[:400], 400, words + 2, table.array, table.slots)
     wide[::2, 0] |= 5 << 56
     found = np.empty(900, np.int64)
@@ -202,7 +206,7 @@ def test_a_state_of_zeros(words: int) -> None:
     rows = np.zeros((words + 1, words), np.int64)
     rows[range(1, words + 1), range(words)] = 1
     for order in (rows, rows[::-1]):
-        table = GrowingTable(words, None, TableSizes(first=64))
+        table = GrowingTable(words, ROOM, TableSizes(first=64))
         assert [inserted(table, row.reshape(1, -1).copy(), 3) for row in order] == [1] * (words + 1)
         assert inserted(table, rows, 3) == 0
         assert tags(table, rows)[3] == words + 1
@@ -212,7 +216,7 @@ def test_a_state_of_zeros(words: int) -> None:
 def test_threads_insert_each_state_once(words: int) -> None:
     """Four threads insert the same states, each in another order, under its own tag."""
     rows = states(words, 40_000)
-    table = GrowingTable(words, None, TableSizes(first=1 << 16))
+    table = GrowingTable(words, ROOM, TableSizes(first=1 << 16))
     orders = [np.ascontiguousarray(np.random.default_rng(k).permutation(rows)) for k in range(4)]
     new = [0] * 4
 
@@ -242,7 +246,7 @@ def search_of(name: str, sizes: SearchSizes = SIZES, memory: int | None = None) 
 def test_limit() -> None:
     """Near the limit the table gets fuller, then the search ends: it never takes more than it may."""
     search = search_of("die_hard")
-    search.memory_limit = search.memory + 1000
+    search.limit = MemoryLimit(search.memory + 1000, True)
     slots, sizes = search.table.slots, search.sizes.table
     assert search.reserve(int(slots * 0.8)) == int(slots * sizes.full)
     assert search.table.slots == slots
