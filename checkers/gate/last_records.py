@@ -21,6 +21,7 @@ import reassure
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.model_loader import UnknownModel, load
+from reassure.checkers.base.own_files import own_folder, read_own
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.translator import object_cache
 from reassure.checkers.gate.gate_file import Check
@@ -87,8 +88,10 @@ class LastRecords:
         name = self.key(check)
         if name is None:
             return None
+        if not own_folder(folder()):
+            return None
         try:
-            stored = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
+            stored = json.loads(read_own(folder() / f"{name}.json") or b"")
             record, when = stored["record"], str(stored["when"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -98,7 +101,7 @@ class LastRecords:
         """Keeps the answer of a check that is as expected. A folder that cannot be written is no error."""
         answered = outcome.record["stop_reason"] in KEPT
         name = self.key(check) if answered and not outcome.problems and not outcome.unchanged_since else None
-        if name is None:
+        if name is None or not own_folder(folder()):
             return
         when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         stored: dict[str, Any] = {"when": when, "record": outcome.record}

@@ -8,7 +8,6 @@ What is missing or has changed is fetched or compiled again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -16,7 +15,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.base.own_files import locked, others_can_write, own_folder
 from reassure.checkers.kafka.controller.local_build import (
     DIGEST,
     OF_KAFKA,
@@ -91,8 +90,19 @@ def java_source(name: str = DRIVER) -> str:
     return resources.files(__package__).joinpath("java", name).read_text(encoding="utf-8")
 
 
+def must_be_own() -> None:
+    """`Failure` if other users can write to the folder that classes are run from."""
+    with contextlib.suppress(FileNotFoundError):
+        if (why := others_can_write(folder())) is not None:
+            raise SystemFailure(f"classes of Kafka are not run from {folder()}: {why}")
+
+
 def fetched(release: Release, tests: bool = False) -> ClassPath | None:
-    """The class path of a release in the cache; None if anything is missing, damaged or of another driver."""
+    """The class path of a release in the cache; None if anything is missing, damaged or of another driver.
+
+    `Failure` if other users can write to the cache.
+    """
+    must_be_own()
     place = _place(release, tests)
     manifest = _manifest(place)
     jars, classes = _intact(manifest.get("jars")), _intact(manifest.get("classes"))
@@ -135,7 +145,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
             "and `reassure kafka test --main` needs none",
         )
     place = _place(release, tests)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    own_folder(place.parent)
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if (class_path := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
             return class_path
@@ -207,6 +217,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
     place = folder() / f"{name}-{digest[:12]}"
 
     def kept() -> tuple[Path, ...]:
+        must_be_own()
         manifest = _manifest(place)
         jars, classes = _intact(manifest.get("jars")), _intact(manifest.get("classes"))
         return (place / "classes", *jars) if jars and classes and manifest.get("driver") == digest else ()
@@ -214,7 +225,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
     if parts := kept():
         return parts
     javac, maven = tool("javac"), tool("mvn")
-    place.parent.mkdir(parents=True, exist_ok=True)
+    own_folder(place.parent)
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if parts := kept():
             return parts
@@ -230,12 +241,9 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
     return (place / "classes", *jars)
 
 
-@contextlib.contextmanager
-def _alone(place: Path) -> Iterator[None]:
+def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
     """One process at a time writes a release's folder; a process that ends lets go of it."""
-    with open(place.with_name(f".{place.name}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return locked(place.with_name(f".{place.name}.lock"), 2 * MAVEN_SECONDS)
 
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:

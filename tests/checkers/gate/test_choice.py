@@ -145,3 +145,14 @@ def test_a_spent_budget_is_no_pass(
 def test_a_budget_that_is_long_enough_changes_nothing(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "gate", gate, "-j", "1", "--budget=10m")
     assert (code, out.splitlines()[-1]) == (0, "2 checks, 0 failed (exit code 0)")
+
+
+def test_records_that_others_can_write_answer_nothing(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "gate", gate, "-j", "1")
+    records = list(last_records.folder().glob("*.json"))
+    for path in records:
+        path.chmod(0o666)
+    assert len(records) == 2 and "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
+    assert said(capsys, "gate", gate, "--changed", "-j", "1")[1].count("unchanged since") == 2
+    last_records.folder().chmod(0o777)
+    assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]

@@ -1,5 +1,7 @@
 """Machine code on disk, one file for each key; a file that is damaged, half written or another's is never used.
 
+Another's is also a file that others can write, and every file of a folder that they can write.
+
 A file holds a magic word, the SHA-256 of its key and its content together, and the content. It is written under another
 name and renamed, so that processes that share the folder see all of a file or nothing of it.
 """
@@ -7,12 +9,13 @@ name and renamed, so that processes that share the folder see all of a file or n
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from reassure.checkers.base.own_files import locked, own_folder, read_own
 
 MAGIC = b"reassure object 1\n"
 SUFFIX = ".object"
@@ -31,11 +34,8 @@ def folder() -> Path:
 
 def read(key: str) -> bytes | None:
     """The content stored under a key; None if there is none that can be trusted."""
-    path = folder() / (key + SUFFIX)
-    try:
-        stored = path.read_bytes()
-        os.utime(path)
-    except OSError:
+    stored = read_own(folder() / (key + SUFFIX)) if own_folder(folder()) else None
+    if stored is None:
         return None
     start = len(MAGIC) + 32
     content = stored[start:]
@@ -46,8 +46,9 @@ def read(key: str) -> bytes | None:
 def write(key: str, content: bytes) -> None:
     """Stores content under a key. A folder that cannot be written is no error: the next process compiles again."""
     base = folder()
+    if not own_folder(base):
+        return
     with contextlib.suppress(OSError):
-        base.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=base, prefix=".writing-")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -64,14 +65,10 @@ def write(key: str, content: bytes) -> None:
 def one_writer(key: str) -> Iterator[None]:
     """Lets one process at a time make the content of a key: the others wait, and then find it.
 
-    A folder that cannot be written is no error: then they all make it. Locks are shared by a few keys, so that there
+    A folder that cannot be used is no error: then they all make it. Locks are shared by a few keys, so that there
     are never many files of them.
     """
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            folder().mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context(open(folder() / f".lock-{key[:LOCK_DIGITS]}", "wb"))
-            fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, also by a process that is killed
+    with locked(folder() / f".lock-{key[:LOCK_DIGITS]}") if own_folder(folder()) else contextlib.nullcontext():
         yield
 
 

@@ -168,3 +168,30 @@ def test_a_lock_that_cannot_be_had_is_no_error(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "file" / "below"))
     with object_cache.one_writer("key"):
         assert object_cache.read("key") is None
+
+
+def test_code_that_others_can_write_is_compiled_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file, and then the whole folder, though the seal is right."""
+    run(adder(2), monkeypatch)
+    (path,) = files(cache)
+    path.chmod(0o666)
+    assert run(adder(2), monkeypatch) == (3, True)
+    assert run(adder(2), monkeypatch) == (3, False)
+    cache.chmod(0o777)
+    assert run(adder(2), monkeypatch) == (3, True)
+    assert run(adder(2), monkeypatch) == (3, True)
+
+
+def test_links_and_pipes_of_others_are_left_alone(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link in the place of a lock, and pipes in the place of another lock and of the code."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    cache.mkdir(mode=0o700)
+    for number in range(256):
+        (cache / f".lock-{number:02x}").symlink_to(victim)
+    assert run(adder(2), monkeypatch) == (3, True) and victim.read_text() == "precious"
+    (code,) = files(cache)
+    for path in [code, *cache.glob(".lock-*")]:
+        path.unlink()
+        os.mkfifo(path, 0o600)
+    assert run(adder(2), monkeypatch) == (3, True)

@@ -1,0 +1,91 @@
+"""Folders and files that only this user can have written: code and answers are taken from no others."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PATIENCE = 60.0
+"""Seconds to wait for another process's lock: longer than it holds one, unless it is stopped."""
+POLL = 0.05
+_told: set[str] = set()
+
+
+def others_can_write(path: Path) -> str | None:
+    """Why others may have written a folder, in words; None if they cannot have. `OSError` if it is not there."""
+    return _why(os.stat(path))
+
+
+def _why(status: os.stat_result) -> str | None:
+    if status.st_uid != os.geteuid():
+        return "it belongs to another user"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "other users can write to it"
+    return None
+
+
+def own_folder(path: Path) -> bool:
+    """Whether a folder is this user's alone; makes it if it is not there.
+
+    Of another folder a line on standard error says, once, that it is not used. False also if it cannot be made.
+    """
+    try:
+        if not path.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, exist_ok=True)
+        why = others_can_write(path)
+    except OSError:
+        return False
+    if why is not None and str(path) not in _told:
+        _told.add(str(path))
+        print(f"reassure: the folder {path} is not used: {why}", file=sys.stderr)
+    return why is None
+
+
+def read_own(path: Path) -> bytes | None:
+    """The content of a regular file that is this user's alone; None for any other. Notes that it was used.
+
+    Links are not followed, and a pipe is not waited for.
+    """
+    with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        stack.callback(os.close, descriptor)
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and _why(status) is None:
+            os.utime(descriptor)
+            return open(descriptor, "rb", closefd=False).read()
+    return None
+
+
+@contextlib.contextmanager
+def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Holds the lock of a file. Without one goes on who cannot make it, or has waited so many seconds for it.
+
+    Links are not followed, nothing is truncated, and a pipe is not waited for.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o600)
+            stack.callback(os.close, descriptor)  # which lets go of it; so does the end of a process
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                _wait_for(descriptor, patience)
+        yield
+
+
+def _wait_for(descriptor: int, patience: float) -> None:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return
+            time.sleep(POLL)
