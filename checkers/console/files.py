@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import options_of
@@ -15,6 +18,7 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, configurations, from_itf, read_itf
 
 STANDARD_OUTPUT = Path("-")
+GATE_FILE = Path("gate.toml")
 
 
 def outputs_must_be_writable(args: argparse.Namespace) -> None:
@@ -69,10 +73,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
     meta = data["#meta"]
-    file = meta.get("model_file")
-    name = model or (file and file_of_a_model(file, path)) or meta.get("model")
-    if not name:
-        raise Failure(Exit.USAGE, f"{path} does not name its model; give --model")
+    name = model or model_to_execute(meta.get("model"), meta.get("model_file"), path)
     models: PreparedModels = {} if prepared is None else prepared
     traces = []
     for config in configurations(meta):
@@ -90,10 +91,45 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
     return traces
 
 
-def file_of_a_model(named: str, found_by: Path) -> str:
+_named: set[Path] = set()
+
+
+def may_execute(models: Iterable[str]) -> None:
+    """Notes the models that a gate file names, which the user runs. A setting of this process."""
+    _named.update(Path(model).resolve() for model in models)
+
+
+def model_to_execute(name: str | None, file: str | None, found_by: Path) -> str:
+    """The model that a trace or certificate names: one that comes with the project, or one that is named here.
+
+    A model is a program: a file is executed only if the user names it, by --model, in the gate file that runs, or in
+    that of the working folder. `Failure` asks for it.
+    """
+    if file is None:
+        if name is not None and name in names():
+            return name
+        why = "does not name its model" if name is None else f"is of {name!r}, which does not come with this program"
+        raise Failure(Exit.USAGE, f"{found_by} {why}; give --model")
+    path = _file_of_a_model(file, found_by)
+    if path.resolve() in _named | _models_named_here():
+        return str(path)
+    raise Failure(Exit.USAGE, f"{found_by} is of the model in {path}, a program: to execute it give --model {path}")
+
+
+def _models_named_here() -> set[Path]:
+    """The files that the gate file of the working folder names as models."""
+    try:
+        checks = tomllib.loads(GATE_FILE.read_text(encoding="utf-8")).get("check")
+    except (OSError, ValueError):
+        return set()
+    models = [check.get("model") for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
+    return {Path(model).resolve() for model in models if isinstance(model, str)}
+
+
+def _file_of_a_model(named: str, found_by: Path) -> Path:
     """The file of a model of one's own: from here, else from a folder that the trace or certificate lies in."""
     folders = [Path(), *found_by.resolve().parents]
     file = next((folder / named for folder in folders if (folder / named).is_file()), None)
     if file is None:
         raise Failure(Exit.USAGE, f"{found_by} is of the model in {named}, which is not there; give --model")
-    return str(file)
+    return file

@@ -51,6 +51,8 @@ class Check:
     violated: dict[str, int | None] | None
     unreached: list[str] = field(default_factory=list)
     pin: dict[str, int | str] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
+    """The models that its file names: their traces and certificates may execute them."""
 
     @property
     def about(self) -> GateKind:
@@ -166,6 +168,9 @@ def read(path: Path, engine: str | None = None) -> GateFile:
             Exit.USAGE, f"{path}: a gate is a list of [[check]] tables and a budget, not {', '.join(unknown) or 'this'}"
         )
     checks = [_entry(path, i, e, engine) for i, e in enumerate(entries, 1)]
+    named = tuple(sorted({model for check in checks for model in check.models if own_file(model)}))
+    for check in checks:
+        check.named = named
     return GateFile(path, checks, _budget(str(path), data), text)
 
 

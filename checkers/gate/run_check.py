@@ -24,7 +24,7 @@ from reassure.checkers.base.stop import BY_USER, Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
-from reassure.checkers.console.files import read_trace
+from reassure.checkers.console.files import may_execute, read_trace
 from reassure.checkers.console.parser import parse
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem, judge, unexpected
@@ -92,6 +92,7 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.time`.
     """
     began = time.monotonic()
+    may_execute(check.named)
     remaining = None if deadline is None else deadline - time.time()
     if remaining is not None and remaining <= 0:
         return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, UsageFailure
-from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.files import file_of_a_model
+from reassure.checkers.console.files import model_to_execute
 from reassure.checkers.console.gate_kind import GateKind
 
 OPTIONS = (
@@ -29,9 +28,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     proof = certificate.read(args.certificate)
     pairs = [f"{k}={v}" for k, v in proof.config.items()]
-    model = args.model or (proof.model_file and file_of_a_model(proof.model_file, args.certificate)) or proof.model
-    if model == proof.model and model not in names():
-        raise UsageFailure(f"{args.certificate} is of a model of its own file: give --model FILE")
+    model = args.model or model_to_execute(proof.model, proof.model_file, args.certificate)
     prepared = prepare(model, pairs)
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if sha != proof.model_sha256:

@@ -317,21 +317,46 @@ def trace_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, 
 def test_a_trace_of_a_file_of_ones_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is found again by its path, even if it has the name of a model that comes with the project."""
+    """The file is executed only if it is named: the trace may be somebody else's, and so the file."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text().replace("big=5)", "big=4)")
     (tmp_path / "die_hard.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     assert said(capsys, "check", "die_hard.py", "--engine=reference", "--trace-dir", "out", "--quiet")[0] == 12
     (path,) = (tmp_path / "out").glob("*.json")
-    code, out, err = said(capsys, "replay", str(path))
+    asked = f"{path} is of the model in die_hard.py, a program: to execute it give --model die_hard.py"
+    for command in ("replay", "show"):
+        code, _, err = said(capsys, command, str(path))
+        assert (code, asked in err) == (64, True)
+    code, out, err = said(capsys, "replay", str(path), "--model=die_hard.py")
     assert (code, err) == (0, ""), err
     assert "goal_not_reached is violated at its end" in out
     (tmp_path / "die_hard.py").write_text(text + "MORE = 1\n")
-    code, _, err = said(capsys, "replay", str(path))
+    code, _, err = said(capsys, "replay", str(path), "--model=die_hard.py")
     assert (code, "has changed since" in err) == (0, True)
     (tmp_path / "die_hard.py").unlink()
     code, _, err = said(capsys, "replay", str(path))
     assert (code, "which is not there" in err) == (64, True)
+
+
+def test_a_model_that_the_gate_file_here_names_is_executed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not that of a gate file which came with the trace."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "die_hard.py").write_text((ROOT / "models" / "examples" / "die_hard.py").read_text())
+    monkeypatch.chdir(theirs)
+    assert said(capsys, "check", "die_hard.py", "--engine=reference", "--trace-dir=.", "--quiet")[0] == 12
+    gate = "[[check]]\nmodel = '{}'\nexpect = 'safety-violation'\n"
+    (path,) = theirs.glob("*.json")
+    (theirs / "gate.toml").write_text(gate.format("die_hard.py"))
+    assert said(capsys, "replay", str(path))[0] == 0
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "replay", str(path))[0] == 64
+    (tmp_path / "gate.toml").write_text("check = 3\n")
+    assert said(capsys, "replay", str(path))[0] == 64
+    (tmp_path / "gate.toml").write_text(gate.format("theirs/die_hard.py"))
+    assert said(capsys, "replay", str(path))[0] == 0
 
 
 def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -351,7 +376,7 @@ def test_a_certificate_of_a_file_of_ones_own(tmp_path: Path, capsys: pytest.Capt
     about = {"schema": 1, "kind": "inductive-invariant", "model": "mine", "model_sha256": "", "config": {}}
     path.write_text(json.dumps({**about, "properties": [], "lemmas": []}))
     code, _, err = said(capsys, "verify", str(path))
-    assert (code, "is of a model of its own file: give --model FILE" in err) == (64, True)
+    assert (code, "is of 'mine', which does not come with this program; give --model" in err) == (64, True)
 
 
 def test_a_trace_of_another_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -411,7 +436,10 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (lambda d: d["states"][1].pop("big"), "state 1"),
         (lambda d: d["states"][1].update(big={"#bigint": "77"}), "outside 0..5"),
         (lambda d: d["states"][2]["#meta"].update(action="fly"), "no action 'fly'"),
-        (lambda d: d["#meta"].update(model="nothing"), "no model 'nothing'"),
+        (
+            lambda d: d["#meta"].update(model="nothing"),
+            "is of 'nothing', which does not come",
+        ),
         (lambda d: d["#meta"].update(model=7), "`#meta`.`model` is 7"),
         (lambda d: d["#meta"].update(config=[4]), "`#meta`.`config`"),
         (lambda d: d.update({"#meta": 3}), "`#meta` is no object"),

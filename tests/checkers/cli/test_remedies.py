@@ -101,14 +101,16 @@ def test_files_of_a_model_of_ones_own_are_opened_from_elsewhere(tmp_path: Path) 
 
     assert reassure(tmp_path, "prove", "lease.py", "--certificate=out/c.json", "--quiet")[0] == 0
     assert json.loads((tmp_path / "out" / "c.json").read_text())["model_file"] == "lease.py"
-    elsewhere = tmp_path / "elsewhere"
+    elsewhere, model = tmp_path / "elsewhere", str(tmp_path / "lease.py")
     elsewhere.mkdir()
     code, said = reassure(elsewhere, "verify", str(tmp_path / "out" / "c.json"))
+    assert (code, f"is of the model in {model}, a program: to execute it give --model {model}" in said) == (64, True)
+    code, said = reassure(elsewhere, "verify", str(tmp_path / "out" / "c.json"), "--model", model)
     assert (code, "imply 1 property of lease" in said) == (0, True)
     assert reassure(tmp_path, "simulate", "lease.py", "--trace-dir=out", "--witness", "--quiet")[0] == 5
     (tmp_path / "lease.py").write_text(LEASE.replace("s.given <= 2", "s.given < 2"))
     assert reassure(tmp_path, "check", "lease.py", "--trace-dir=out", "--quiet")[0] == 12
-    code, said = reassure(elsewhere, "show", str(tmp_path / "out" / "lease--some_are_left.itf.json"))
+    code, said = reassure(elsewhere, "show", str(tmp_path / "out" / "lease--some_are_left.itf.json"), "--model", model)
     assert (code, "some_are_left is violated after 3 steps" in said) == (0, True)
     (tmp_path / "lease.py").rename(tmp_path / "gone.py")
     code, said = reassure(elsewhere, "verify", str(tmp_path / "out" / "c.json"))

@@ -195,7 +195,7 @@ def test_a_trace_that_is_not_accepted(made: Path, capsys: pytest.CaptureFixture[
     broken["states"] = broken["states"][::2]
     (folder / "mine--tiny.itf.json").write_text(json.dumps(broken))
     path = made / "replay.toml"
-    path.write_text('[[check]]\nkind = "replay"\ntrace = "some"\nexpect = "pass"\n')
+    path.write_text('[[check]]\nkind = "replay"\ntrace = "some"\nmodel = "mine.py"\nexpect = "pass"\n')
     code, out, _ = said(capsys, "gate", str(path), "-j", "1")
     assert (code, "2 traces, 1 failed" in out, "| FAIL  mine--tiny.itf.json: " in out) == (18, True, True), out
     path.write_text('[[check]]\nkind = "replay"\ntrace = "nothing-here"\nexpect = "pass"\n')

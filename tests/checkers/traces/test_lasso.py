@@ -26,6 +26,11 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, out, err
 
 
+def model_of(file: Path) -> str:
+    """The path of the model that a trace is of."""
+    return str(json.loads(file.read_text())["#meta"]["model_file"])
+
+
 def trace_of(
     folder: Path, actions: dict[str, Steps], capsys: pytest.CaptureFixture[str], engine: str = "native"
 ) -> tuple[Path, dict[str, Any], str]:
@@ -56,7 +61,7 @@ def test_a_loop_is_told(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
         "    not enabled from here on: jump",
     ):
         assert f"\n{line}\n" in story
-    code, out, _ = said(capsys, "replay", str(file))
+    code, out, _ = said(capsys, "replay", str(file), "--model", model_of(file))
     assert code == 0
     assert "steps 2 to 3 repeat for ever" in out
     assert out.endswith("arrives is violated by this run\n")
@@ -67,7 +72,7 @@ def test_a_run_that_stops_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (data["loop"], "closing" in data["#meta"]) == (1, False)
     assert "  from here on the run stays in this state\n  the fairness assumptions allow this:\n    not en" in out
     assert out.count("\n    not enabled from here on: turn\n") == 1
-    assert said(capsys, "replay", str(file))[0] == 0
+    assert said(capsys, "replay", str(file), "--model", model_of(file))[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -80,7 +85,7 @@ def test_a_run_that_stops_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
 )
 def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, data, _ = trace_of(tmp_path, GO_ROUND, capsys)
-    code, out, _ = said(capsys, "show", str(file), "--format", form)
+    code, out, _ = said(capsys, "show", str(file), "--model", model_of(file), "--format", form)
     assert (code, piece in out) == (0, True), out
     if form == "json":
         assert json.loads(out) == data
@@ -105,7 +110,7 @@ def test_a_loop_that_is_none(
     file, data, _ = trace_of(tmp_path, GO_ROUND, capsys)
     change(data)
     file.write_text(json.dumps(data))
-    found, out, err = said(capsys, "replay", str(file))
+    found, out, err = said(capsys, "replay", str(file), "--model", model_of(file))
     assert found == code
     assert message in out + err
 
@@ -115,5 +120,5 @@ def test_a_finite_trace_decides_nothing(tmp_path: Path, capsys: pytest.CaptureFi
     data.pop("loop")
     data["#meta"].pop("closing")
     file.write_text(json.dumps(data))
-    code, _, err = said(capsys, "replay", str(file))
+    code, _, err = said(capsys, "replay", str(file), "--model", model_of(file))
     assert (code, "does not decide arrives here" in err) == (0, True)

@@ -132,7 +132,7 @@ def test_traces_are_the_shortest_and_replay(tmp_path: Path, capsys: pytest.Captu
     )  # fmt: skip
     (step,) = data["diff"]["steps"]
     assert (step["only"], step["action"], step["steps"], step["depth"]) == ("after", "grow", 7, 4)
-    assert said(capsys, "replay", step["trace"])[:2] == (0, "after accepts the trace: 3 steps\n")
+    assert said(capsys, "replay", step["trace"], f"--model={after}")[:2] == (0, "after accepts the trace: 3 steps\n")
     assert said(capsys, "replay", step["trace"], f"--model={before}")[0] == 18
     changed = {p["name"]: (p["kind"], p["before"], p["after"]) for p in data["diff"]["properties"]}
     assert changed == {"small": ("lost", "holds", "violated")}

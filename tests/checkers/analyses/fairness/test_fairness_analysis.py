@@ -66,7 +66,7 @@ def test_known_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     traces = sorted(tmp_path.glob("*.itf.json"))
     assert len(traces) == 7
     for trace in traces:
-        assert main(["replay", str(trace)]) == 0
+        assert main(["replay", str(trace), "--model", json.loads(trace.read_text())["#meta"]["model_file"]]) == 0
         assert "arrives is violated by this run" in capsys.readouterr().out
 
 

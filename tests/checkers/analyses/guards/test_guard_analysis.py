@@ -451,6 +451,6 @@ def up(s: State) -> State:
         "small--flag-on--guards",
     ]
     line = path.read_text().splitlines().index("    require(s.n < 1)") + 1
-    code, out, _ = said(capsys, "show", str(next(folder.iterdir())))
+    code, out, _ = said(capsys, "show", str(next(folder.iterdir())), f"--model={path}")
     assert code == 0
     assert f"  Without the guard s.n < 1 in up, small.py:{line}." in out.splitlines()

@@ -106,7 +106,7 @@ def test_a_grid(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert record["repro"] == f"reassure sweep {model} --set=most=2,5 --set=least=0,1,3 --engine=reference"
     trace = record["configurations"][2]["properties"][0]["trace"]
     assert trace == str(tmp_path / "t" / "counter--least-0-most-5--below_four.itf.json")
-    assert said(capsys, "replay", trace)[0] == 0
+    assert said(capsys, "replay", trace, f"--model={model}")[0] == 0
 
 
 def test_processes_say_what_one_says(model: str, capsys: pytest.CaptureFixture[str]) -> None:
