@@ -18,6 +18,7 @@ from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
 from reassure.checkers.traces import render
+from reassure.checkers.traces.replay import replay_trace
 from reassure.checkers.traces.steps_format import to_steps
 from reassure.checkers.traces.values_along import values_along
 from reassure.spec.semantics.interpreter import BoundModel
@@ -61,20 +62,31 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, f"--value is for --format text, not {args.format}")
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
+    code = _still(trace, bound, str(args.trace))
     if args.format == "text":
         values = {expression: values_along(trace, bound, expression) for expression in args.value}
         render.tell(trace, bound, console)
         for expression, along in values.items():
             _print_values(expression, along, console)
-        return Exit.OK
+        return code
     text = FORMATS[args.format](trace, bound)
-    args.found = Exit.OK
+    args.found = code
     if args.out is None or args.out == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
         write_atomically(args.out, text)
         console.print(f"{args.format}: {args.out}", style="dim")
-    return Exit.OK
+    return code
+
+
+def _still(trace: Trace, bound: BoundModel, name: str) -> Exit:
+    """0 if the model accepts the trace, which still shows what it was kept for; else a note says what has changed."""
+    if "without" in trace.meta:  # a run of the model without one of its guards
+        return Exit.OK
+    replayed = replay_trace(trace, bound, name)
+    if replayed.code is not Exit.OK:
+        note(f"note: {replayed.problem or replayed.lines[-1]}")
+    return replayed.code
 
 
 def _print_values(expression: str, along: list[str], console: Console) -> None:

@@ -338,6 +338,23 @@ def test_a_trace_of_a_file_of_ones_own(
     assert (code, "which is not there" in err) == (64, True)
 
 
+@pytest.mark.parametrize("form", ["text", "md", "steps"])
+def test_a_trace_that_the_model_refuses_is_shown_with_a_note(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no violation of this model; one that no longer violates its property is none either."""
+    path, data = trace_of(tmp_path, capsys)
+    data["states"][2]["#meta"]["action"] = "fill_small"  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, out, err = said(capsys, "show", str(path), "--format", form)
+    assert (code, f"note: die_hard does not accept {path}: step 2" in err, out != "") == (18, True, True)
+    path, data = trace_of(tmp_path, capsys)
+    data["states"] = data["states"][:4]  # type: ignore[index]
+    path.write_text(json.dumps(data))
+    code, _, err = said(capsys, "show", str(path), "--format", form)
+    assert (code, "note: goal_not_reached holds at its end" in err) == (15, True)
+
+
 def test_a_model_that_the_gate_file_here_names_is_executed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
