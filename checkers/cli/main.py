@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import posix
 import shlex
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +34,8 @@ def console_to(stream: Any) -> Console:
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code."""
     words = sys.argv[1:] if argv is None else argv
+    if argv is None:
+        _only_an_answer_ends_it()
     _streams()
     args = argparse.Namespace(json=record_among(words))
     if threading.current_thread() is threading.main_thread():
@@ -56,6 +60,26 @@ def main(argv: list[str] | None = None) -> int:
         if failure.code is Exit.INTERNAL and os.environ.get("REASSURE_DEBUG"):
             raise
         return _failed(failure.code, str(failure), args, words)
+
+
+def _only_an_answer_ends_it() -> None:
+    """Has the process end with 255 where a model ends it, whose exit code would be taken for an answer."""
+    own = os.getpid()
+
+    def guarded(end: Callable[..., NoReturn]) -> Callable[..., NoReturn]:
+        def ended(*arguments: Any) -> NoReturn:
+            if os.getpid() != own:  # a copy of this process, which answers to nobody else
+                end(*arguments)
+            os.write(2, b"reassure: the process was ended without an answer, as a model can end it\n")
+            leave(Exit.INTERNAL.value)
+
+        return ended
+
+    leave = os._exit
+    for name in ("_exit", "execv", "execve"):
+        end = guarded(getattr(os, name))
+        setattr(os, name, end)
+        setattr(posix, name, end)
 
 
 def _streams() -> None:

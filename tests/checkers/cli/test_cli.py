@@ -355,6 +355,21 @@ def test_a_trace_that_the_model_refuses_is_shown_with_a_note(
     assert (code, "note: goal_not_reached holds at its end" in err) == (15, True)
 
 
+@pytest.mark.parametrize(
+    "end", ["os._exit(0)", "posix._exit(0)", "os.execv('/bin/true', ['true'])", "os.execlp('true', 'true')"]
+)
+def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path) -> None:
+    """In a gate it is no green."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    model, gate = tmp_path / "model.py", tmp_path / "gate.toml"
+    model.write_text(f"{text}\nimport os, posix\n{end}\n")
+    gate.write_text("[[check]]\nmodel = 'model.py'\nexpect = 'safety-violation'\n")
+    for words in (["check", str(model)], ["simulate", str(model)], ["gate", str(gate), "--jobs=1"]):
+        program = "import sys; from reassure.checkers.cli.main import main; sys.exit(main())"
+        done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, "ended without an answer" in done.stderr) == (255, True), (words, done)
+
+
 def test_a_model_that_the_gate_file_here_names_is_executed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
