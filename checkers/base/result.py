@@ -91,6 +91,10 @@ class CheckResult:
     by_name: frozenset[str] = frozenset()
     """Properties that were asked for by name."""
 
+    def __bool__(self) -> NoReturn:
+        """Raises `TypeError`: `assert check(...)` would pass whatever came out."""
+        raise TypeError("a result is neither true nor false: compare result.exit() with Exit.OK")
+
     @classmethod
     def of(
         cls,

@@ -8,6 +8,7 @@ which bounds they leave open, and looks at reachable states.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import UsageFailure
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.smt_terms import parts
@@ -67,6 +68,8 @@ def read(path: Path) -> Certificate:
         raise UsageFailure(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise UsageFailure(f"{path} cannot be read: {error}") from None
+    except RecursionError:
+        raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
     if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
         raise UsageFailure(f"{path} is no certificate")
     if data.get("schema") != SCHEMA:
@@ -78,11 +81,45 @@ def read(path: Path) -> Certificate:
         certificate.model_file = data.get("model_file")
         if not isinstance(certificate.model_file, str | None):
             raise TypeError
-        if not isinstance(certificate.config, dict) or not all(isinstance(p, str) for p in certificate.properties):
+        if not isinstance(certificate.config, dict) or not isinstance(certificate.properties, list):
+            raise TypeError
+        if not isinstance(certificate.lemmas, list) or not all(isinstance(p, str) for p in certificate.properties):
             raise TypeError
     except (KeyError, TypeError):
         raise UsageFailure(f"{path} lacks something that a certificate has") from None
+    if not certificate.properties:
+        raise Failure(Exit.NOTHING, f"{path} is of no property: it proves nothing")
     return certificate
+
+
+READ = ("declare-fun", "declare-const", "define-fun", "assert")
+"""The commands of a script that are read. Others are instructions to a solver: some of them write files."""
+TOKEN = re.compile(r'"(?:[^"]|"")*"|\|[^|]*\||;[^\n]*|[()]|[^\s()";|]+|\s+|.', re.DOTALL)
+
+
+def formulas_of(script: str) -> str:
+    """The declarations, definitions and assertions of an SMT-LIB script. `ValueError` for any other command.
+
+    `set-info` says nothing, and is left out.
+    """
+    commands: list[list[str]] = []
+    depth = 0
+    for token in TOKEN.findall(script):
+        if token.isspace() or token[0] == ";":
+            token = " "
+        if depth == 0 and token == "(":
+            commands.append([])
+        elif depth == 0 and token != " ":
+            raise ValueError(f"{token} stands outside of a command")
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if commands:
+            commands[-1].append(token)
+    if depth:
+        raise ValueError("a bracket is not closed")
+    heads = [next((token for token in command[1:] if token != " "), "") for command in commands]
+    if other := sorted(set(heads) - {*READ, "set-info"}):
+        raise ValueError(f"{', '.join(other)}: a lemma has only {', '.join(READ)}")
+    return "\n".join("".join(c).strip() for head, c in zip(heads, commands, strict=True) if head in READ)
 
 
 def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
@@ -91,8 +128,8 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
     lemmas = []
     for number, lemma in enumerate(certificate.lemmas):
         try:
-            parsed = z3.And(*z3.parse_smt2_string(lemma["smt"]))
-        except z3.Z3Exception as error:
+            parsed = z3.And(*z3.parse_smt2_string(formulas_of(lemma["smt"])))
+        except (z3.Z3Exception, ValueError) as error:
             raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
         for c in constants(parsed):
             if str(c) not in sorts or not sorts[str(c)].eq(c.sort()):
@@ -113,6 +150,10 @@ def verify(
     seconds: how many a query may take. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
     """
     machine = Machine(lowered)
+    temporal = {p.name for p in lowered.bound.properties if p.temporal}.intersection(certificate.properties)
+    if temporal:
+        names = ", ".join(sorted(temporal))
+        raise UsageFailure(f"{names}: a property about whole runs follows from no inductive invariant")
     lemmas, claims = lemmas_of(certificate, machine), Claims.of(lowered, certificate.properties)
     unknown = sorted(set(certificate.properties) - set(claims.names()))
     obligations = [

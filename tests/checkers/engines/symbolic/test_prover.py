@@ -23,6 +23,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic import certificate
+from reassure.checkers.engines.symbolic.certificate import formulas_of
 from reassure.checkers.engines.symbolic.solver import milliseconds
 from tests.helpers.command import said
 from tests.helpers.runs import bind
@@ -308,11 +309,63 @@ def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys
     assert (code, "no_such_thing is no property of the model" in out) == (15, True)
 
 
+def test_a_certificate_of_no_property_is_no_pass(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = said(capsys, "verify", changed(written, tmp_path, properties=[], lemmas=[]))
+    assert (code, "is of no property: it proves nothing" in err) == (6, True)
+
+
+def test_a_property_about_whole_runs_is_in_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.json"
+    assert said(capsys, "prove", "core_liveness", f"--certificate={path}", "--quiet")[0] in (0, 5)
+    data = json.loads(path.read_text())
+    assert said(capsys, "verify", str(path))[0] in (0, 5) and "a_leader_comes_back" not in data["properties"]
+    for properties in (["a_leader_comes_back"], [*data["properties"], "a_leader_comes_back"]):
+        code, _, err = said(capsys, "verify", changed(path, tmp_path, properties=properties))
+        assert (code, "a_leader_comes_back: a property about whole runs follows from no" in err) == (64, True)
+
+
+def test_a_lemma_instructs_no_solver(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Z3's parser would carry out what else is in a script: write a file, for one."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for script in (
+        f'(set-option :regular-output-channel "{victim}")(echo "gone")(assert true)',
+        f'(assert true)(set-option :diagnostic-output-channel "{victim}")',
+        f'(assert (= "a;)" "a;)"))(set-option :regular-output-channel "{victim}")(echo "gone")',
+        f'; (assert true)\n(set-option :regular-output-channel "{victim}")(echo "gone")',
+    ):
+        code, _, err = said(capsys, "verify", changed(written, tmp_path, lemmas=[{"text": "x", "smt": script}]))
+        assert (code, "a lemma has only" in err, victim.read_text()) == (64, True, "precious"), err
+
+
+def test_a_lemma_with_quoted_names_and_strings_is_read() -> None:
+    script = (
+        '; a comment (\n(declare-fun |a (b@0| () Bool)\n(set-info :status unknown)(assert (or |a (b@0| (= ")" "(")))'
+    )
+    assert formulas_of(script) == '(declare-fun |a (b@0| () Bool)\n(assert (or |a (b@0| (= ")" "(")))'
+
+
+def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.json"
+    path.write_text("[" * 100_000)
+    code, _, err = said(capsys, "verify", str(path))
+    assert (code, "it nests too deeply" in err) == (64, True)
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"model_sha256": "0" * 64}, "is of another text of core"),
         ({"kind": "shopping list"}, "is no certificate"),
+        ({"properties": {"isr_never_empty": True}}, "lacks something that a certificate has"),
+        ({"properties": "isr_never_empty"}, "lacks something that a certificate has"),
+        ({"lemmas": {}}, "lacks something that a certificate has"),
+        ({"lemmas": [{"text": "x", "smt": "(set-option :seed 3)(assert true)"}]}, "set-option: a lemma has only"),
+        ({"lemmas": [{"text": "x", "smt": "(assert true)(exit)"}]}, "exit: a lemma has only"),
+        ({"lemmas": [{"text": "x", "smt": "(assert true))"}]}, ") stands outside of a command"),
+        ({"lemmas": [{"text": "x", "smt": "true"}]}, "true stands outside of a command"),
         ({"schema": 99}, "is of schema 99; this version reads 1"),
         ({"lemmas": [{"text": "x"}]}, "lacks something that a certificate has"),
         ({"lemmas": [{"text": "x", "smt": "(assert"}]}, "lemma 'x' cannot be read"),
