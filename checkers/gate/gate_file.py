@@ -49,7 +49,7 @@ class Check:
     """The options of its command, by key; paths as they are from here."""
     expect: str
     violated: dict[str, int | None] | None
-    unreached: list[str] = field(default_factory=list)
+    unreached: list[str] | None = None
     pin: dict[str, int | str] = field(default_factory=dict)
     named: tuple[str, ...] = ()
     """The models that its file names: their traces and certificates may execute them."""
@@ -113,7 +113,7 @@ def judged_keys(kind: str) -> dict[str, Schema]:
     pins = {name: values.whole(0) for name in kind_of(kind).pins}
     pinned = values.table({**pins, PROPERTIES: values.TEXT}, f"a table of {', '.join([*pins, PROPERTIES])}")
     lengths = {"type": "object", "additionalProperties": values.whole(1), "description": "a table property = states"}
-    return {
+    judged = {
         "name": values.TEXT,
         "kind": values.one_of(list(KINDS)),
         "expect": values.one_of(VERDICT_NAMES),
@@ -121,6 +121,9 @@ def judged_keys(kind: str) -> dict[str, Schema]:
         "unreached": {**values.TEXTS, "description": "a list of covers"},
         "pin": pinned,
     }
+    if not kind_of(kind).decides:
+        del judged["unreached"]  # nobody would look at it
+    return judged
 
 
 def keys(kind: str) -> dict[str, Schema]:
@@ -208,7 +211,7 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
             options_of[key] = str(path.parent / options_of[key])
     if engine and takes(kind, "engine"):
         options_of["engine"] = engine
-    return Check(name, kind, options_of, entry["expect"], violated, entry.get("unreached", []), entry.get("pin", {}))
+    return Check(name, kind, options_of, entry["expect"], violated, entry.get("unreached"), entry.get("pin", {}))
 
 
 def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:

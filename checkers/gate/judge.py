@@ -12,7 +12,9 @@ from reassure.checkers.base.stop import StopReason
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
-INCONCLUSIVE = VERDICTS[Exit.INCONCLUSIVE]
+INCONCLUSIVE, VACUOUS = VERDICTS[Exit.INCONCLUSIVE], VERDICTS[Exit.VACUOUS]
+LEAVES_OPEN = (INCONCLUSIVE, VERDICTS[Exit.MODEL])
+"""Verdicts that leave properties and covers without an answer."""
 FAULTS = (Exit.INTERNAL, Exit.DISAGREE, Exit.SYSTEM, Exit.CONFIG, Exit.MODEL, Exit.USAGE)
 """Codes of what is wrong with a model, a question or a program, rather than with what is expected."""
 DIGITS = 12
@@ -52,7 +54,7 @@ def _judge_failure(check: Check, record: RunRecord) -> list[Problem]:
     """Of a command that could not answer: nothing that was asked is known, unless that is what is expected."""
     if record["verdict"] != check.expect:
         return [Problem(Exit(record["exit_code"]), record["stopped_because"])]
-    return _judge_pins(check, record)
+    return [*_judge_violations(check, record), *_judge_covers(check, record), *_judge_pins(check, record)]
 
 
 def lengths(record: RunRecord) -> dict[str, int | None]:
@@ -93,23 +95,25 @@ def _violated(name: str, states: int | None) -> str:
 
 def _judge_covers(check: Check, record: RunRecord) -> list[Problem]:
     """An expected violation must not hide that nothing interesting happens any more."""
-    if check.expect in (VERDICTS[Exit.VACUOUS], INCONCLUSIVE) or not check.about.decides:
-        return []
     idle = {c["name"] for c in record["covers"] if not c["reached"]}
-    problems = []
-    for name in sorted(idle - set(check.unreached)):
+    expected = set(check.unreached or ())
+    problems = [
+        Problem(Exit.EXPECTATION, f"{name} is not an unreachable cover", name) for name in sorted(expected - idle)
+    ]
+    open_is_expected = check.expect in LEAVES_OPEN or (check.expect == VACUOUS and check.unreached is None)
+    if open_is_expected or not check.about.decides or record["stop_reason"] == StopReason.NOT_STARTED:
+        return problems
+    for name in sorted(idle - expected):
         if record["complete"]:
             problems.append(Problem(Exit.VACUOUS, f"cover {name} is never reached", name))
         else:
             problems.append(Problem(Exit.INCONCLUSIVE, f"cover {name} is not decided: it is not reached so far", name))
-    for name in sorted(set(check.unreached) - idle):
-        problems.append(Problem(Exit.EXPECTATION, f"{name} is not an unreachable cover", name))
     return problems
 
 
 def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     """An expected violation must not hide that other properties were not decided."""
-    if check.expect == INCONCLUSIVE or not check.about.decides:
+    if check.expect in LEAVES_OPEN or not check.about.decides:
         return []
     open_ones = [p["name"] for p in record["properties"] if p["status"] in UNDECIDED]
     problems = [Problem(Exit.INCONCLUSIVE, f"{name} is not decided", name) for name in open_ones]

@@ -74,3 +74,11 @@ def test_every_engine_that_an_option_names_is_there() -> None:
     """The names stand below the engines, in `base/options.py`: a name without an engine would show only in a run."""
     assert set(EXHAUSTIVE_ENGINES) <= set(ENGINE_NAMES) <= set(ENGINES)
     assert DEFAULT_ENGINE in EXHAUSTIVE_ENGINES
+
+
+def test_a_result_is_neither_true_nor_false() -> None:
+    """`assert check(...)` would pass with a violated property."""
+    result = reassure.check("die_hard")
+    with pytest.raises(TypeError, match=r"compare result.exit\(\) with Exit.OK"):
+        assert result
+    assert result.exit() is reassure.Exit.SAFETY

@@ -1,0 +1,80 @@
+"""Every key of a check is judged, whatever is expected: what is wrong is never green."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.run_record import RunRecord
+from reassure.checkers.gate.gate_file import VERDICT_NAMES, Check, judged_keys, read
+from reassure.checkers.gate.judge import judge, property_digest
+from reassure.checkers.gate.kinds import KINDS, kind_of
+
+CODE = {verdict: code for code, verdict in VERDICTS.items()}
+
+
+def record(verdict: str, stop_reason: str = "complete") -> RunRecord:
+    """A record with a violated property and an unreachable cover."""
+    return cast(RunRecord, {
+        "verdict": verdict, "exit_code": CODE.get(verdict, Exit.OK).value, "complete": True,
+        "stop_reason": stop_reason, "stopped_because": "",
+        "properties": [{"name": "falls", "kind": "invariant", "status": "violated", "depth": 3},
+                       {"name": "holds", "kind": "invariant", "status": "holds", "depth": None}],
+        "covers": [{"name": "idle", "reached": False}, {"name": "busy", "reached": True}],
+        "not_applicable": [], "stats": {"distinct": 7, "undeclared": 0},
+    })  # fmt: skip
+
+
+def check(verdict: str, **keys: Any) -> Check:
+    given: dict[str, Any] = {"violated": {"falls": 3}, "unreached": ["idle"], "pin": {"distinct": 7}, **keys}
+    return Check("one", "check", {"model": "kraft"}, verdict, **given)
+
+
+WRONG: list[dict[str, Any]] = [
+    {"violated": {"falls": 3, "holds": None}}, {"violated": {"nonsense": None, "falls": 3}}, {"violated": {"falls": 4}},
+    {"violated": {}}, {"unreached": ["busy", "idle"]}, {"unreached": ["nonsense", "idle"]},
+    {"pin": {"distinct": 8}}, {"pin": {"generated": 7}}, {"pin": {"properties": "0" * 12}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("verdict", VERDICT_NAMES)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_never_green(verdict: str, wrong: dict[str, Any]) -> None:
+    whole = record(verdict)
+    assert judge(check(verdict), whole) == []
+    right = {"distinct": 7, "properties": property_digest(whole)}
+    assert judge(check(verdict, pin=right), whole) == []
+    assert judge(check(verdict, **wrong), whole) != []
+
+
+@pytest.mark.parametrize("verdict", ["vacuous", "pass", "safety-violation"])
+def test_a_cover_that_is_not_listed_is_a_problem(verdict: str) -> None:
+    (problem,) = judge(check(verdict, unreached=[]), record(verdict))
+    assert (problem.code, problem.text) == (Exit.VACUOUS, "cover idle is never reached")
+
+
+def test_a_vacuous_run_may_be_expected_without_saying_which_cover() -> None:
+    assert judge(check("vacuous", unreached=None), record("vacuous")) == []
+
+
+@pytest.mark.parametrize("verdict", ["config-error", "model-error", "usage-error"])
+@pytest.mark.parametrize("keys", [{"violated": {"falls": None}}, {"unreached": ["idle"]}, {"pin": {"distinct": 7}}])
+def test_of_a_command_that_could_not_begin_nothing_is_known(verdict: str, keys: dict[str, Any]) -> None:
+    nothing = record(verdict, "not_started")
+    nothing["properties"], nothing["covers"], nothing["stats"] = [], [], cast(Any, {})
+    empty: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}}
+    assert judge(check(verdict, **empty), nothing) == []
+    assert judge(check(verdict, **{**empty, **keys}), nothing) != []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_key_that_nobody_looks_at_is_refused(kind: str, tmp_path: Path) -> None:
+    assert ("unreached" in judged_keys(kind)) is kind_of(kind).decides
+    if not kind_of(kind).decides:
+        path = tmp_path / "gate.toml"
+        path.write_text(f'[[check]]\nkind = "{kind}"\nexpect = "pass"\nunreached = []\n')
+        with pytest.raises(Failure, match="unknown unreached"):
+            read(path)
