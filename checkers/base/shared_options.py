@@ -33,7 +33,8 @@ MEMORY = Option(
 MEMORY_OF_EACH = replace(MEMORY, help="stop each search before it uses more memory, such as 2G (default: what is free)")
 MEMORY_OF_GRAPH = replace(
     MEMORY,
-    help="stop before states and the steps between them use more memory, such as 2G (default: what is free)",
+    help="stop the search before it uses more memory, such as 2G (default: what is free); the list of the steps "
+    "between its states takes more, up to what is free",
 )
 ACCEPT_CLIPPING = Option("--accept-clipping", "treat exceeded bounds as intended: exit 0 instead of 5", bool, place=5)
 FAIL_FAST = Option("--fail-fast", "stop at the first violation (default: search on)", bool, place=6)

@@ -132,7 +132,8 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         return FairnessAnalysis(tuple(needs.values()), exploration.stopped)
     try:
         with Ending() as ending:
-            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look)
+            threads = len(search.workers)
+            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look, threads)
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")

@@ -40,7 +40,9 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
     if temporal and exploration.complete:
 
         def liveness() -> Liveness:
-            return Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look)
+            return Liveness(
+                bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look, len(search.workers)
+            )
 
         runs = whole_runs(liveness, temporal, paths, options, progress)
     stats.seconds["compile"] = compile_seconds

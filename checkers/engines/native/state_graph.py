@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -160,7 +161,7 @@ class StateGraph:
         if clipping:  # an edge of a label that leads to no number
             lister = EdgeLister(self.bound, lowered, self.compiled, clipping)
             for piece in lister.edges(self.rows, self.rows, lambda: None):
-                leading[piece.states[(piece.targets == 0) & (piece.labels > 0)]] = True
+                leading[piece.leaving] = True
         return leading
 
 
@@ -191,13 +192,13 @@ def reachable_graph(
         raise ModelError(f"{raised[1]}; `reassure check` shows how")
     if not search.level_rows:
         raise Failure(Exit.INCONCLUSIVE, f"no state was visited: {exploration.stopped.text}")
-    graph = _listed(exploration, search, progress)
+    graph = _listed(exploration, progress)
     if graph.stopped.reason is StopReason.LIMIT and (graph.targets >= 0).all():
         graph.stopped = ALL_VISITED  # no step of the last level leads on
     return graph
 
 
-def _listed(exploration: Exploration, search: Search, progress: Progress) -> StateGraph:
+def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     kernel = exploration.kernel
     words, layout = kernel.words, kernel.model.layout
     by_level = [in_order(np.concatenate(parts)) for parts in exploration.level_rows]
@@ -218,7 +219,7 @@ def _listed(exploration: Exploration, search: Search, progress: Progress) -> Sta
     shape, total = kernel.shape, np.zeros(kernel.shape.tally_words, np.int64)
     piece = max(1, PIECE_WORDS // (max(1, shape.max_successors) * shape.row_words))
     counts, targets, steps = [], [], []
-    held = 0
+    held, limit = 0, MemoryLimit.of(None)
     for low in range(0, len(rows), piece):
         progress.proof(f"steps of {low:,} of {len(rows):,} states")
         successors, per_state = edge_list(kernel, rows[low : low + piece], total)
@@ -226,7 +227,7 @@ def _listed(exploration: Exploration, search: Search, progress: Progress) -> Sta
         targets.append(numbers_of(successors))
         steps.append(successors[:, words : words + shape.step_words].copy())
         held += per_state.nbytes + targets[-1].nbytes + steps[-1].nbytes
-        search.allow(rows.nbytes + levels.nbytes + index.nbytes + 2 * held)  # each list is copied once at the end
+        limit.allow(2 * held)  # each list is copied once at the end
     step_rows = np.concatenate(steps)
     hits = {
         name: step_rows[:, word - 1] >> (ACTION_BITS + bit) & 1 > 0

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS
 from reassure.checkers.engines.native.translator.language import Words, kernel
-
-
-@kernel
-def half(packed: Words, i: int) -> int:
-    """Number i of an array of unsigned 32-bit numbers, two in a word, the first in the lower half."""
-    return (packed[i >> 1] >> ((i & 1) << 5)) & 0xFFFFFFFF
 
 
 @dataclass
@@ -20,8 +15,8 @@ class ComponentArguments:
     count: int
     ends: Words
     """By state: where its edges end."""
-    targets: Words
-    """By edge: 1 + the state it leads to, 0 for one outside; 32 bits each."""
+    edges: Words
+    """As `region_edges` lists them."""
     parts: Words
     """By state: its part; steps between two parts are none. Below 0: the state is left out."""
     components: Words
@@ -61,9 +56,9 @@ def find_components(a: ComponentArguments) -> None:
                 edge = a.at[state]
                 deeper = False
                 while edge < end and not deeper:
-                    after = half(a.targets, edge) - 1
+                    after = a.edges[edge] >> LABEL_BITS
                     edge += 1
-                    if after >= 0 and a.parts[after] == part:
+                    if a.parts[after] == part:
                         if a.index[after] == 0:
                             time += 1
                             a.index[after] = time

@@ -1,8 +1,8 @@
 """Kernels for properties about whole runs: states are judged, and the graph of a region is listed.
 
-The states of a region are numbered. An edge is one word, `(number + 1) << LABEL_BITS | label`: the state that a step
-leads to, 0 for one outside, and which fairness constraint the step counts for, 0 for none. Steps that change nothing
-are left out, and so are steps to the outside that count for nothing.
+The states of a region are numbered. An edge is one word, `number << LABEL_BITS | label`: the state that a step leads
+to, and which fairness constraint the step counts for, 0 for none. Steps that change nothing are left out. Those to
+the outside are listed by themselves, as far as they count for something.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reassure.checkers.engines.native.translator.language import (
 LABEL_BITS = 24
 MOST_LABELS = (1 << LABEL_BITS) - 1
 CLIPPED = 1 << LABEL_BITS - 1
-"""Of a label: not a constraint, but an action of which a step left a bound."""
+"""Of a label of a step to the outside: not a constraint, but an action of which a step left a bound."""
 
 Judge = Callable[[Words, Words, int], int]
 """(state, tally, row number) -> what holds of a state, by bit."""
@@ -98,12 +98,18 @@ class RegionArguments:
     """Room for what the tally says of each action."""
     clips: Words
     """Room for `BATCH` rows with 1 + a word for each action: whether steps of it were clipped, and how many."""
-    ends: Words
-    """By row: where its edges end in `edges`."""
+    degrees: Words
+    """By row from `low` on: the number of its edges."""
     edges: Words
     end: int
+    enabled: Words
+    """Gets state << LABEL_BITS | label for each label of a step from the state, once."""
+    enabled_end: int
+    outside: Words
+    """Gets state << LABEL_BITS | label for each step to the outside that counts, or is clipped."""
+    outside_end: int
     room: int
-    """The listing ends early where fewer words than a batch may need are left of `edges`."""
+    """The listing ends early where fewer words than a batch may need are left of one of the three."""
     tally: Words
 
 
@@ -178,6 +184,26 @@ def expand_noting_clips(words: Static, a: RegionArguments, i: int, k: int, n: in
 
 
 @kernel
+def enable(a: RegionArguments, begin: int, state: int, label: int) -> None:
+    """Notes that a label is enabled in a state, whose labels begin at an index, if that is not noted yet."""
+    key = state << LABEL_BITS | label
+    known = False
+    for i in range(begin, a.enabled_end):
+        if a.enabled[i] == key:
+            known = True
+    if not known:
+        a.enabled[a.enabled_end] = key
+        a.enabled_end += 1
+
+
+@kernel
+def leave(a: RegionArguments, state: int, label: int) -> None:
+    """Notes that a step to the outside counts for a label."""
+    a.outside[a.outside_end] = state << LABEL_BITS | label
+    a.outside_end += 1
+
+
+@kernel
 def list_edges(words: Static, a: RegionArguments) -> None:
     """Lists the edges of states a.low..a.high-1. Ends early, with a.low the next state, before a batch without room.
 
@@ -185,7 +211,8 @@ def list_edges(words: Static, a: RegionArguments) -> None:
     """
     width = 1 + a.actions
     row_words = a.model.row_words
-    while a.low < a.high and a.end < a.room:
+    base = a.low
+    while a.low < a.high and a.end < a.room and a.enabled_end < a.room and a.outside_end < a.room:
         first, n, k = a.low, 0, 0
         while a.low < a.high and n < BATCH and k < BATCH:
             end = expand_noting_clips(words, a, a.low, k, n)
@@ -202,6 +229,7 @@ def list_edges(words: Static, a: RegionArguments) -> None:
         row = 0
         for j in range(k):
             state = first + j
+            begin, begin_enabled = a.end, a.enabled_end
             own = words_at(words, a.rows, state * words)
             for _ in range(a.counts[j]):
                 at = row * row_words
@@ -220,17 +248,24 @@ def list_edges(words: Static, a: RegionArguments) -> None:
                     while number != 0 and not same_row(words, a.known, number - 1, a.successors, at):
                         slot = next_slot(slot, a.slots)
                         number = a.index[slot]
-                    if number != 0 or label != 0:
-                        a.edges[a.end] = number << LABEL_BITS | label
+                    if number != 0:
+                        a.edges[a.end] = number - 1 << LABEL_BITS | label
                         a.end += 1
+                    elif label != 0:
+                        leave(a, state, label)
+                    if label != 0:
+                        enable(a, begin_enabled, state, label)
                 row += 1
             if a.clips[j * width] != 0:
                 for action in range(a.actions):
                     if a.clips[j * width + 1 + action] > 0 and a.action_labels[action] != 0:
                         label = a.action_labels[action]
-                        a.edges[a.end] = label if label > 0 else CLIPPED | action
-                        a.end += 1
-            a.ends[state] = a.end
+                        if label > 0:
+                            leave(a, state, label)
+                            enable(a, begin_enabled, state, label)
+                        else:
+                            leave(a, state, CLIPPED | action)
+            a.degrees[state - base] = a.end - begin
 
 
 @kernel

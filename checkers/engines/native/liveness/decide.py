@@ -41,13 +41,14 @@ class Liveness:
         level_rows: Iterable[Iterable[Rows]],
         allow: Callable[[int], None],
         look: Callable[[], None],
+        threads: int = 1,
     ) -> None:
         """level_rows: every reachable state, by level; gone through once for each property.
 
-        allow, look: as of `region_of`.
+        allow, look: as of `region_of`. threads: that list edges.
         """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
-        self.lowered, self.allow, self.look = lowered, allow, look
+        self.lowered, self.allow, self.look, self.threads = lowered, allow, look, threads
         self.claims = TemporalClaims(lowered, kernel.model.layout)
         self.peak = 0
         """The most bytes that were held at a time."""
@@ -69,7 +70,7 @@ class Liveness:
         Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
         """
         self._none_raises()
-        lister = EdgeLister(self.bound, self.lowered, self.kernel, finest)
+        lister = EdgeLister(self.bound, self.lowered, self.kernel, finest, self.threads)
         return region_of(
             lister, self.level_rows, lambda rows: self.claims.judge(prop.name, rows), self._count, self.look
         )

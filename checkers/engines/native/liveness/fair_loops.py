@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
+
+STATES = 1 << 18
+"""States whose edges are looked at at a time."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +74,17 @@ class RegionSearch:
 
     def __init__(self, bound: BoundModel, region: RegionGraph, assumptions: Assumptions) -> None:
         self.region, self.fairness = region, Fairness.of(bound, region, assumptions)
-        self.width = len(self.fairness.constraints) + 1
+        self.bits = len(self.fairness.constraints).bit_length()
+        self.numbers = (1 << self.bits) - 1
         states, labels = region.enabled >> LABEL_BITS, region.enabled & MOST_LABELS
         numbers = self.fairness.number[labels]
-        pairs = distinct(states[numbers > 0] * self.width + numbers[numbers > 0])
-        self.enabled_states, self.enabled_numbers = pairs // self.width, pairs % self.width
+        pairs = distinct(states[numbers > 0] << self.bits | numbers[numbers > 0])
+        self.enabled_states, self.enabled_numbers = pairs >> self.bits, pairs & self.numbers
 
     @staticmethod
     def bytes_for(region: RegionGraph) -> int:
         """About the most bytes that a search takes beside the region."""
-        arrays = 72 * region.count + 20 * len(region.targets) + 40 * len(region.enabled)
+        arrays = 72 * region.count + 24 * len(region.edges) + 40 * len(region.enabled)
         return arrays + 1_000 * len(region.constraints)  # these are Python's objects
 
     def fair_states(self, look: Callable[[], None]) -> FairStates:
@@ -89,10 +94,6 @@ class RegionSearch:
         resting[self.enabled_states] = False
         component = np.full(region.count, -1, np.int64)
         parts, numbered = np.zeros(region.count, np.int64), 0
-        counts = np.diff(region.ends, prepend=0)
-        labelled = np.nonzero(self.fairness.number[region.labels])[0]
-        sources = np.repeat(np.arange(region.count, dtype=np.int32), counts)[labelled]
-        targets, numbers = region.targets[labelled] - 1, self.fairness.number[region.labels[labelled]]
         while True:
             look()
             count = self._split(parts)
@@ -100,33 +101,43 @@ class RegionSearch:
             if count == 0:
                 return FairStates(component, resting)
             inside = parts[self.enabled_states] >= 0
-            keys = parts[self.enabled_states[inside]] * self.width + self.enabled_numbers[inside]
-            keys, often = np.unique(keys, return_counts=True)
-            same = (parts[sources] >= 0) & (parts[sources] == parts[targets])
-            starved = ~np.isin(keys, np.unique(parts[sources[same]] * self.width + numbers[same]))
-            strong = self.fairness.strong[keys % self.width]
+            keys = np.sort(parts[self.enabled_states[inside]] << self.bits | self.enabled_numbers[inside])
+            first = np.nonzero(np.append(True, keys[1:] != keys[:-1]))[0] if len(keys) else np.zeros(0, np.int64)
+            keys, often = keys[first], np.diff(first, append=len(keys))
+            starved = ~np.isin(keys, self._taken(parts))
+            strong = self.fairness.strong[keys & self.numbers]
             sizes = np.bincount(parts[parts >= 0], minlength=count)
             unfair = np.zeros(count, bool)
-            unfair[keys[starved & ~strong & (often == sizes[keys // self.width])] // self.width] = True
-            hungry = keys[starved & strong & ~unfair[keys // self.width]]
+            unfair[keys[starved & ~strong & (often == sizes[keys >> self.bits])] >> self.bits] = True
+            hungry = keys[starved & strong & ~unfair[keys >> self.bits]]
             fair = ~unfair
-            fair[hungry // self.width] = False
+            fair[hungry >> self.bits] = False
             member = parts >= 0
             here = member & np.append(fair, False)[parts]
             component[here] = parts[here] + numbered
             numbered += count
             parts[here | (member & np.append(unfair, False)[parts])] = -1
-            barred = np.isin(parts[self.enabled_states] * self.width + self.enabled_numbers, hungry)
+            barred = np.isin(parts[self.enabled_states] << self.bits | self.enabled_numbers, hungry)
             parts[self.enabled_states[barred]] = -1
+
+    def _taken(self, parts: Rows) -> Rows:
+        """By part and constraint, as one number: those of which a step stays within the part; ascending."""
+        region, taken = self.region, []
+        for low, high in pairwise([*range(0, region.count, STATES), region.count]):
+            begin, end = int(region.ends[low - 1]) if low else 0, int(region.ends[high - 1])
+            own = np.repeat(parts[low:high], np.diff(region.ends[low:high], prepend=begin))
+            edges = region.edges[begin:end]
+            numbers = self.fairness.number[edges & MOST_LABELS]
+            same = (numbers > 0) & (own >= 0) & (own == parts[edges >> LABEL_BITS])
+            taken.append(distinct(np.sort(own[same] << self.bits | numbers[same])))
+        return distinct(np.sort(np.concatenate(taken)))
 
     def _split(self, parts: Rows) -> int:
         """Splits each part into its strongly connected components; how many there are."""
         region, count = self.region, self.region.count
-        packed = np.zeros((len(region.targets) + 1) // 2 * 2, np.int32)
-        packed[: len(region.targets)] = region.targets
         components = np.full(count, -1, np.int64)
         a = ComponentArguments(
-            count=count, ends=region.ends, targets=packed.view(np.int64), parts=parts, components=components,
+            count=count, ends=region.ends, edges=region.edges, parts=parts, components=components,
             index=np.zeros(count, np.int64), low=np.zeros(count, np.int64), at=np.zeros(count, np.int64),
             path=np.zeros(count + 1, np.int64), stack=np.zeros(count + 1, np.int64), found=0,
         )  # fmt: skip
@@ -147,23 +158,24 @@ class RegionSearch:
 
     def lasso(self, fair: FairStates) -> tuple[list[int], int, int] | None:
         """The shortest way into a fair loop and a short loop: states, level of the first, where the loop begins."""
-        region = self.region
         if not fair.any.any():
             return None
-        graph = _Graph(self)
+        region, graph = self.region, _Graph(self)
+        order = region.order  # the graph is in canonical order
         levels = np.unique(region.levels[region.starts]).tolist()
-        stem, level = shortest_stem(graph, levels, self._starts_of, _Marked(fair.any))
-        entry, around = stem[-1], stem[-1:]
-        if not fair.resting[entry]:
-            inside = _Marked(fair.component == fair.component[entry])
-            strong = self.fairness.strong[1:].tolist()
-            around = fair_loop(graph, inside, entry, strong, lambda n: bool(region.returns[n]))
-        return [*stem[:-1], *around], level, len(stem) - 1
+        starts = region.starts[order]
 
-    def _starts_of(self, level: int) -> list[int]:
-        """The states of a level from which a violating run may stay in the region."""
-        states: list[int] = np.nonzero(self.region.starts & (self.region.levels == level))[0].tolist()
-        return states
+        def starts_of(level: int) -> list[int]:
+            states: list[int] = np.nonzero(starts & (region.levels[order] == level))[0].tolist()
+            return states
+
+        stem, level = shortest_stem(graph, levels, starts_of, _Marked(fair.any[order]))
+        entry, around = stem[-1], stem[-1:]
+        if not fair.resting[order[entry]]:
+            inside = _Marked((fair.component == fair.component[order[entry]])[order])
+            strong = self.fairness.strong[1:].tolist()
+            around = fair_loop(graph, inside, entry, strong, lambda n: bool(region.returns[order[n]]))
+        return order[[*stem[:-1], *around]].tolist(), level, len(stem) - 1
 
 
 class _Marked:
@@ -177,25 +189,29 @@ class _Marked:
 
 
 class _Graph:
-    """The region as `traces.lasso` reads it."""
+    """The region as `traces.lasso` reads it: states are numbered in canonical order."""
 
     def __init__(self, search: RegionSearch) -> None:
         self.search, self.region = search, search.region
-        self.number = search.fairness.number
+        self.number, self.order = search.fairness.number, search.region.order
+        self.place = np.empty(len(self.order), np.int64)
+        self.place[self.order] = np.arange(len(self.order))
 
-    def _edges(self, state: int) -> slice:
-        ends = self.region.ends
-        return slice(int(ends[state - 1]) if state else 0, int(ends[state]))
+    def _edges(self, state: int) -> Rows:
+        ends, own = self.region.ends, int(self.order[state])
+        edges: Rows = self.region.edges[int(ends[own - 1]) if own else 0 : int(ends[own])]
+        return edges
 
     def successors(self, state: int) -> Sequence[int]:
-        states: list[int] = (np.unique(self.region.targets[self._edges(state)]) - 1).tolist()
+        states: list[int] = np.unique(self.place[self._edges(state) >> LABEL_BITS]).tolist()
         return states
 
     def enabled(self, state: int) -> Collection[int]:
-        low, high = np.searchsorted(self.search.enabled_states, [state, state + 1])
+        own = self.order[state]
+        low, high = np.searchsorted(self.search.enabled_states, [own, own + 1])
         return set((self.search.enabled_numbers[low:high] - 1).tolist())
 
     def taken(self, before: int, after: int) -> Collection[int]:
         edges = self._edges(before)
-        numbers = self.number[self.region.labels[edges][self.region.targets[edges] == after + 1]]
+        numbers = self.number[edges[edges >> LABEL_BITS == self.order[after]] & MOST_LABELS]
         return set((numbers[numbers > 0] - 1).tolist())

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -15,7 +20,6 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import (
     CLIPPED,
     LABEL_BITS,
-    MOST_LABELS,
     RegionArguments,
     index_labels,
     list_edges,
@@ -36,7 +40,9 @@ from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint
 LOAD = 0.6
 """The share of slots in use in the index of a region."""
 CHUNK = 1 << 20
-"""Edges that are listed at a time."""
+"""Edges that are listed at a time, at most."""
+PIECE = 1 << 16
+"""States whose edges a thread lists at a time."""
 LABELS = 1 << 8
 """Constraints that there is room for at first; more than a model has actions."""
 GROWTH = 4
@@ -57,7 +63,7 @@ def distinct(numbers: Rows) -> Rows:
 
 @dataclass
 class RegionGraph:
-    """A graph in compressed rows. Rows of `edges` of state n end at `ends[n]`; states are in canonical order."""
+    """A graph in compressed rows: the edges of state n end at `ends[n]`."""
 
     rows: Rows
     levels: Numbers
@@ -65,10 +71,8 @@ class RegionGraph:
     starts: NDArray[np.bool_]
     returns: NDArray[np.bool_]
     ends: Rows
-    targets: Numbers
-    """By edge: 1 + the state it leads to."""
-    labels: Numbers
-    """By edge: the constraint it counts for, as a label of `constraints`; 0: none."""
+    edges: Rows
+    """The state that an edge leads to << LABEL_BITS | the constraint that it counts for, as a label; 0: none."""
     enabled: Rows
     """Sorted: state << LABEL_BITS | label, for every label that is enabled in a state."""
     constraints: Mapping[int, Constraint]
@@ -79,10 +83,15 @@ class RegionGraph:
         """Of states."""
         return len(self.rows)
 
+    @cached_property
+    def order(self) -> Rows:
+        """The numbers of the states in canonical order."""
+        return canonical_order(self.rows)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        arrays = (self.rows, self.levels, self.starts, self.returns, self.ends, self.targets, self.labels, self.enabled)
+        arrays = (self.rows, self.levels, self.starts, self.returns, self.ends, self.edges, self.enabled)
         return sum(a.nbytes for a in arrays)
 
 
@@ -90,10 +99,15 @@ class EdgeLister:
     """Expands states by the kernel and lists the edges between those that have numbers."""
 
     def __init__(
-        self, bound: BoundModel, lowered: LoweredModel, kernel: CompiledKernel, assumptions: Assumptions
+        self,
+        bound: BoundModel,
+        lowered: LoweredModel,
+        kernel: CompiledKernel,
+        assumptions: Assumptions,
+        threads: int = 1,
     ) -> None:
         """assumptions: with the finest `each` of interest; the kernel has parameters if one of them has any."""
-        self.bound, self.kernel, self.assumptions = bound, kernel, assumptions
+        self.bound, self.kernel, self.assumptions, self.threads = bound, kernel, assumptions, threads
         self.actions, shape = bound.model.actions, kernel.shape
         self.width = 1 + (shape.parameter_words or 0)
         self.masks = np.zeros(max(1, len(self.actions) * (self.width - 1)), np.int64)
@@ -188,50 +202,64 @@ class EdgeLister:
 
         known: the states that have numbers. look: called for each piece; raises to end the work.
         """
-        shape = self.kernel.shape
         slots = max(16, int(len(known) / LOAD))
         index = np.zeros(slots, np.int64)
-        native(number_states)(shape.words, known, len(known), index, slots)
-        batch = BATCH + shape.max_successors
-        spare = batch + BATCH * shape.actions
-        edges, ends = np.zeros(CHUNK + spare, np.int64), np.zeros(len(rows), np.int64)
-        tally = np.zeros(shape.tally_words, np.int64)
-        a = RegionArguments(
-            model=self.kernel.code, rows=rows, known=known, low=0, high=len(rows), index=index, slots=slots,
-            actions=shape.actions, action_labels=self.action_labels, masks=self.masks,
-            labels=self.labels, label_count=0, label_room=0, label_index=self.label_index, label_slots=0,
-            successors=np.zeros((batch, shape.row_words), np.int64), slots_of=np.zeros(batch, np.int64),
-            counts=np.zeros(BATCH, np.int64), before=np.zeros(shape.actions, np.int64),
-            clips=np.zeros(BATCH * (1 + shape.actions), np.int64), ends=ends,
-            edges=edges, end=0, room=CHUNK, tally=tally,
-        )  # fmt: skip
+        native(number_states)(self.kernel.words, known, len(known), index, slots)
+        threads = 1 if self.decoders else self.threads  # labels that are found on the way are of one thread
+        free = SimpleQueue[_Lists]()
+        for _ in range(threads):
+            free.put(_Lists(self, rows, known, index))
+
+        def listed(low: int) -> list[ListedEdges]:
+            lists = free.get()
+            try:
+                return list(self._pieces(lists, low, min(low + PIECE, len(rows))))
+            finally:
+                free.put(lists)
+
+        with ThreadPoolExecutor(threads) as pool:
+            begins = iter(range(0, len(rows), PIECE))
+            waiting = deque(pool.submit(listed, low) for low in islice(begins, 2 * threads))
+            try:
+                while waiting:
+                    look()
+                    yield from waiting.popleft().result()
+                    waiting += [pool.submit(listed, low) for low in islice(begins, 1)]
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _pieces(self, lists: _Lists, low: int, high: int) -> Iterator[ListedEdges]:
+        """The edges of rows low..high-1."""
+        a = lists.arguments
+        a.low, a.high = low, high
         while a.low < a.high:
-            look()
-            first, a.end = a.low, 0
+            first, a.end, a.enabled_end, a.outside_end = a.low, 0, 0, 0
             a.labels, a.label_count, a.label_room = self.labels.reshape(-1), self.label_count, len(self.labels) - 1
             a.label_index, a.label_slots = self.label_index, len(self.label_index)
-            native(list_edges)(shape.words, a)
-            self.label_count = a.label_count
-            if tally[ERROR]:
-                raise RaisedAt(rows[tally[ERROR] - 1].copy())
+            native(list_edges)(self.kernel.words, a)
+            if self.decoders:
+                self.label_count = a.label_count
+            if lists.tally[ERROR]:
+                raise RaisedAt(lists.rows[lists.tally[ERROR] - 1].copy())
             if a.low < 0:
                 a.low = first
                 self._grow_labels()
                 continue
-            counts = np.diff(ends[first : a.low], prepend=0)
-            states = np.repeat(np.arange(first, a.low), counts)
-            words = edges[: a.end]
-            labels = words & MOST_LABELS
-            clipped = labels & CLIPPED != 0
-            further = self._clipped(rows, states[clipped], labels[clipped] & (CLIPPED - 1))
-            labels[clipped] = 0
-            enabled = distinct(np.concatenate([states[labels > 0] << LABEL_BITS | labels[labels > 0], further]))
-            yield ListedEdges(states, (words >> LABEL_BITS).astype(np.int32), labels.astype(np.int32), enabled)
+            enabled, outside = lists.enabled[: a.enabled_end], lists.outside[: a.outside_end]
+            clipped = outside & CLIPPED != 0
+            if clipped.any():
+                enabled = np.concatenate([enabled, self._clipped(lists.rows, outside[clipped])])
+            yield ListedEdges(
+                lists.degrees[: a.low - first].copy(),
+                lists.edges[: a.end].copy(),
+                distinct(enabled),
+                outside[~clipped] >> LABEL_BITS,
+            )
 
-    def _clipped(self, rows: Rows, states: Rows, actions: Rows) -> Rows:
+    def _clipped(self, rows: Rows, clipped: Rows) -> Rows:
         """The labels that steps which leave a bound enable, of actions that are fair for each of some values."""
         enabled = []
-        for state, number in sorted(set(zip(states.tolist(), actions.tolist(), strict=True))):
+        for state, number in sorted({(key >> LABEL_BITS, key & CLIPPED - 1) for key in clipped.tolist()}):
             name = self.actions[number].name
             for step in self.bound.steps(self.kernel.model.layout.decode(rows[state].view(np.uint64))):
                 if step.action.name == name and isinstance(step.after, Clipped):
@@ -241,15 +269,39 @@ class EdgeLister:
         return np.array(enabled, np.int64)
 
 
+class _Lists:
+    """What one thread lists, and the kernel's arguments that point to it."""
+
+    def __init__(self, lister: EdgeLister, rows: Rows, known: Rows, index: Rows) -> None:
+        shape = lister.kernel.shape
+        batch = BATCH + shape.max_successors
+        room = CHUNK + batch + BATCH * shape.actions
+        self.rows, self.degrees, self.tally = rows, np.zeros(PIECE, np.int64), np.zeros(shape.tally_words, np.int64)
+        self.edges, self.enabled, self.outside = (np.empty(room, np.int64) for _ in range(3))
+        self.arguments = RegionArguments(
+            model=lister.kernel.code, rows=rows, known=known, low=0, high=0, index=index, slots=len(index),
+            actions=shape.actions, action_labels=lister.action_labels, masks=lister.masks,
+            labels=lister.labels, label_count=0, label_room=0, label_index=lister.label_index, label_slots=0,
+            successors=np.zeros((batch, shape.row_words), np.int64), slots_of=np.zeros(batch, np.int64),
+            counts=np.zeros(BATCH, np.int64), before=np.zeros(shape.actions, np.int64),
+            clips=np.zeros(BATCH * (1 + shape.actions), np.int64), degrees=self.degrees,
+            edges=self.edges, end=0, enabled=self.enabled, enabled_end=0, outside=self.outside, outside_end=0,
+            room=CHUNK, tally=self.tally,
+        )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ListedEdges:
-    """Some of a graph's edges: the states they are from and lead to (1 + the number; 0: outside), and their labels."""
+    """Some of a graph's edges, those of states that follow on each other."""
 
-    states: Rows
-    targets: Numbers
-    labels: Numbers
+    degrees: Rows
+    """By state: how many edges it has."""
+    edges: Rows
+    """As `RegionGraph.edges`."""
     enabled: Rows
     """As `RegionGraph.enabled`, of these states."""
+    leaving: Rows
+    """The states with a step to the outside that counts for a label, once for each step."""
 
 
 def region_of(
@@ -267,28 +319,21 @@ def region_of(
     if not starts.all():
         inside = _reachable(lister, rows, starts, look)
         rows, levels, starts, returns = rows[inside], levels[inside], starts[inside], returns[inside]
-    order = canonical_order(rows)
-    rows, levels, starts, returns = np.ascontiguousarray(rows[order]), levels[order], starts[order], returns[order]
-    counts = np.zeros(len(rows), np.int64)
-    targets, labels, enabled = [], [], []
+    degrees, edges, enabled, held = [], [], [], 0
     for piece in lister.edges(rows, rows, look):
-        inner = piece.targets > 0
-        counts += np.bincount(piece.states[inner], minlength=len(rows)) if len(piece.states) else 0
-        targets.append(piece.targets[inner])
-        labels.append(piece.labels[inner])
+        degrees.append(piece.degrees)
+        edges.append(piece.edges)
         enabled.append(piece.enabled)
-        listed = sum(a.nbytes for part in (targets, labels, enabled) for a in part)
-        allow(listed + lister.nbytes + rows.nbytes + 40 * len(rows))
+        held += piece.edges.nbytes + piece.enabled.nbytes
+        allow(held + lister.nbytes + rows.nbytes + 40 * len(rows))
     region = RegionGraph(
-        rows=rows, levels=levels, starts=starts, returns=returns, ends=np.cumsum(counts),
-        targets=_joined(targets, np.int32), labels=_joined(labels, np.int32), enabled=_joined(enabled, np.int64),
-        constraints=lister.constraints,
-    )  # fmt: skip
+        rows, levels, starts, returns, np.cumsum(_joined(degrees)), _joined(edges), _joined(enabled), lister.constraints
+    )
     return region, concerned
 
 
-def _joined(parts: list[Any], kind: Any) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(0, kind)
+def _joined(parts: list[Rows]) -> Rows:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
 def _candidates(
@@ -322,9 +367,9 @@ def _reachable(
     """By state: whether steps lead to it from those of `starts`, all states on the way being among them."""
     inside, frontier = starts.copy(), np.nonzero(starts)[0]
     while len(frontier):
-        reached = np.zeros(len(rows) + 1, bool)
+        reached = np.zeros(len(rows), bool)
         for piece in lister.edges(np.ascontiguousarray(rows[frontier]), rows, look):
-            reached[piece.targets] = True
-        frontier = np.nonzero(reached[1:] & ~inside)[0]
+            reached[piece.edges >> LABEL_BITS] = True
+        frontier = np.nonzero(reached & ~inside)[0]
         inside[frontier] = True
     return inside

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.kernels.components import ComponentArguments, find_components
+from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS
+from reassure.checkers.engines.native.liveness import region
+from reassure.checkers.engines.native.liveness.decide import Liveness
+from reassure.checkers.engines.native.liveness.region import RegionGraph
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.spec.semantics.liveness import assumptions_of
 from tests.helpers.runs import checked
 
 
@@ -18,26 +29,25 @@ from tests.helpers.runs import checked
     st.integers(1, 9).flatmap(
         lambda n: st.tuples(
             st.just(n),
-            st.lists(st.tuples(st.integers(0, n - 1), st.integers(-1, n - 1)), max_size=24),
+            st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24),
             st.lists(st.integers(-1, 2), min_size=n, max_size=n),
         )
     ),
     st.booleans(),
 )
-def test_components(drawn: tuple[int, list[tuple[int, int]], list[int]], compiled: bool) -> None:
+def test_components(drawn: tuple[int, list[tuple[int, int]], list[int]], as_code: bool) -> None:
     """Those of each part by itself; as plain Python and as machine code."""
     count, edges, parts = drawn
     edges.sort()
     ends = np.cumsum(np.bincount([a for a, _ in edges], minlength=count)).astype(np.int64)
-    targets = np.zeros((len(edges) + 1) // 2 * 2, np.int32)
-    targets[: len(edges)] = [b + 1 for _, b in edges]
+    listed = np.array([b << LABEL_BITS | n % 3 for n, (_, b) in enumerate(edges)], np.int64)
     arrays = [np.zeros(count + 1, np.int64) for _ in range(5)]
     components = np.full(count, -1, np.int64)
-    a = ComponentArguments(count, ends, targets.view(np.int64), np.array(parts, np.int64), components, *arrays, 0)
-    (native(find_components) if compiled else find_components)(a)
+    a = ComponentArguments(count, ends, listed, np.array(parts, np.int64), components, *arrays, 0)
+    (native(find_components) if as_code else find_components)(a)
     graph = nx.DiGraph()
     graph.add_nodes_from(n for n in range(count) if parts[n] >= 0)
-    graph.add_edges_from((x, y) for x, y in edges if y >= 0 and parts[x] == parts[y] >= 0)
+    graph.add_edges_from((x, y) for x, y in edges if parts[x] == parts[y] >= 0)
     expected = {frozenset(c) for c in nx.strongly_connected_components(graph)}
     found = {frozenset(np.nonzero(components == k)[0].tolist()) for k in range(a.found)}
     assert found == expected
@@ -52,3 +62,33 @@ def test_the_memory_limit_counts_the_region() -> None:
     assert "unknown" in {p.status for p in least.properties[3:]}
     assert (least.exit(), least.complete) == (Exit.INCONCLUSIVE, True)
     assert "memory limit" in least.stopped_because
+
+
+def listed(threads: int) -> RegionGraph:
+    """The region of the first property about whole runs of `core_liveness`, edges listed by so many threads."""
+    prepared = prepare("core_liveness", ["brokers=4"])
+    bound, lowered = prepared.bound, prepared.lowered
+    kernel = compiled(lowered, state_layout(bound))
+    search = Search(kernel, 1)
+    explore(bound, kernel, Start.of(bound, kernel.model.layout), search, Limits())
+    rows = search.level_rows
+    liveness = Liveness(bound, lowered, kernel, rows, search.allow, lambda: None, threads)
+    prop = next(p for p in bound.properties if p.temporal)
+    graph, concerned = liveness.region(prop, assumptions_of(bound.model))
+    assert concerned
+    return graph
+
+
+def test_the_region_is_the_same_however_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one thread at once; by three in small pieces; with room for few edges at a time."""
+    arrays = ("rows", "levels", "starts", "returns", "ends", "edges", "enabled")
+    at_once = listed(1)
+    assert len(at_once.edges) > 100_000 and len(at_once.enabled) > 10_000
+    monkeypatch.setattr(region, "PIECE", 1000)
+    in_pieces = listed(3)
+    monkeypatch.setattr(region, "CHUNK", 100)
+    narrow = listed(2)
+    for name in arrays:
+        assert np.array_equal(getattr(at_once, name), getattr(in_pieces, name)), name
+        assert np.array_equal(getattr(at_once, name), getattr(narrow, name)), name
+    assert at_once.constraints == in_pieces.constraints == narrow.constraints
