@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,11 +37,14 @@ class MetadataWatch:
         self.controller_epoch = 0
         """Of the last batch: it rises when the active controller resigns."""
         self.topic, self.brokers = "", 0
+        self._registrations = Counter[int]()
+        """Of brokers since the watched topic was created."""
         self._read = 0
 
     def watch(self, topic: str, brokers: int) -> None:
         """Forgets the states seen so far, and notes those of another topic."""
         self.topic, self.brokers, self.states = topic, brokers, []
+        self._registrations.clear()
 
     def poll(self) -> None:
         """Reads what was written since the last call. Raises `MalformedRecord`, `BrokenLog`."""
@@ -63,7 +66,10 @@ class MetadataWatch:
         self._note_epochs(data[: len(data) if torn.at is None else torn.at])
         self._read += len(data) if torn.at is None else torn.at
 
-    def _apply(self, batch: Iterable[MetadataRecord]) -> None:
+    def _apply(self, batch: list[MetadataRecord]) -> None:
+        for record in batch:
+            if record.kind == "RegisterBroker" and self.states:
+                self._registrations[record.data["brokerId"]] += 1
         for _ in self.history.play(batch):
             pass
         state = self.state()
@@ -88,7 +94,7 @@ class MetadataWatch:
         return ControllerState(
             partition=partition,
             unfenced=frozenset(Broker(n) for n, b in registered.items() if not b.fenced),
-            incarnations=(0,) * self.brokers,
+            incarnations=tuple(self._registrations[n] for n in range(1, self.brokers + 1)),
             unclean=bool(self.history.unclean(self.topic)),
             shutting_down=frozenset(Broker(n) for n, b in registered.items() if b.shutting_down),
             keeps_nobody=partition.last_known_is_nobody,

@@ -1,7 +1,8 @@
-"""Random requests and faults on a cluster: every change of the metadata log is judged, every record is looked for.
+"""Random requests and faults on a cluster: compared with the model step by step, and every record is looked for.
 
-The log is judged by the rules of the release (`reassure audit`): a change for which these have no cause is a difference
-between model and cluster. A lost record is explained if the log shows, before, a broken promise about who may lead.
+A run of the model is looked for that matches the metadata log, and each change of the log is judged by the rules of the
+release (`reassure audit`): a state or a change without one is a difference between model and cluster. A lost record is
+explained if the log shows, before, a broken promise about who may lead.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload, schedule_of
+from reassure.checkers.kafka.cluster.model_run import ModelRun, matching_run
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
 from reassure.checkers.kafka.cluster.processes import Cluster, ProcessState
 
@@ -35,8 +37,9 @@ LOSING = ("elr_within_replicas",)
 class RandomRun:
     """One run: the steps taken, and the result. records: None if they could not be read.
 
-    never_ended, offline: the reassignment had to be cancelled, the leader to be elected by hand. changes: of the
-    partition. broken: promises, with their number. unexplained: changes that the release's rules do not make.
+    never_ended, offline: the reassignment had to be cancelled, the leader to be elected by hand. model: the comparison
+    with the model; None if there was none. changes: of the partition. broken: promises, with their number. unexplained:
+    changes that the release's rules do not make.
     """
 
     topic: str
@@ -47,13 +50,14 @@ class RandomRun:
     changes: int = 0
     broken: dict[str, int] = field(default_factory=dict)
     unexplained: list[str] = field(default_factory=list)
+    model: ModelRun | None = None
 
     @property
     def code(self) -> Exit:
-        """18 for a change or a loss without explanation, 5 if records could not be read, 12 for a broken promise."""
-        if self.unexplained or self.unexplained_loss:
+        """18 for a difference or an unexplained loss, 5 if something was not decided, 12 for a broken promise."""
+        if self.unexplained or self.unexplained_loss or (self.model is not None and self.model.difference):
             return Exit.TRACE
-        if self.records is None:
+        if self.records is None or (self.model is not None and self.model.undecided):
             return Exit.INCONCLUSIVE
         return Exit.SAFETY if self.broken or self.records.lost else Exit.OK
 
@@ -95,6 +99,8 @@ def execute_random(
                     return
                 rng = random.Random(f"{scope.seed} {number}")
                 run = _carried_out(executor, RandomRun(f"random-{number + 1}"), rng)
+                tell(f"{run.topic}: comparing with the model")
+                run.model = matching_run(executor.watch.states, kafka.release.rules, cluster.from_4)
                 judge_log(cluster.metadata / FIRST_SEGMENT, [run], kafka.release.rules)
                 yield run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
@@ -140,6 +141,10 @@ def report_random_run(run: RandomRun, console: Console) -> None:
         console.print("  the records could not be read", style="red")
     elif r.lost or r.different:
         console.print(f"  {r.lost:,} of {r.acknowledged:,} records lost, {r.different:,} different", style="red")
+    if run.model is not None and run.model.difference:
+        console.print(f"  no run of the model goes on: {run.model.difference}", style="red")
+    if run.model is not None and run.model.undecided:
+        console.print(f"  not compared with the model: {run.model.undecided}", style="red")
     for line in run.unexplained:
         console.print(f"  no rule makes this change: {line}", style="red")
 
@@ -154,6 +159,11 @@ def report_random(runs: Sequence[RandomRun], release: str, scope: RandomScope, c
         f"Kafka {release}, {scope.brokers} brokers, seed {scope.seed}: {totals['runs']:,} runs, "
         f"{totals['steps']:,} steps, {totals['changes']:,} changes of partitions, "
         f"{totals['unexplained']:,} that the rules do not make"
+    )
+    console.print(
+        f"the model: {totals['matched']:,} runs matched by one of the model, with {totals['model_steps']:,} steps seen "
+        f"and {totals['hidden_steps']:,} hidden; {totals['not_matched']:,} not matched, "
+        f"{totals['undecided']:,} undecided"
     )
     console.print(
         f"records: {totals['acknowledged']:,} acknowledged, {totals['lost']:,} lost in {totals['losing']:,} runs, "
@@ -173,11 +183,17 @@ def random_totals(runs: Sequence[RandomRun]) -> dict[str, Any]:
     """Sums over random runs."""
     records = [run.records for run in runs if run.records is not None]
     names = sorted({name for run in runs for name in run.broken})
+    models = [run.model for run in runs if run.model is not None]
     return {
         "runs": len(runs),
         "steps": sum(len(run.steps) for run in runs),
         "changes": sum(run.changes for run in runs),
         "unexplained": sum(len(run.unexplained) for run in runs),
+        "matched": sum(not model.difference and not model.undecided for model in models),
+        "not_matched": sum(bool(model.difference) for model in models),
+        "undecided": sum(bool(model.undecided) for model in models),
+        "model_steps": sum(model.steps for model in models),
+        "hidden_steps": sum(model.hidden for model in models),
         "acknowledged": sum(r.acknowledged for r in records),
         "lost": sum(r.lost for r in records),
         "losing": sum(r.lost > 0 for r in records),
@@ -192,6 +208,6 @@ def random_totals(runs: Sequence[RandomRun]) -> dict[str, Any]:
 
 def random_record(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> dict[str, Any]:
     """Random runs as data."""
-    each = [{**vars(run), "records": vars(run.records) if run.records is not None else None} for run in runs]
+    each = [asdict(run) for run in runs]
     about = {"release": release, "brokers": scope.brokers, "seed": scope.seed}
     return {**about, "totals": random_totals(runs), "runs": each}

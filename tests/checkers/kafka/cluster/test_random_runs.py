@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import printed
 from reassure.checkers.kafka.cluster.client import RecordCounts
+from reassure.checkers.kafka.cluster.model_run import ModelRun
 from reassure.checkers.kafka.cluster.processes import ProcessState
 from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope, drawn, judge_log
 from reassure.checkers.kafka.cluster.report import random_record, random_totals, report_random, report_random_run
@@ -27,6 +29,10 @@ def run(records: RecordCounts | None = WHOLE, broken: dict[str, int] | None = No
     return RandomRun("random-1", ["cancel"], records, False, False, 3, broken or {}, list(unexplained))
 
 
+def compared(model: ModelRun) -> RandomRun:
+    return replace(run(), model=model)
+
+
 @pytest.mark.parametrize(
     ("one", "code", "unexplained"),
     [
@@ -39,6 +45,9 @@ def run(records: RecordCounts | None = WHOLE, broken: dict[str, int] | None = No
         (run(LOSS, {"own_steps_keep_min_isr": 1}), Exit.TRACE, True),
         (run(LOSS), Exit.TRACE, True),
         (run(RecordCounts(100, 100, 0, 1, 101), {"elr_within_replicas": 1}), Exit.TRACE, True),
+        (compared(ModelRun(3, 0, difference="offset 9: no")), Exit.TRACE, False),
+        (compared(ModelRun(3, 0, undecided="too many states")), Exit.INCONCLUSIVE, False),
+        (compared(ModelRun(3, 1)), Exit.OK, False),
     ],
 )
 def test_exit_codes(one: RandomRun, code: Exit, unexplained: bool) -> None:
@@ -88,21 +97,30 @@ def test_the_last_running_broker_stays() -> None:
 def test_sums_and_their_report() -> None:
     losing = run(LOSS, {"elr_within_replicas": 2})
     losing.never_ended = losing.offline = True
-    runs = [run(), losing, run(None, None, "offset 3: a change")]
+    runs = [
+        compared(ModelRun(7, 2)),
+        losing,
+        run(None, None, "offset 3: a change"),
+        compared(ModelRun(4, 1, difference="offset 9: no")),
+        compared(ModelRun(0, 0, undecided="too many states")),
+    ]
     assert random_totals(runs) == {
-        "runs": 3, "steps": 3, "changes": 9, "unexplained": 1, "acknowledged": 200, "lost": 60, "losing": 1,
+        "runs": 5, "steps": 5, "changes": 15, "unexplained": 1, "matched": 1, "not_matched": 1, "undecided": 1,
+        "model_steps": 11, "hidden_steps": 3, "acknowledged": 400, "lost": 60, "losing": 1,
         "different": 0, "unexplained_losses": 0, "broken": {"elr_within_replicas": 1}, "never_ended": 1, "offline": 1,
         "unread": 1,
     }  # fmt: skip
     record = random_record(runs, "4.4.0", SCOPE)
-    assert (record["release"], record["brokers"], record["seed"], len(record["runs"])) == ("4.4.0", 4, 7, 3)
+    assert (record["release"], record["brokers"], record["seed"], len(record["runs"])) == ("4.4.0", 4, 7, 5)
     assert record["runs"][1]["records"]["lost"] == 60
+    assert record["runs"][0]["model"] == {"steps": 7, "hidden": 2, "difference": "", "undecided": ""}
     codes: list[Exit] = []
     text = printed(lambda console: codes.append(report_random(runs, "4.4.0", SCOPE, console)))
     assert codes == [Exit.TRACE]
     assert text.splitlines() == [
-        "Kafka 4.4.0, 4 brokers, seed 7: 3 runs, 3 steps, 9 changes of partitions, 1 that the rules do not make",
-        "records: 200 acknowledged, 60 lost in 1 runs, 0 different; in 0 runs no broken promise explains a loss",
+        "Kafka 4.4.0, 4 brokers, seed 7: 5 runs, 5 steps, 15 changes of partitions, 1 that the rules do not make",
+        "the model: 1 runs matched by one of the model, with 11 steps seen and 3 hidden; 1 not matched, 1 undecided",
+        "records: 400 acknowledged, 60 lost in 1 runs, 0 different; in 0 runs no broken promise explains a loss",
         "  elr_within_replicas: broken in 1 runs",
         "  reassignments that did not end by themselves: 1; partitions without a leader at the end: 1; not read: 1",
     ]

@@ -1,0 +1,82 @@
+"""The run of the model that matches the states of a metadata log, and logs that none matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.stop import Interrupted, StopReason
+from reassure.checkers.kafka.cluster import model_run
+from reassure.checkers.kafka.cluster.model_run import ModelRun, matching_run, observations
+from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT, MetadataWatch, SeenState
+from reassure.spec.kafka.partition import Broker
+
+KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.4.0.log"
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> list[SeenState]:
+    """Of a log that Kafka's own controller wrote: requests and faults of four brokers."""
+    folder = tmp_path_factory.mktemp("log")
+    (folder / FIRST_SEGMENT).write_bytes(KEPT.read_bytes())
+    watch = MetadataWatch(folder)
+    watch.watch("watched", 4)
+    watch.poll()
+    return watch.states
+
+
+def test_a_whole_log_is_matched(seen: list[SeenState]) -> None:
+    assert matching_run(seen, "4.4", True) == ModelRun(steps=len(seen) - 1, hidden=1)
+
+
+def test_the_rules_of_another_release_do_not_match(seen: list[SeenState]) -> None:
+    run = matching_run(seen, "4.1", True)
+    assert (run.steps, run.undecided) == (32, "")
+    assert run.difference.startswith(
+        "offset 46: replicas [1, 4, 2, 3] -> [3, 1, 2, 4], removing {} -> {1, 2, 4}, partition epoch 19 -> 20: "
+    )
+
+
+def test_a_state_that_no_step_leads_to(seen: list[SeenState]) -> None:
+    first = seen[0]
+    assert first.state.partition.replicas == (1, 2, 3)
+    shrunk = replace(first.state.partition, isr=frozenset({Broker(2), Broker(3)}), partition_epoch=1)
+    run = matching_run([first, SeenState(9, replace(first.state, partition=shrunk))], "4.4", True)
+    assert (run.steps, run.hidden, run.undecided) == (0, 0, "")
+    assert run.difference.startswith("offset 9: ISR {1, 2, 3} -> {2, 3}, partition epoch 0 -> 1: ")
+
+
+def test_two_events_are_no_step(seen: list[SeenState]) -> None:
+    first = seen[0]
+    unfenced = first.state.unfenced - {Broker(3), Broker(4)}
+    run = matching_run([first, SeenState(9, replace(first.state, unfenced=unfenced))], "4.4", True)
+    assert run.difference.startswith("offset 9: unfenced brokers {1, 2, 3, 4} -> {1, 2}: fence is enabled, and then ")
+
+
+def test_events_of_brokers(seen: list[SeenState]) -> None:
+    first = seen[0].state
+    fenced = replace(first, unfenced=first.unfenced - {Broker(4)})
+    cases = [
+        (first, fenced, {"fence"}, {"broker": 4}),
+        (fenced, first, {"unfence"}, {"broker": 4}),
+        (fenced, replace(fenced, incarnations=(0, 0, 0, 1)), {"shut_down_uncleanly"}, {"broker": 4}),
+        (first, replace(fenced, incarnations=(0, 0, 0, 1)), {"shut_down_uncleanly"}, {"broker": 4}),
+        (first, replace(first, min_isr=1), {"change_min_isr"}, {"value": 1}),
+        (first, replace(first, shutting_down=frozenset({Broker(2)})), {"shut_down_in_control"}, {"broker": 2}),
+        (first, replace(first, unclean=True), set(model_run.OF_PARTITION), {}),
+    ]
+    for before, after, actions, params in cases:
+        start, step = observations([SeenState(1, before), SeenState(2, after)])
+        assert (start.actions, start.params) == (None, {})
+        assert (step.actions, step.params) == (actions, params)
+
+
+def test_too_many_possible_states_are_undecided(seen: list[SeenState], monkeypatch: pytest.MonkeyPatch) -> None:
+    def explained(*others: object) -> None:
+        raise Interrupted(StopReason.MEMORY, "at line 9 more than 20,000 states are possible")
+
+    monkeypatch.setattr(model_run, "explain_log", explained)
+    run = matching_run(seen, "4.4", True)
+    assert run == ModelRun(0, 0, undecided="at line 9 more than 20,000 states are possible")
