@@ -25,6 +25,13 @@ HIDDEN = ("catch_up",)
 `commit` is not needed: it says who lacks records, and whoever does can catch up.
 """
 
+LOSSES = (
+    kraft_kafka.nothing_lost_by_a_completion,
+    kraft_kafka.nothing_lost_by_a_cancellation,
+    kraft_kafka.nothing_lost_otherwise,
+)
+"""Properties that say by what records are lost."""
+
 
 @dataclass(frozen=True)
 class Config(kraft_kafka_operated.Config):

@@ -35,12 +35,13 @@ REGISTRATIONS = ("shut_down_uncleanly", "restart_cleanly")
 class ModelRun:
     """A run of a cluster compared with the model. steps: observed ones that a run of the model matches, from the first.
 
-    hidden: steps of that run between them. difference: the first state that no run matches, and why not, or "".
-    undecided: why the comparison ended early, or "".
+    hidden: steps of that run between them. losses: properties about lost records that it violates. difference: the
+    first state that no run matches, and why not, or "". undecided: why the comparison ended early, or "".
     """
 
     steps: int
     hidden: int
+    losses: tuple[str, ...] = ()
     difference: str = ""
     undecided: str = ""
 
@@ -60,15 +61,18 @@ def matching_run(seen: Sequence[SeenState], rules: str, elr: bool) -> ModelRun:
         "elr": str(elr).lower(),
     }
     bound = BoundModel(model, make_config(model, settings(model, [f"{key}={value}" for key, value in values.items()])))
-    hidden = frozenset(sys.modules[model.module].HIDDEN)
-    lines = list(observations(seen))
+    module, stepper = sys.modules[model.module], PlainStepper(bound)
+    hidden = frozenset(module.HIDDEN)
     try:
-        answer = explain_log(bound, PlainStepper(bound), lines, hidden, MOST_STATES, lambda matched, states: None)
+        answer = explain_log(bound, stepper, observations(seen), hidden, MOST_STATES, lambda matched, states: None)
     except Interrupted as stopped:
         return ModelRun(0, 0, undecided=str(stopped))
-    difference = _difference(answer) if answer.failed is not None else ""
-    steps = max(0, answer.lines - 1)
-    return ModelRun(steps, answer.hidden_steps, *(("", difference) if answer.clipped else (difference, "")))
+    assert answer.behaviour is not None
+    states = answer.behaviour.states
+    losses = tuple(p.name for p in module.LOSSES if not all(p.function(state) for state in states))
+    failed = _difference(answer) if answer.failed is not None else ""
+    difference, undecided = ("", failed) if answer.clipped else (failed, "")
+    return ModelRun(max(0, answer.lines - 1), answer.hidden_steps, losses, difference, undecided)
 
 
 def _difference(answer: LogExplanation) -> str:

@@ -31,6 +31,9 @@ def test_too_little_memory_is_a_line() -> None:
         SystemFailure, match=r"^1000000 JVMs need about 420,000,000 MiB of memory; [\d,]+ MiB are free$"
     ):
         enough_memory(1_000_000)
+    enough_memory(1, 420 << 20)
+    with pytest.raises(SystemFailure, match=r"^5 JVMs need about 2,100 MiB of memory; --memory allows 2,048 MiB$"):
+        enough_memory(5, 2 << 30)
 
 
 def test_ids_are_those_of_kafka() -> None:
