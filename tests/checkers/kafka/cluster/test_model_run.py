@@ -16,19 +16,28 @@ from reassure.spec.kafka.partition import Broker
 KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.4.0.log"
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> list[SeenState]:
-    """Of a log that Kafka's own controller wrote: requests and faults of four brokers."""
-    folder = tmp_path_factory.mktemp("log")
-    (folder / FIRST_SEGMENT).write_bytes(KEPT.read_bytes())
+def states_of(log: Path, topic: str, folder: Path) -> list[SeenState]:
+    (folder / FIRST_SEGMENT).write_bytes(log.read_bytes())
     watch = MetadataWatch(folder)
-    watch.watch("watched", 4)
+    watch.watch(topic, 4)
     watch.poll()
     return watch.states
 
 
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> list[SeenState]:
+    """Of a log that Kafka's own controller wrote: requests and faults of four brokers."""
+    return states_of(KEPT, "watched", tmp_path_factory.mktemp("log"))
+
+
 def test_a_whole_log_is_matched(seen: list[SeenState]) -> None:
     assert matching_run(seen, "4.4", True) == ModelRun(steps=len(seen) - 1, hidden=1)
+
+
+@pytest.mark.parametrize(("topic", "run"), [("random-1", ModelRun(11, 2)), ("random-2", ModelRun(13, 3))])
+def test_the_log_of_a_real_cluster_is_matched(tmp_path: Path, topic: str, run: ModelRun) -> None:
+    states = states_of(KEPT.with_name("cluster-4.4.0.log"), topic, tmp_path)
+    assert matching_run(states, "4.4", True) == run
 
 
 def test_the_rules_of_another_release_do_not_match(seen: list[SeenState]) -> None:
