@@ -11,7 +11,10 @@ from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.kafka.cluster import model_run
 from reassure.checkers.kafka.cluster.model_run import ModelRun, matching_run, observations
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT, MetadataWatch, SeenState
+from reassure.checkers.kafka.controller.model_view import ModelView
+from reassure.checkers.kafka.controller.replay import controller_trace
 from reassure.spec.kafka.partition import Broker
+from tests.helpers.committed_traces import committed_trace
 
 KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.4.0.log"
 
@@ -80,6 +83,17 @@ def test_events_of_brokers(seen: list[SeenState]) -> None:
         start, step = observations([SeenState(1, before), SeenState(2, after)])
         assert (start.actions, start.params) == (None, {})
         assert (step.actions, step.params) == (actions, params)
+
+
+@pytest.mark.parametrize("promise", ["nothing_lost_by_a_completion", "nothing_lost_by_a_cancellation"])
+def test_the_run_of_a_finding_loses_records_by_it(promise: str) -> None:
+    trace, bound = committed_trace("kraft_kafka_racks", promise, release="4.4", initial_isr=0)
+    run = controller_trace(trace, ModelView(bound))
+    states = [run.start, *(command.after for command in run.commands if command.after != command.before)]
+    seen = [SeenState(number, replace(state, min_isr=run.min_isr)) for number, state in enumerate(states)]
+    whole = matching_run(seen, "4.4", True)
+    assert (whole.steps, whole.losses, whole.difference) == (len(seen) - 1, (promise,), "")
+    assert matching_run(seen[:-1], "4.4", True).losses == ()
 
 
 def test_too_many_possible_states_are_undecided(seen: list[SeenState], monkeypatch: pytest.MonkeyPatch) -> None:
