@@ -72,7 +72,7 @@ def test_the_controller_resigns_again_and_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_replicas_are_others_than_were_asked_for(tmp_path: Path) -> None:
     text = output("finding-5.sh", tmp_path)
-    assert re.findall(r"Replicas: ([\d,]+)", text) == ["2,3,1", "2,3"]
+    assert re.findall(r"Leader: \d\s+Replicas: ([\d,]+)", text) == ["2,3,1", "2,3"]
 
 
 @pytest.mark.slow
