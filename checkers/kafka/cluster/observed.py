@@ -18,10 +18,14 @@ FIRST_SEGMENT = "00000000000000000000.log"
 
 @dataclass(frozen=True)
 class SeenState:
-    """The controller's state of the watched partition after a batch of the metadata log."""
+    """The controller's state of the watched partition after a batch of the metadata log.
+
+    changes: records of the batch that change the partition. The controller's log may hold several events in a batch.
+    """
 
     offset: int
     state: ControllerState
+    changes: int = 0
 
 
 class MetadataWatch:
@@ -70,12 +74,11 @@ class MetadataWatch:
         for record in batch:
             if record.kind == "RegisterBroker" and self.states:
                 self._registrations[record.data["brokerId"]] += 1
-        for _ in self.history.play(batch):
-            pass
+        changes = sum((c.topic, c.partition) == (self.topic, 0) for c in self.history.play(batch))
         state = self.state()
         if state is not None and (not self.states or self.states[-1].state != state):
             last = self.history.last
-            self.states.append(SeenState(last.offset if last is not None else 0, state))
+            self.states.append(SeenState(last.offset if last is not None else 0, state, changes))
 
     def _note_epochs(self, data: bytes) -> None:
         at = 0

@@ -55,16 +55,22 @@ def test_a_state_that_no_step_leads_to(seen: list[SeenState]) -> None:
     first = seen[0]
     assert first.state.partition.replicas == (1, 2, 3)
     shrunk = replace(first.state.partition, isr=frozenset({Broker(2), Broker(3)}), partition_epoch=1)
-    run = matching_run([first, SeenState(9, replace(first.state, partition=shrunk))], "4.4", True)
+    run = matching_run([first, SeenState(99, replace(first.state, partition=shrunk))], "4.4", True)
     assert (run.steps, run.hidden, run.undecided) == (0, 0, "")
-    assert run.difference.startswith("offset 9: ISR {1, 2, 3} -> {2, 3}, partition epoch 0 -> 1: ")
+    assert run.difference.startswith("offset 99: ISR {1, 2, 3} -> {2, 3}, partition epoch 0 -> 1: ")
 
 
-def test_two_events_are_no_step(seen: list[SeenState]) -> None:
+def test_a_batch_may_hold_several_events(seen: list[SeenState]) -> None:
     first = seen[0]
-    unfenced = first.state.unfenced - {Broker(3), Broker(4)}
-    run = matching_run([first, SeenState(9, replace(first.state, unfenced=unfenced))], "4.4", True)
-    assert run.difference.startswith("offset 9: unfenced brokers {1, 2, 3, 4} -> {1, 2}: fence is enabled, and then ")
+    shrunk = replace(first.state.partition, isr=frozenset({Broker(1), Broker(2)}), partition_epoch=1)
+    both_fenced = replace(first.state, partition=shrunk, unfenced=frozenset({Broker(1), Broker(2)}))
+    assert matching_run([first, SeenState(99, both_fenced, 1)], "4.4", True) == ModelRun(2, 0)
+    one_fenced = replace(both_fenced, unfenced=first.state.unfenced - {Broker(4)})  # and 3 lags
+    assert matching_run([first, SeenState(99, one_fenced, 1)], "4.4", True) == ModelRun(2, 0)
+    kept = replace(both_fenced, partition=first.state.partition)  # 3 is fenced, and stays in the ISR
+    run = matching_run([first, SeenState(99, kept)], "4.4", True)
+    assert run.steps == 1
+    assert run.difference.startswith("offset 99: unfenced brokers {1, 2, 3, 4} -> {1, 2}: ")
 
 
 def test_events_of_brokers(seen: list[SeenState]) -> None:
