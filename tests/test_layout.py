@@ -32,7 +32,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "analyses": ("base", "encoding", "traces", "engines", "check.py", "pictures", "console"),
     "evidence": ("base", "traces", "check.py", "pictures", "console", "analyses"),
     "explorer": ("base", "traces", "pictures", "console", "analyses", "check.py"),
-    "kafka": ("base", "encoding", "traces", "engines", "pictures", "console", "gate", "evidence"),
+    "kafka": ("base", "encoding", "traces", "engines", "pictures", "console", "gate", "analyses", "evidence"),
     "cli": ("base", "traces", "engines", "pictures", "console", "check.py"),
     "testing": ("base", "traces", "check.py", "api.py", "gate"),
     "publish": ("base", "traces", "check.py", "console", "gate", "analyses", "evidence", "cli"),

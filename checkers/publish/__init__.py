@@ -20,6 +20,7 @@ from reassure.checkers.evidence import (
     measurements,
     mutant_page,
     patch_page,
+    random_record,
     release_matrix,
     verdicts,
 )
@@ -53,7 +54,8 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
-        MEASURED: measurements.page(measurements.measured()),
+        MEASURED: measurements.page(measurements.measured())
+        + random_record.random_section(random_record.recorded_random_runs()),
         BROKERS: broker_page.broker_page(broker_page.recorded_assumptions()),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }

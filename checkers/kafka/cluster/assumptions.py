@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence.broker_page import Assumption
-from reassure.checkers.kafka.cluster.client import ClusterClient
 from reassure.checkers.kafka.cluster.distribution import Distribution
-from reassure.checkers.kafka.cluster.execute import RATE, Executor, Waits, Workload, schedule_of
+from reassure.checkers.kafka.cluster.execute import RATE, Executor, Workload, schedule_of
 from reassure.checkers.kafka.cluster.observed import BrokerLog
-from reassure.checkers.kafka.cluster.processes import Cluster
+from reassure.checkers.kafka.cluster.session import ClusterLimits, started_cluster
 
 RECORDS = 5_000
 BYTES = 200
@@ -31,21 +29,15 @@ class Scenario:
 
 
 def execute_assumptions(
-    kafka: Distribution, place: Path | None, tell: Callable[[str], None]
+    kafka: Distribution, limits: ClusterLimits, tell: Callable[[str], None]
 ) -> Generator[Assumption, None, None]:
     """Tries every assumption on a cluster of its own; yields each result at once."""
-    with Cluster(kafka, BROKERS, True, place) as cluster:
-        tell("formatting")
-        cluster.format()
-        for number in cluster.nodes:
-            cluster.start(number)
-        with ClusterClient(cluster) as client:
-            executor = Executor(cluster, client, Waits(), tell)
-            for number, scenario in enumerate(SCENARIOS, 1):
-                executor.bring_up()
-                executor.topic = f"assumption-{number}"
-                holds, seen = scenario.attempt(executor)
-                yield Assumption(scenario.text, kafka.release.stated, holds, seen)
+    with started_cluster(kafka, BROKERS, True, limits, tell) as executor:
+        for number, scenario in enumerate(SCENARIOS, 1):
+            executor.bring_up()
+            executor.topic = f"assumption-{number}"
+            holds, seen = scenario.attempt(executor)
+            yield Assumption(scenario.text, kafka.release.stated, holds, seen)
 
 
 # -- scenarios ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, JSON, OF_TRACE, QUIET, SEED, TRACE
+from reassure.checkers.base.shared_options import BUDGET, JSON, MEMORY, OF_TRACE, QUIET, SEED, TRACE
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
@@ -28,6 +28,7 @@ from reassure.checkers.evidence.broker_page import (
     with_newer,
 )
 from reassure.checkers.evidence.measurements import MEASURED, measured, with_more, written
+from reassure.checkers.evidence.random_record import random_text, recorded_random_runs
 from reassure.checkers.kafka.cluster.assumptions import execute_assumptions
 from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
@@ -36,6 +37,7 @@ from reassure.checkers.kafka.cluster.measure import cases_of, measurements, run_
 from reassure.checkers.kafka.cluster.random_runs import BROKERS, MIN_ISR, RandomRun, RandomScope, execute_random
 from reassure.checkers.kafka.cluster.report import (
     cluster_record,
+    random_data,
     random_record,
     report_cluster,
     report_random,
@@ -69,7 +71,8 @@ SUBCOMMANDS = {
             Option("--times N", "with --findings: execute each run N times (default: 1)", positive, 1),
             Option(
                 "--out FILE",
-                "with --findings or --assumptions: the file to add to (default: with the project's traces)",
+                "with --findings or --assumptions: the file to add to (default: with the project's traces); with "
+                "--random: the same (default: none)",
                 Path,
                 output=True,
             ),
@@ -92,6 +95,11 @@ SUBCOMMANDS = {
                 help="give up a run after this time, such as 10m; with --random begin no run after it "
                 "(default: no limit)",
             ),
+            replace(
+                MEMORY,
+                help="start no cluster whose processes need more memory than this, about 420 MiB each "
+                "(default: what is free)",
+            ),
             JSON,
             replace(QUIET, help="print no progress"),
             Option("--full", "print the brokers' logs after each step", bool, output=True),
@@ -104,8 +112,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Executes each trace on its release: 18 if the cluster does something else, 5 if it cannot be brought there."""
     if [bool(args.traces), args.findings, args.random is not None, args.assumptions].count(True) != 1:
         raise UsageFailure("give traces, --findings, --random N or --assumptions")
-    if not args.findings and (args.fixed is not None or args.times != 1):
-        raise UsageFailure("--fixed and --times are for --findings")
+    _check_options(args)
     if args.random is not None:
         return _random(args, console)
     if args.assumptions:
@@ -127,6 +134,38 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return code
 
 
+ONLY_FOR = {
+    "model": ("traces",),
+    "fixed": ("--findings",),
+    "times": ("--findings",),
+    "out": ("--findings", "--random", "--assumptions"),
+    "brokers": ("--random",),
+    "seed": ("--random",),
+    "records": ("traces", "--findings"),
+    "record_size": ("traces", "--findings"),
+    "per_second": ("traces", "--findings"),
+    "budget": ("traces", "--findings", "--random"),
+    "full": ("traces", "--findings"),
+}
+"""Options that not everything has that can be executed, with what has them."""
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """`UsageFailure` for an option that would be ignored, and for a folder that several clusters would need."""
+    given = {"--findings": args.findings, "--random": args.random is not None, "--assumptions": args.assumptions}
+    what = next((name for name, is_given in given.items() if is_given), "traces")
+    for option in SUBCOMMANDS["cluster"].options:
+        several = ONLY_FOR.get(option.name, (what,))
+        if what not in several and getattr(args, option.name) != option.initial:
+            raise UsageFailure(f"{option.flag} is for {' and '.join(several)}, not for {what}")
+    clusters = 1
+    if args.findings or args.assumptions:
+        releases = _releases(args.release) or (_releases(["all"]) if args.findings else [LATEST])
+        clusters = (len(releases) + (args.fixed is not None)) * args.times
+    if args.keep is not None and clusters > 1:
+        raise UsageFailure(f"--keep is for one cluster; here are {clusters}")
+
+
 def _random(args: argparse.Namespace, console: Console) -> Exit:
     """Executes random runs on one release: 18 for a change or a loss without explanation, 12 for a broken promise."""
     if not MIN_ISR <= args.brokers <= MAX_BROKERS:
@@ -134,11 +173,16 @@ def _random(args: argparse.Namespace, console: Console) -> Exit:
     releases = _releases(args.release) or [LATEST]
     if len(releases) > 1:
         raise UsageFailure("--random is for one release")
+    if args.out is not None:
+        if releases[0].build:
+            raise UsageFailure("--out with --random is for releases, not for builds")
+        recorded_random_runs(args.out)  # a file of something else is refused at once
     runs: list[RandomRun] = []
     scope = RandomScope(args.random, args.brokers, args.seed, args.budget if args.budget is not None else math.inf)
     failed: list[Failure] = []
     with Progress(quiet=args.quiet) as progress:
-        several = execute_random(distribution(releases[0]), scope, args.keep, _teller(progress, releases[0]))
+        limits = ClusterLimits(args.keep, memory=args.memory)
+        several = execute_random(distribution(releases[0]), scope, limits, _teller(progress, releases[0]))
         with contextlib.closing(several) as results:
             try:
                 for result in results:
@@ -149,22 +193,27 @@ def _random(args: argparse.Namespace, console: Console) -> Exit:
                 failed.append(failure)
                 note(f"reassure: {failure}")
     code = worst([report_random(runs, releases[0].version, scope, console), *(failure.code for failure in failed)])
+    if args.out is not None and runs:
+        newer = random_record(runs, releases[0].stated, scope)
+        write_atomically(args.out, random_text(recorded_random_runs(args.out), newer))
     if args.json:
         identity = RunIdentity("", None, {}, "kafka", args.repro)
         stopped = Stop(StopReason.COMPLETE, f"{len(runs)} runs were executed")
         stopped = Stop(StopReason.LOST, str(failed[0])) if failed else stopped
         record = identity.record(code, not failed, stopped)
-        write_record(args.json, {**record, "random": random_record(runs, releases[0].version, scope)})
+        write_record(args.json, {**record, "random": random_data(runs, releases[0].version, scope)})
     return code
 
 
 def _assumptions(args: argparse.Namespace, console: Console) -> Exit:
     """Tries the assumptions about brokers on each release, and records them: 18 if one does not hold."""
     file = args.out or ASSUMPTIONS
+    recorded_assumptions(file)  # a file of something else is refused at once
     results: list[Assumption] = []
+    limits = ClusterLimits(args.keep, memory=args.memory)
     with Progress(quiet=args.quiet) as progress:
         for kafka in _releases(args.release) or [LATEST]:
-            several = execute_assumptions(distribution(kafka), args.keep, _teller(progress, kafka))
+            several = execute_assumptions(distribution(kafka), limits, _teller(progress, kafka))
             with contextlib.closing(several) as tried:
                 for each in tried:
                     progress.done()
@@ -185,7 +234,7 @@ def _traces(args: argparse.Namespace, results: list[ClusterResult], progress: Pr
     """Executes traces, those of one release on one cluster; adds to the results."""
     by_cluster = _runs(args)
     if args.keep is not None and len(by_cluster) > 1:
-        raise UsageFailure("--keep is for one cluster; these traces need several")
+        raise UsageFailure(f"--keep is for one cluster; here are {len(by_cluster)}")
     for (kafka, _), runs in by_cluster.items():
         results.extend(_on_cluster(args, kafka, runs, progress, console))
     return worst(result.code for result in results)
@@ -197,6 +246,7 @@ def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: 
     18 if a release does not show an effect, or the build with the fixes shows one.
     """
     file = args.out or MEASURED
+    measured(file)  # a file of something else is refused at once
     releases = _releases(args.release) or _releases(["all"])
     codes = [Exit.OK]
     for kafka in [*releases, *([release(str(args.fixed))] if args.fixed is not None else [])]:
@@ -221,7 +271,8 @@ def _on_cluster(
 ) -> Iterator[ClusterResult]:
     """Executes runs on a cluster that is started for them, and reports each at once."""
     progress.ready(f"Kafka {kafka.version}: class path")
-    load, limits = Workload(args.records, args.record_size, args.per_second), ClusterLimits(args.keep, args.budget)
+    load = Workload(args.records, args.record_size, args.per_second)
+    limits = ClusterLimits(args.keep, args.budget, args.memory)
     with contextlib.closing(execute_runs(distribution(kafka), runs, load, limits, _teller(progress, kafka))) as results:
         for result in results:
             progress.done()

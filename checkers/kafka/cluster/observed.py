@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,14 @@ FIRST_SEGMENT = "00000000000000000000.log"
 
 @dataclass(frozen=True)
 class SeenState:
-    """The controller's state of the watched partition after a batch of the metadata log."""
+    """The controller's state of the watched partition after a batch of the metadata log.
+
+    changes: records of the batch that change the partition. The controller's log may hold several events in a batch.
+    """
 
     offset: int
     state: ControllerState
+    changes: int = 0
 
 
 class MetadataWatch:
@@ -37,11 +41,14 @@ class MetadataWatch:
         self.controller_epoch = 0
         """Of the last batch: it rises when the active controller resigns."""
         self.topic, self.brokers = "", 0
+        self._registrations = Counter[int]()
+        """Of brokers since the watched topic was created."""
         self._read = 0
 
     def watch(self, topic: str, brokers: int) -> None:
         """Forgets the states seen so far, and notes those of another topic."""
         self.topic, self.brokers, self.states = topic, brokers, []
+        self._registrations.clear()
 
     def poll(self) -> None:
         """Reads what was written since the last call. Raises `MalformedRecord`, `BrokenLog`."""
@@ -63,13 +70,15 @@ class MetadataWatch:
         self._note_epochs(data[: len(data) if torn.at is None else torn.at])
         self._read += len(data) if torn.at is None else torn.at
 
-    def _apply(self, batch: Iterable[MetadataRecord]) -> None:
-        for _ in self.history.play(batch):
-            pass
+    def _apply(self, batch: list[MetadataRecord]) -> None:
+        for record in batch:
+            if record.kind == "RegisterBroker" and self.states:
+                self._registrations[record.data["brokerId"]] += 1
+        changes = sum((c.topic, c.partition) == (self.topic, 0) for c in self.history.play(batch))
         state = self.state()
         if state is not None and (not self.states or self.states[-1].state != state):
             last = self.history.last
-            self.states.append(SeenState(last.offset if last is not None else 0, state))
+            self.states.append(SeenState(last.offset if last is not None else 0, state, changes))
 
     def _note_epochs(self, data: bytes) -> None:
         at = 0
@@ -88,7 +97,7 @@ class MetadataWatch:
         return ControllerState(
             partition=partition,
             unfenced=frozenset(Broker(n) for n, b in registered.items() if not b.fenced),
-            incarnations=(0,) * self.brokers,
+            incarnations=tuple(self._registrations[n] for n in range(1, self.brokers + 1)),
             unclean=bool(self.history.unclean(self.topic)),
             shutting_down=frozenset(Broker(n) for n, b in registered.items() if b.shutting_down),
             keeps_nobody=partition.last_known_is_nobody,

@@ -93,15 +93,22 @@ class Cluster:
     """One controller and some brokers. As a context, every process ends with it, and the folder is removed."""
 
     def __init__(
-        self, kafka: Distribution, brokers: int, elr: bool, place: Path | None = None, settings: Mapping[str, str] = {}
+        self,
+        kafka: Distribution,
+        brokers: int,
+        elr: bool,
+        place: Path | None = None,
+        memory: int | None = None,
+        settings: Mapping[str, str] = {},
     ) -> None:
-        """place: the folder, which is then kept; None: a temporary one. settings: of every broker, beside `COMMON`.
+        """place: the folder, which is then kept; None: a temporary one. memory: the most that all processes may take,
+        in bytes; None: what is free. settings: of every broker, beside `COMMON`.
 
         `SystemFailure` if a port, memory, the folder or a program is missing.
         """
         self.kafka, self.elr, self.settings = kafka, elr, dict(settings)
         self.java = tool("java")
-        enough_memory(brokers + 2)
+        enough_memory(brokers + 2, memory)
         self.kept = place is not None
         self.folder = _folder(place)
         ports = free_ports(brokers + 1)
@@ -274,14 +281,19 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def enough_memory(jvms: int) -> None:
-    """`SystemFailure` if so many JVMs do not fit into the free memory, as far as the system tells it."""
+def enough_memory(jvms: int, limit: int | None = None) -> None:
+    """`SystemFailure` if so many JVMs take more than a limit, or than the free memory as far as the system tells it."""
+    needed = jvms * JVM_MEMORY
+    if limit is not None and limit < needed:
+        raise SystemFailure(
+            f"{jvms} JVMs need about {needed >> 20:,} MiB of memory; --memory allows {limit >> 20:,} MiB"
+        )
     with contextlib.suppress(OSError):
         text = Path("/proc/meminfo").read_text(encoding="ascii")
         free = re.search(r"MemAvailable:\s+(\d+) kB", text)
-        if free is not None and int(free[1]) << 10 < jvms * JVM_MEMORY:
-            needed, there = jvms * JVM_MEMORY >> 20, int(free[1]) >> 10
-            raise SystemFailure(f"{jvms} JVMs need about {needed:,} MiB of memory; {there:,} MiB are free")
+        if free is not None and int(free[1]) << 10 < needed:
+            there = int(free[1]) >> 10
+            raise SystemFailure(f"{jvms} JVMs need about {needed >> 20:,} MiB of memory; {there:,} MiB are free")
 
 
 def kafka_uuid() -> str:

@@ -1,7 +1,8 @@
-"""Random requests and faults on a cluster: every change of the metadata log is judged, every record is looked for.
+"""Random requests and faults on a cluster: compared with the model step by step, and every record is looked for.
 
-The log is judged by the rules of the release (`reassure audit`): a change for which these have no cause is a difference
-between model and cluster. A lost record is explained if the log shows, before, a broken promise about who may lead.
+A run of the model is looked for that matches the metadata log, and each change of the log is judged by the rules of the
+release (`reassure audit`): a state or a change without one is a difference between model and cluster. A lost record is
+explained if the run of the model violates a property about lost records, or an unclean election was asked for.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from pathlib import Path
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.kafka.audit.judge import ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
-from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, RequestRefused
+from reassure.checkers.kafka.cluster.client import RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.distribution import Distribution
-from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload, schedule_of
+from reassure.checkers.kafka.cluster.execute import Execution, Executor, Workload, schedule_of
+from reassure.checkers.kafka.cluster.model_run import ModelRun, matching_run
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
-from reassure.checkers.kafka.cluster.processes import Cluster, ProcessState
+from reassure.checkers.kafka.cluster.processes import ProcessState
+from reassure.checkers.kafka.cluster.session import ClusterLimits, started_cluster
 
 BROKERS = 4
 MIN_ISR = 2
@@ -27,16 +30,17 @@ PAUSES = (0.2, 1.0, 3.0, 11.0)
 """Seconds after a step: the last is longer than a broker's session."""
 STEPS = (4, 10)
 """The fewest and the most steps of a run."""
-LOSING = ("elr_within_replicas",)
-"""Promises whose breach explains a loss: a broker that is no replica may be elected."""
+BY_HAND = "an unclean election by hand"
+"""The explanation of a loss where the partition had no leader though every broker was back."""
 
 
 @dataclass
 class RandomRun:
     """One run: the steps taken, and the result. records: None if they could not be read.
 
-    never_ended, offline: the reassignment had to be cancelled, the leader to be elected by hand. changes: of the
-    partition. broken: promises, with their number. unexplained: changes that the release's rules do not make.
+    never_ended, offline: the reassignment had to be cancelled, the leader to be elected by hand. model: the comparison
+    with the model; None if there was none. changes: of the partition. broken: promises, with their number. unexplained:
+    changes that the release's rules do not make. seconds: with the end, where every broker comes back.
     """
 
     topic: str
@@ -47,22 +51,29 @@ class RandomRun:
     changes: int = 0
     broken: dict[str, int] = field(default_factory=dict)
     unexplained: list[str] = field(default_factory=list)
+    model: ModelRun | None = None
+    seconds: float = 0.0
 
     @property
     def code(self) -> Exit:
-        """18 for a change or a loss without explanation, 5 if records could not be read, 12 for a broken promise."""
-        if self.unexplained or self.unexplained_loss:
+        """18 for a difference or an unexplained loss, 5 if something was not decided, 12 for a broken promise."""
+        if self.unexplained or self.unexplained_loss or (self.model is not None and self.model.difference):
             return Exit.TRACE
-        if self.records is None:
+        if self.records is None or (self.model is not None and self.model.undecided):
             return Exit.INCONCLUSIVE
         return Exit.SAFETY if self.broken or self.records.lost else Exit.OK
 
     @property
+    def explanations(self) -> list[str]:
+        """What may lose records in this run: properties that the run of the model violates, an election by hand."""
+        return [*(self.model.losses if self.model is not None else ()), *[BY_HAND] * self.offline]
+
+    @property
     def unexplained_loss(self) -> bool:
-        """Whether records are lost, or others than were sent, and no broken promise says why."""
-        if self.records is None or not self.records.lost + self.records.different:
+        """Whether records are lost without an explanation, or others than were sent."""
+        if self.records is None:
             return False
-        return self.records.different > 0 or not any(name in self.broken for name in LOSING)
+        return self.records.different > 0 or (self.records.lost > 0 and not self.explanations)
 
 
 @dataclass(frozen=True)
@@ -76,27 +87,24 @@ class RandomScope:
 
 
 def execute_random(
-    kafka: Distribution, scope: RandomScope, place: Path | None, tell: Callable[[str], None]
+    kafka: Distribution, scope: RandomScope, limits: ClusterLimits, tell: Callable[[str], None]
 ) -> Generator[RandomRun, None, None]:
     """Executes random runs on a cluster, and judges each; the same seed draws the same steps, as long as brokers agree.
 
-    place: the folder to keep, or None. `Failure` if the cluster cannot be started, or a process ends by itself.
+    `Failure` if the cluster cannot be started, or a process ends by itself.
     """
-    with Cluster(kafka, scope.brokers, True, place) as cluster:
-        tell("formatting")
-        cluster.format()
-        for number in cluster.nodes:
-            cluster.start(number)
-        with ClusterClient(cluster) as client:
-            executor = Executor(cluster, client, Waits(), tell)
-            end = time.monotonic() + scope.seconds
-            for number in range(scope.runs):
-                if time.monotonic() >= end:
-                    return
-                rng = random.Random(f"{scope.seed} {number}")
-                run = _carried_out(executor, RandomRun(f"random-{number + 1}"), rng)
-                judge_log(cluster.metadata / FIRST_SEGMENT, [run], kafka.release.rules)
-                yield run
+    with started_cluster(kafka, scope.brokers, True, limits, tell) as executor:
+        end = time.monotonic() + scope.seconds
+        for number in range(scope.runs):
+            if time.monotonic() >= end:
+                return
+            rng, began = random.Random(f"{scope.seed} {number}"), time.monotonic()
+            run = _carried_out(executor, RandomRun(f"random-{number + 1}"), rng)
+            tell(f"{run.topic}: comparing with the model")
+            run.model = matching_run(executor.watch.states, kafka.release.rules, executor.cluster.from_4)
+            judge_log(executor.cluster.metadata / FIRST_SEGMENT, [run], kafka.release.rules)
+            run.seconds = time.monotonic() - began
+            yield run
 
 
 def _carried_out(executor: Executor, run: RandomRun, rng: random.Random) -> RandomRun:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.evidence.random_record import RandomRecord
 from reassure.checkers.kafka.cluster.execute import ExecutedStep, compared
 from reassure.checkers.kafka.cluster.observed import BrokerLog
 from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope
@@ -139,7 +142,12 @@ def report_random_run(run: RandomRun, console: Console) -> None:
     if r is None:
         console.print("  the records could not be read", style="red")
     elif r.lost or r.different:
-        console.print(f"  {r.lost:,} of {r.acknowledged:,} records lost, {r.different:,} different", style="red")
+        by = f" by {', '.join(run.explanations)}" if r.lost and run.explanations else ""
+        console.print(f"  {r.lost:,} of {r.acknowledged:,} records lost{by}, {r.different:,} different", style="red")
+    if run.model is not None and run.model.difference:
+        console.print(f"  no run of the model goes on: {run.model.difference}", style="red")
+    if run.model is not None and run.model.undecided:
+        console.print(f"  not compared with the model: {run.model.undecided}", style="red")
     for line in run.unexplained:
         console.print(f"  no rule makes this change: {line}", style="red")
 
@@ -149,49 +157,61 @@ def report_random(runs: Sequence[RandomRun], release: str, scope: RandomScope, c
     if not runs:
         console.print("no run was executed")
         return Exit.NOTHING
-    totals = random_totals(runs)
+    r = random_record(runs, release, scope)
     console.print(
-        f"Kafka {release}, {scope.brokers} brokers, seed {scope.seed}: {totals['runs']:,} runs, "
-        f"{totals['steps']:,} steps, {totals['changes']:,} changes of partitions, "
-        f"{totals['unexplained']:,} that the rules do not make"
+        f"Kafka {release}, {r.brokers} brokers, seed {r.seed}: {r.runs:,} runs, {r.steps:,} requests and faults, "
+        f"{r.changes:,} changes of partitions, {r.not_by_rules:,} that the rules do not make"
     )
     console.print(
-        f"records: {totals['acknowledged']:,} acknowledged, {totals['lost']:,} lost in {totals['losing']:,} runs, "
-        f"{totals['different']:,} different; in {totals['unexplained_losses']:,} runs no broken promise explains a loss"
+        f"the model: {r.matched:,} runs matched by one of the model, {r.not_matched:,} not matched, "
+        f"{r.undecided:,} undecided; {r.model_steps:,} steps observed, {r.hidden_steps:,} hidden"
     )
-    for name, count in totals["broken"].items():
+    console.print(f"records: {r.acknowledged:,} acknowledged, {r.lost:,} lost, {r.different:,} different")
+    for name, count in r.lost_by.items():
+        console.print(f"  lost {f'by {name}' if name else 'without an explanation'}: {count:,}")
+    for name, count in r.broken.items():
         console.print(f"  {name}: broken in {count:,} runs")
     console.print(
-        f"  reassignments that did not end by themselves: {totals['never_ended']:,}; "
-        f"partitions without a leader at the end: {totals['offline']:,}; not read: {totals['unread']:,}"
+        f"  reassignments that did not end by themselves: {r.never_ended:,}; "
+        f"partitions without a leader at the end: {r.offline:,}; not read: {r.unread:,}"
     )
     codes = [run.code for run in runs]
     return Exit.TRACE if Exit.TRACE in codes else worst(codes)
 
 
-def random_totals(runs: Sequence[RandomRun]) -> dict[str, Any]:
-    """Sums over random runs."""
+def random_record(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> RandomRecord:
+    """Random runs in counts."""
     records = [run.records for run in runs if run.records is not None]
-    names = sorted({name for run in runs for name in run.broken})
-    return {
-        "runs": len(runs),
-        "steps": sum(len(run.steps) for run in runs),
-        "changes": sum(run.changes for run in runs),
-        "unexplained": sum(len(run.unexplained) for run in runs),
-        "acknowledged": sum(r.acknowledged for r in records),
-        "lost": sum(r.lost for r in records),
-        "losing": sum(r.lost > 0 for r in records),
-        "different": sum(r.different for r in records),
-        "unexplained_losses": sum(run.unexplained_loss for run in runs),
-        "broken": {name: sum(name in run.broken for run in runs) for name in names},
-        "never_ended": sum(run.never_ended for run in runs),
-        "offline": sum(run.offline for run in runs),
-        "unread": len(runs) - len(records),
-    }
+    models = [run.model for run in runs if run.model is not None]
+    lost_by = Counter[str]()
+    for run in runs:
+        if run.records is not None and run.records.lost:
+            lost_by[", ".join(run.explanations)] += run.records.lost
+    return RandomRecord(
+        release=release,
+        brokers=scope.brokers,
+        seed=scope.seed,
+        minutes=round(sum(run.seconds for run in runs) / 60),
+        runs=len(runs),
+        steps=sum(len(run.steps) for run in runs),
+        changes=sum(run.changes for run in runs),
+        not_by_rules=sum(len(run.unexplained) for run in runs),
+        matched=sum(not model.difference and not model.undecided for model in models),
+        not_matched=sum(bool(model.difference) for model in models),
+        undecided=sum(bool(model.undecided) for model in models),
+        model_steps=sum(model.steps for model in models),
+        hidden_steps=sum(model.hidden for model in models),
+        acknowledged=sum(r.acknowledged for r in records),
+        lost=sum(r.lost for r in records),
+        different=sum(r.different for r in records),
+        lost_by=dict(sorted(lost_by.items())),
+        never_ended=sum(run.never_ended for run in runs),
+        offline=sum(run.offline for run in runs),
+        broken=dict(sorted(Counter(name for run in runs for name in run.broken).items())),
+        unread=len(runs) - len(records),
+    )
 
 
-def random_record(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> dict[str, Any]:
+def random_data(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> dict[str, Any]:
     """Random runs as data."""
-    each = [{**vars(run), "records": vars(run.records) if run.records is not None else None} for run in runs]
-    about = {"release": release, "brokers": scope.brokers, "seed": scope.seed}
-    return {**about, "totals": random_totals(runs), "runs": each}
+    return {**asdict(random_record(runs, release, scope)), "each": [asdict(run) for run in runs]}

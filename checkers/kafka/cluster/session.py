@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,10 +51,27 @@ class ClusterResult:
 
 @dataclass(frozen=True)
 class ClusterLimits:
-    """place: the folder to keep, or None. seconds: for everything together, or None."""
+    """place: the folder to keep, or None. seconds: for everything together, or None. memory: bytes, or None."""
 
     place: Path | None = None
     seconds: float | None = None
+    memory: int | None = None
+
+
+@contextmanager
+def started_cluster(
+    kafka: Distribution, brokers: int, elr: bool, limits: ClusterLimits, tell: Callable[[str], None],
+    waits: Waits = WAITS,
+) -> Iterator[Executor]:  # fmt: skip
+    """A cluster whose processes are being started, with its client; `Failure` if it cannot be started."""
+    deadline = time.monotonic() + (limits.seconds if limits.seconds is not None else math.inf)
+    with Cluster(kafka, brokers, elr, limits.place, limits.memory) as cluster:
+        tell("formatting")
+        cluster.format()
+        for number in cluster.nodes:
+            cluster.start(number)
+        with ClusterClient(cluster) as client:
+            yield Executor(cluster, client, waits, tell, deadline)
 
 
 def execute_runs(
@@ -64,23 +83,16 @@ def execute_runs(
     `Failure` if the cluster cannot be started. Runs with and without ELR need clusters of their own.
     """
     ordered = sorted(runs, key=lambda run: run.promise in LAST)
-    deadline = time.monotonic() + (limits.seconds if limits.seconds is not None else float("inf"))
     brokers, elr = max(run.plan.brokers for run in runs), runs[0].plan.elr
-    with Cluster(kafka, brokers, elr, limits.place) as cluster:
-        tell("formatting")
-        cluster.format()
-        for number in cluster.nodes:
-            cluster.start(number)
-        with ClusterClient(cluster) as client:
-            executor = Executor(cluster, client, waits, tell, deadline)
-            executor.bring_up()
-            for number, run in enumerate(ordered, 1):
-                result = _executed(executor, f"run-{number}", run, load)
-                yield result
-                if result.failure is not None and result.failure.code is Exit.SYSTEM:
-                    break
-                if number < len(ordered) and run.promise not in LAST:
-                    executor.bring_up()
+    with started_cluster(kafka, brokers, elr, limits, tell, waits) as executor:
+        executor.bring_up()
+        for number, run in enumerate(ordered, 1):
+            result = _executed(executor, f"run-{number}", run, load)
+            yield result
+            if result.failure is not None and result.failure.code is Exit.SYSTEM:
+                break
+            if number < len(ordered) and run.promise not in LAST:
+                executor.bring_up()
 
 
 def _executed(executor: Executor, topic: str, run: ClusterRun, load: Workload) -> ClusterResult:

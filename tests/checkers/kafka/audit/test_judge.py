@@ -34,6 +34,21 @@ def test_a_release_makes_its_own_changes(version: str) -> None:
     assert {r: n for r, n in audit.not_by.items() if n} == others
 
 
+def test_the_log_of_a_real_cluster() -> None:
+    audit = audited(kept_log("cluster-4.4.0"), "4.4")
+    assert (audit.created, audit.changes) == (2, 15)
+    assert {r: n for r, n in audit.not_by.items() if n} == {"3.9": 4, "4.0": 4, "4.1": 3, "4.2": 3}
+    assert [(f.offset, f.topic, f.kind, f.name, f.change) for f in audit.findings] == [
+        (
+            150,
+            "random-2",
+            "promise",
+            "moving_replicas_are_replicas",
+            "replicas [4, 1, 3, 2] -> [1, 3, 2, 4], removing {2} -> {2, 4}",
+        )
+    ]
+
+
 @pytest.mark.parametrize("version", OWN)
 def test_a_change_that_was_tampered_with_is_found(version: str) -> None:
     """A leader that cannot be, at each change of the leader in turn."""

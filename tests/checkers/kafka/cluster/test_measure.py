@@ -13,6 +13,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence.measurements import MeasuredRun, measured
+from reassure.checkers.evidence.random_record import recorded_random_runs
 from reassure.checkers.kafka.cluster import command
 from reassure.checkers.kafka.cluster.client import RecordCounts
 from reassure.checkers.kafka.cluster.distribution import Distribution
@@ -106,7 +107,24 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
         (["x.itf.json", "--findings"], "give traces, --findings, --random N or --assumptions"),
         (["--random", "2", "--brokers", "7"], "--brokers: from 2 to 6"),
         (["--random", "2", "--release", "all"], "--random is for one release"),
-        (["x.itf.json", "--times", "2"], "--fixed and --times are for --findings"),
+        (["x.itf.json", "--times", "2"], "--times is for --findings, not for traces"),
+        (["--random", "2", "--fixed", "d"], "--fixed is for --findings, not for --random"),
+        (["--random", "2", "--records", "9"], "--records is for traces and --findings, not for --random"),
+        (["--random", "2", "--full"], "--full is for traces and --findings, not for --random"),
+        (["--findings", "--seed", "2"], "--seed is for --random, not for --findings"),
+        (["--findings", "--brokers", "3"], "--brokers is for --random, not for --findings"),
+        (["--findings", "--model", "kraft"], "--model is for traces, not for --findings"),
+        (
+            ["--assumptions", "--budget", "9s"],
+            "--budget is for traces and --findings and --random, not for --assumptions",
+        ),
+        (["x.itf.json", "--out", "f"], "--out is for --findings and --random and --assumptions, not for traces"),
+        (["--findings", "--keep", "d"], "--keep is for one cluster; here are 6"),
+        (["--findings", "--keep", "d", "--release", "4.4.0", "--times", "3"], "--keep is for one cluster; here are 3"),
+        (
+            ["--assumptions", "--keep", "d", "--release", "4.4.0", "--release", "4.3.1"],
+            "--keep is for one cluster; here are 2",
+        ),
         (
             ["x.itf.json", "--release", "nothing"],
             "'nothing' is no release of Kafka; write 4.4.0, or the path of a build",
@@ -118,6 +136,23 @@ def test_options_that_do_not_fit(words: list[str], line: str, capsys: pytest.Cap
     assert capsys.readouterr().err == f"reassure: {line}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--findings"], "measurements: write it by `reassure kafka cluster --findings`"),
+        (["--assumptions"], "assumptions: write it by `reassure kafka cluster --assumptions`"),
+        (["--random", "2"], "random runs: write it by `reassure kafka cluster --random N --out FILE`"),
+    ],
+)
+def test_a_file_of_something_else_is_refused_before_a_cluster_starts(
+    words: list[str], what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("[1]")
+    assert main(["kafka", "cluster", *words, "--release", "4.4.0", "--out", str(file)]) == 153
+    assert capsys.readouterr().err == f"reassure: {file} is no file of {what}\n"
+
+
 def test_random_runs_before_a_failure_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,8 +162,11 @@ def test_random_runs_before_a_failure_count(
 
     monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
     monkeypatch.setattr(command, "execute_random", runs)
-    file = tmp_path / "record.json"
-    assert main(["kafka", "cluster", "--random", "3", "--release", "4.4.0", "--json", str(file), "--quiet"]) == 153
+    file, out = tmp_path / "record.json", tmp_path / "random.json"
+    words = ["kafka", "cluster", "--random", "3", "--release", "4.4.0", "--json", str(file), "--out", str(out)]
+    assert main([*words, "--quiet"]) == 153
     assert capsys.readouterr().err == "reassure: broker 2 did not come up within 240 s\n"
     record = json.loads(file.read_text())
-    assert (record["complete"], record["exit_code"], record["random"]["totals"]["runs"]) == (False, 153, 1)
+    assert (record["complete"], record["exit_code"], record["random"]["runs"]) == (False, 153, 1)
+    (counts,) = recorded_random_runs(out)
+    assert (counts.release, counts.runs, counts.acknowledged) == ("4.4.0", 1, 10)

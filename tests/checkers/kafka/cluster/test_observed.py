@@ -27,10 +27,11 @@ def test_a_log_is_read_while_it_grows(tmp_path: Path) -> None:
     for end in range(0, len(whole) + 997, 997):  # pieces end within batches
         (tmp_path / FIRST_SEGMENT).write_bytes(whole[:end])
         watch.poll()
-    assert len(watch.states) == 67
+    assert len(watch.states) == 72
     last = watch.states[-1].state
     assert (last.partition.replicas, last.partition.isr, last.partition.elr) == ((3, 2, 4), frozenset(), {3})
     assert (last.partition.leader, last.partition.leader_epoch, last.partition.partition_epoch) == (None, 15, 44)
+    assert last.incarnations == (5, 2, 1, 3)  # registrations since the topic was created
     assert watch.unfenced() == last.unfenced == {1, 3, 4}
     assert watch.controller_epoch == 1
 

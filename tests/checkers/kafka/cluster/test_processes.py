@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -31,6 +33,9 @@ def test_too_little_memory_is_a_line() -> None:
         SystemFailure, match=r"^1000000 JVMs need about 420,000,000 MiB of memory; [\d,]+ MiB are free$"
     ):
         enough_memory(1_000_000)
+    enough_memory(1, 420 << 20)
+    with pytest.raises(SystemFailure, match=r"^5 JVMs need about 2,100 MiB of memory; --memory allows 2,048 MiB$"):
+        enough_memory(5, 2 << 30)
 
 
 def test_ids_are_those_of_kafka() -> None:
@@ -79,3 +84,53 @@ def test_the_warden_ends_what_still_runs(tmp_path: Path) -> None:
         forgotten.kill()
         ended.kill()
         ended.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_every_process_ends_with_the_program(number: signal.Signals, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\ncase "$*" in *StorageTool*) exit 0;; esac\nexec sleep 60\n')
+    java.chmod(0o755)
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "PATH": f"{java.parent}{os.pathsep}{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    environment.pop("JAVA_HOME", None)
+    with subprocess.Popen(
+        [sys.executable, program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        folder, *pids = process.stdout.readline().split()
+        assert len(pids) == 3
+        assert Path(folder).is_dir()
+        process.send_signal(number)
+        process.wait(20)
+    end = time.monotonic() + 20
+    while time.monotonic() < end and (Path(folder).exists() or any(map(is_running, pids))):
+        time.sleep(0.05)
+    assert [pid for pid in pids if is_running(pid)] == []
+    assert not Path(folder).exists()
+
+
+PROGRAM = """
+import time
+from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.processes import Cluster
+from reassure.checkers.kafka.controller.releases import release
+
+with Cluster(Distribution(release("4.4.0"), ()), 2, True) as cluster:
+    cluster.format()
+    for number in cluster.nodes:
+        cluster.start(number)
+    print(cluster.folder, *(node.jvm.pid for node in cluster.nodes.values()), flush=True)
+    time.sleep(60)
+"""
+
+
+def is_running(pid: str) -> bool:
+    """Whether a process runs; one that has ended and is not waited for yet does not."""
+    state = Path("/proc") / pid / "stat"
+    try:
+        return state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,18 +14,25 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import printed
 from reassure.checkers.kafka.cluster.client import RecordCounts
+from reassure.checkers.kafka.cluster.model_run import ModelRun
 from reassure.checkers.kafka.cluster.processes import ProcessState
 from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope, drawn, judge_log
-from reassure.checkers.kafka.cluster.report import random_record, random_totals, report_random, report_random_run
+from reassure.checkers.kafka.cluster.report import random_data, random_record, report_random, report_random_run
 
 KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.1.0.log"
 SCOPE = RandomScope(3, 4, 7, 60.0)
 WHOLE = RecordCounts(100, 100, 0, 0, 100)
 LOSS = RecordCounts(100, 40, 60, 0, 40)
+DIFFERENT = RecordCounts(100, 100, 0, 1, 101)
+BY_COMPLETION = "nothing_lost_by_a_completion"
 
 
 def run(records: RecordCounts | None = WHOLE, broken: dict[str, int] | None = None, *unexplained: str) -> RandomRun:
     return RandomRun("random-1", ["cancel"], records, False, False, 3, broken or {}, list(unexplained))
+
+
+def compared(model: ModelRun, records: RecordCounts = WHOLE) -> RandomRun:
+    return replace(run(records), model=model)
 
 
 @pytest.mark.parametrize(
@@ -35,10 +43,15 @@ def run(records: RecordCounts | None = WHOLE, broken: dict[str, int] | None = No
         (run(WHOLE, {"own_steps_keep_min_isr": 1}), Exit.SAFETY, False),
         (run(WHOLE, None, "offset 3"), Exit.TRACE, False),
         (run(None, None, "offset 3"), Exit.TRACE, False),
-        (run(LOSS, {"elr_within_replicas": 1}), Exit.SAFETY, False),
-        (run(LOSS, {"own_steps_keep_min_isr": 1}), Exit.TRACE, True),
         (run(LOSS), Exit.TRACE, True),
-        (run(RecordCounts(100, 100, 0, 1, 101), {"elr_within_replicas": 1}), Exit.TRACE, True),
+        (run(LOSS, {"elr_within_replicas": 1}), Exit.TRACE, True),
+        (compared(ModelRun(3, 0), LOSS), Exit.TRACE, True),
+        (compared(ModelRun(3, 0, (BY_COMPLETION,)), LOSS), Exit.SAFETY, False),
+        (replace(run(LOSS), offline=True), Exit.SAFETY, False),
+        (compared(ModelRun(3, 0, (BY_COMPLETION,)), DIFFERENT), Exit.TRACE, True),
+        (compared(ModelRun(3, 0, difference="offset 9: no")), Exit.TRACE, False),
+        (compared(ModelRun(3, 0, undecided="too many states")), Exit.INCONCLUSIVE, False),
+        (compared(ModelRun(3, 1)), Exit.OK, False),
     ],
 )
 def test_exit_codes(one: RandomRun, code: Exit, unexplained: bool) -> None:
@@ -86,31 +99,50 @@ def test_the_last_running_broker_stays() -> None:
 
 
 def test_sums_and_their_report() -> None:
-    losing = run(LOSS, {"elr_within_replicas": 2})
-    losing.never_ended = losing.offline = True
-    runs = [run(), losing, run(None, None, "offset 3: a change")]
-    assert random_totals(runs) == {
-        "runs": 3, "steps": 3, "changes": 9, "unexplained": 1, "acknowledged": 200, "lost": 60, "losing": 1,
-        "different": 0, "unexplained_losses": 0, "broken": {"elr_within_replicas": 1}, "never_ended": 1, "offline": 1,
-        "unread": 1,
-    }  # fmt: skip
+    losing = compared(ModelRun(5, 1, (BY_COMPLETION,)), LOSS)
+    losing.never_ended, losing.broken = True, {"elr_within_replicas": 2}
+    offline = run(LOSS)
+    offline.offline = True
+    runs = [
+        compared(ModelRun(7, 2)),
+        losing,
+        offline,
+        run(LOSS),
+        run(None, None, "offset 3: a change"),
+        compared(ModelRun(4, 1, difference="offset 9: no")),
+        compared(ModelRun(0, 0, undecided="too many states")),
+    ]
+    for each in runs:
+        each.seconds = 50.0
     record = random_record(runs, "4.4.0", SCOPE)
-    assert (record["release"], record["brokers"], record["seed"], len(record["runs"])) == ("4.4.0", 4, 7, 3)
-    assert record["runs"][1]["records"]["lost"] == 60
+    assert asdict(record) == {
+        "release": "4.4.0", "brokers": 4, "seed": 7, "minutes": 6, "runs": 7, "steps": 7, "changes": 21,
+        "not_by_rules": 1, "matched": 2, "not_matched": 1, "undecided": 1, "model_steps": 16, "hidden_steps": 4,
+        "acknowledged": 600, "lost": 180, "different": 0,
+        "lost_by": {"": 60, "an unclean election by hand": 60, "nothing_lost_by_a_completion": 60}, "never_ended": 1,
+        "offline": 1, "broken": {"elr_within_replicas": 1}, "unread": 1,
+    }  # fmt: skip
+    each = random_data(runs, "4.4.0", SCOPE)["each"]
+    assert each[1]["records"]["lost"] == 60
+    assert each[0]["model"] == {"steps": 7, "hidden": 2, "losses": (), "difference": "", "undecided": ""}
     codes: list[Exit] = []
     text = printed(lambda console: codes.append(report_random(runs, "4.4.0", SCOPE, console)))
     assert codes == [Exit.TRACE]
     assert text.splitlines() == [
-        "Kafka 4.4.0, 4 brokers, seed 7: 3 runs, 3 steps, 9 changes of partitions, 1 that the rules do not make",
-        "records: 200 acknowledged, 60 lost in 1 runs, 0 different; in 0 runs no broken promise explains a loss",
+        "Kafka 4.4.0, 4 brokers, seed 7: 7 runs, 7 requests and faults, 21 changes of partitions, "
+        "1 that the rules do not make",
+        "the model: 2 runs matched by one of the model, 1 not matched, 1 undecided; 16 steps observed, 4 hidden",
+        "records: 600 acknowledged, 180 lost, 0 different",
+        "  lost without an explanation: 60",
+        "  lost by an unclean election by hand: 60",
+        "  lost by nothing_lost_by_a_completion: 60",
         "  elr_within_replicas: broken in 1 runs",
         "  reassignments that did not end by themselves: 1; partitions without a leader at the end: 1; not read: 1",
     ]
     assert printed(lambda console: report_random_run(losing, console)).splitlines() == [
         "random-1: cancel",
-        "  3 changes of the partition, its reassignment did not end by itself, it had no leader at the end, "
-        "elr_within_replicas broken 2 times",
-        "  60 of 100 records lost, 0 different",
+        "  3 changes of the partition, its reassignment did not end by itself, elr_within_replicas broken 2 times",
+        "  60 of 100 records lost by nothing_lost_by_a_completion, 0 different",
     ]
 
 

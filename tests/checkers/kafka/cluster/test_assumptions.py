@@ -1,0 +1,106 @@
+"""The judgement of each assumption about brokers, on brokers that a test plays: held, and not held."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.cluster.assumptions import SCENARIOS
+from reassure.checkers.kafka.cluster.client import RecordCounts
+from reassure.checkers.kafka.cluster.execute import Waits
+from reassure.checkers.kafka.cluster.observed import BrokerLog
+
+Changes = dict[str, dict[str, Any]]
+
+
+class PlayedBrokers:
+    """Stands for an executor with its cluster and client. changes: by act and its number, values that become others."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes, self.acts = changes, Counter[str]()
+        self.logs_now: dict[tuple[int, str], int] = {(1, ""): 5000, (2, ""): 5000}
+        self.isr, self.leader, self.unfenced_now, self.mark = {1, 2}, 1, {1, 2, 3}, 5000
+        self.counts = RecordCounts(100, 100, 0, 0, 100)
+        self.topic, self.waits = "assumption-1", Waits(rest=15.0, step=60.0)
+        self.client = self.cluster = self
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def act(*values: object) -> Any:
+            self.acts[name] += 1
+            self.__dict__.update(self.changes.get(f"{name} {self.acts[name]}", {}))
+            return {"consume": self.counts, "stop": (101, 100, 1), "high_watermark": self.mark}.get(name)
+
+        return act
+
+    @property
+    def watch(self) -> SimpleNamespace:
+        partition = SimpleNamespace(isr=self.isr, leader=self.leader)
+        return SimpleNamespace(state=lambda: SimpleNamespace(partition=partition), unfenced=lambda: self.unfenced_now)
+
+    def logs(self) -> list[BrokerLog]:
+        return [BrokerLog(broker, kind, 0, end) for (broker, kind), end in self.logs_now.items()]
+
+    def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        self.wait()  # an act too: what comes in the meantime
+        return condition()
+
+
+BOTH = {(1, ""): 5000, (2, "deleted"): 5000}
+AGAIN = {(1, ""): 5000, (2, "deleted"): 5000, (2, ""): 310}
+GONE = {(1, ""): 5000, (2, ""): 310}
+REMOVED: Changes = {
+    "reassign 1": {"logs_now": BOTH}, "reassign 2": {"logs_now": AGAIN}, "wait 3": {"logs_now": GONE},
+}  # fmt: skip
+KILLED: Changes = {"kill 1": {"unfenced_now": {1, 3}}, "start 1": {"unfenced_now": {1, 2, 3}}}
+CAUGHT_UP: Changes = {
+    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}}, "rest 1": {"logs_now": {(1, ""): 5000, (2, ""): 312}},
+    "throttle 2": {"isr": {1, 2}, "logs_now": {(1, ""): 5000, (2, ""): 5000}},
+}  # fmt: skip
+BELOW: Changes = {"kill 1": {"isr": {1}}, "produce 1": {"logs_now": {(1, ""): 5100, (2, ""): 5000}}}
+DEPOSED: Changes = {
+    "pause 1": {"leader": 2}, "resume 1": {"isr": {1, 2}}, "rest 1": {"logs_now": {(1, ""): 100, (2, ""): 100}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "changes", "holds", "seen"),
+    [
+        (1, REMOVED, True, "and gone after 0 s; added again while it was there, the broker had 310 of 5,000 records"),
+        (1, {**REMOVED, "wait 3": {}}, False, "and still there after 0 s"),
+        (1, {**REMOVED, "reassign 2": {"logs_now": {**AGAIN, (2, ""): 5000}}}, False, "had 5,000 of 5,000 records"),
+        (1, {**REMOVED, "rest 1": {"logs_now": GONE}}, False, "310 of 5,000 records"),
+        (2, KILLED, True, "5,000 records before `kill -9`, 5,000 after the start"),
+        (
+            2,
+            {**KILLED, "start 1": {"unfenced_now": {1, 2, 3}, "logs_now": {(2, ""): 4999}}},
+            False,
+            "5,000 records before `kill -9`, 4,999 after the start",
+        ),
+        (3, CAUGHT_UP, True, "out of the ISR for 15 s with 312 of 5,000 records; in it with 5,000 once the throttle"),
+        (3, {**CAUGHT_UP, "begin 1": {}}, False, "once the throttle ended"),
+        (3, {**CAUGHT_UP, "throttle 2": {}}, None, "broker 2 did not join the ISR within 60 s"),
+        (3, {**CAUGHT_UP, "throttle 2": {"isr": {1, 2}}}, False, "in it with 312 once the throttle ended"),
+        (4, BELOW, True, "had 5,100, and the high watermark stayed at 5,000"),
+        (4, {**BELOW, "rest 1": {"mark": 5100}}, False, "had 5,100, and the high watermark stayed at 5,100"),
+        (4, {**BELOW, "kill 1": {}}, None, "assumption-1: broker 2 did not leave the ISR within 60 s"),
+        (5, DEPOSED, True, "100 were acknowledged and 0 lost; the two logs end at 100 and 100"),
+        (5, {**DEPOSED, "stop 1": {"counts": RecordCounts(100, 99, 1, 0, 99)}}, False, "and 1 lost"),
+        (5, {**DEPOSED, "rest 1": {"logs_now": {(1, ""): 101, (2, ""): 100}}}, False, "end at 101 and 100"),
+        (5, {**DEPOSED, "pause 1": {}}, None, "broker 2 was not elected within 60 s"),
+    ],
+)
+def test_an_assumption(number: int, changes: Changes, holds: bool | None, seen: str) -> None:
+    played: Any = PlayedBrokers(changes)
+    if holds is None:
+        with pytest.raises(Failure, match=seen) as ended:
+            SCENARIOS[number - 1].attempt(played)
+        assert ended.value.code is Exit.INCONCLUSIVE
+    else:
+        result, text = SCENARIOS[number - 1].attempt(played)
+        assert result is holds
+        assert seen in text
