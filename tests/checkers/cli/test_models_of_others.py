@@ -1,0 +1,73 @@
+"""Models are programs: whose are executed, and what they cannot pass off as an answer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import said
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_trace_of_a_file_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is executed only if it is named: the trace may be somebody else's, and so the file."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text().replace("big=5)", "big=4)")
+    (tmp_path / "die_hard.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "check", "die_hard.py", "--engine=reference", "--trace-dir", "out", "--quiet")[0] == 12
+    (path,) = (tmp_path / "out").glob("*.json")
+    asked = f"{path} is of the model in die_hard.py, a program: to execute it give --model die_hard.py"
+    for command in ("replay", "show"):
+        code, _, err = said(capsys, command, str(path))
+        assert (code, asked in err) == (64, True)
+    code, out, err = said(capsys, "replay", str(path), "--model=die_hard.py")
+    assert (code, err) == (0, ""), err
+    assert "goal_not_reached is violated at its end" in out
+    (tmp_path / "die_hard.py").write_text(text + "MORE = 1\n")
+    code, _, err = said(capsys, "replay", str(path), "--model=die_hard.py")
+    assert (code, "has changed since" in err) == (0, True)
+    (tmp_path / "die_hard.py").unlink()
+    code, _, err = said(capsys, "replay", str(path))
+    assert (code, "which is not there" in err) == (64, True)
+
+
+def test_a_model_that_the_gate_file_here_names_is_executed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not that of a gate file which came with the trace."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "die_hard.py").write_text((ROOT / "models" / "examples" / "die_hard.py").read_text())
+    monkeypatch.chdir(theirs)
+    assert said(capsys, "check", "die_hard.py", "--engine=reference", "--trace-dir=.", "--quiet")[0] == 12
+    gate = "[[check]]\nmodel = '{}'\nexpect = 'safety-violation'\n"
+    (path,) = theirs.glob("*.json")
+    (theirs / "gate.toml").write_text(gate.format("die_hard.py"))
+    assert said(capsys, "replay", str(path))[0] == 0
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "replay", str(path))[0] == 64
+    (tmp_path / "gate.toml").write_text("check = 3\n")
+    assert said(capsys, "replay", str(path))[0] == 64
+    (tmp_path / "gate.toml").write_text(gate.format("theirs/die_hard.py"))
+    assert said(capsys, "replay", str(path))[0] == 0
+
+
+@pytest.mark.parametrize(
+    "end", ["os._exit(0)", "posix._exit(0)", "os.execv('/bin/true', ['true'])", "os.execlp('true', 'true')"]
+)
+def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path) -> None:
+    """In a gate it is no green."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    model, gate = tmp_path / "model.py", tmp_path / "gate.toml"
+    model.write_text(f"{text}\nimport os, posix\n{end}\n")
+    gate.write_text("[[check]]\nmodel = 'model.py'\nexpect = 'safety-violation'\n")
+    for words in (["check", str(model)], ["simulate", str(model)], ["gate", str(gate), "--jobs=1"]):
+        program = "import sys; from reassure.checkers.cli.main import main; sys.exit(main())"
+        done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, "ended without an answer" in done.stderr) == (255, True), (words, done)

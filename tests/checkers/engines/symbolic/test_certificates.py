@@ -1,0 +1,181 @@
+"""Certificates: a fresh solver accepts what proves its properties, and nothing else; they instruct nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.cli.main import main
+from reassure.checkers.engines.symbolic import certificate
+from reassure.checkers.engines.symbolic.certificate import formulas_of
+from tests.helpers.command import said
+from tests.helpers.runs import bind
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A proof of `core` on the command line: exit code, output, record and certificate."""
+
+    code: int
+    out: str
+    record: Path
+    certificate: Path
+
+
+@pytest.fixture(scope="module")
+def proof(tmp_path_factory: pytest.TempPathFactory) -> Proof:
+    folder, out = tmp_path_factory.mktemp("core"), io.StringIO()
+    record, path = folder / "record.json", folder / "core.json"
+    with contextlib.redirect_stdout(out):
+        code = main(["prove", "core", f"--json={record}", f"--certificate={path}"])
+    return Proof(code, out.getvalue(), record, path)
+
+
+@pytest.fixture(scope="module")
+def written(proof: Proof) -> Path:
+    """The certificate of `core`."""
+    return proof.certificate
+
+
+def test_certificate(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "verify", str(written))
+    assert code == 0
+    assert "they imply 3 properties of core" in out and "200 reachable states satisfy them" in out
+
+
+def changed(path: Path, folder: Path, **fields: Any) -> str:
+    data = json.loads(path.read_text())
+    data.update(fields)
+    other = folder / "changed.json"
+    other.write_text(json.dumps(data))
+    return str(other)
+
+
+def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lemmas left out, false ones, and claims that do not follow are found by the three questions."""
+    lemmas = json.loads(written.read_text())["lemmas"]
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=lemmas[:1]))
+    assert code == 15
+    assert "after alter: not isr_within_replicas" in out
+    assert "properties: not " in out
+    wrong = {
+        "text": "nobody is alive",
+        "smt": "(declare-fun |unfenced@0| () (_ BitVec 3))(assert (= |unfenced@0| #b000))",
+    }
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=[*lemmas, wrong]))
+    assert code == 15
+    assert "initial states: not nobody is alive" in out
+    assert "a reachable state violates the lemmas" in out
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, properties=["no_such_thing"]))
+    assert (code, "no_such_thing is no property of the model" in out) == (15, True)
+
+
+def test_a_certificate_of_no_property_is_no_pass(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = said(capsys, "verify", changed(written, tmp_path, properties=[], lemmas=[]))
+    assert (code, "is of no property: it proves nothing" in err) == (6, True)
+
+
+def test_a_property_about_whole_runs_is_in_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.json"
+    assert said(capsys, "prove", "core_liveness", f"--certificate={path}", "--quiet")[0] in (0, 5)
+    data = json.loads(path.read_text())
+    assert said(capsys, "verify", str(path))[0] in (0, 5) and "a_leader_comes_back" not in data["properties"]
+    for properties in (["a_leader_comes_back"], [*data["properties"], "a_leader_comes_back"]):
+        code, _, err = said(capsys, "verify", changed(path, tmp_path, properties=properties))
+        assert (code, "a_leader_comes_back: a property about whole runs follows from no" in err) == (64, True)
+
+
+def test_a_lemma_instructs_no_solver(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Z3's parser would carry out what else is in a script: write a file, for one."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for script in (
+        f'(set-option :regular-output-channel "{victim}")(echo "gone")(assert true)',
+        f'(assert true)(set-option :diagnostic-output-channel "{victim}")',
+        f'(assert (= "a;)" "a;)"))(set-option :regular-output-channel "{victim}")(echo "gone")',
+        f'; (assert true)\n(set-option :regular-output-channel "{victim}")(echo "gone")',
+    ):
+        code, _, err = said(capsys, "verify", changed(written, tmp_path, lemmas=[{"text": "x", "smt": script}]))
+        assert (code, "a lemma has only" in err, victim.read_text()) == (64, True, "precious"), err
+
+
+def test_a_lemma_with_quoted_names_and_strings_is_read() -> None:
+    script = (
+        '; a comment (\n(declare-fun |a (b@0| () Bool)\n(set-info :status unknown)(assert (or |a (b@0| (= ")" "(")))'
+    )
+    assert formulas_of(script) == '(declare-fun |a (b@0| () Bool)\n(assert (or |a (b@0| (= ")" "(")))'
+
+
+def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.json"
+    path.write_text("[" * 100_000)
+    code, _, err = said(capsys, "verify", str(path))
+    assert (code, "it nests too deeply" in err) == (64, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model_sha256": "0" * 64}, "is of another text of core"),
+        ({"kind": "shopping list"}, "is no certificate"),
+        ({"properties": {"isr_never_empty": True}}, "lacks something that a certificate has"),
+        ({"properties": "isr_never_empty"}, "lacks something that a certificate has"),
+        ({"lemmas": {}}, "lacks something that a certificate has"),
+        ({"lemmas": [{"text": "x", "smt": "(set-option :seed 3)(assert true)"}]}, "set-option: a lemma has only"),
+        ({"lemmas": [{"text": "x", "smt": "(assert true)(exit)"}]}, "exit: a lemma has only"),
+        ({"lemmas": [{"text": "x", "smt": "(assert true))"}]}, ") stands outside of a command"),
+        ({"lemmas": [{"text": "x", "smt": "true"}]}, "true stands outside of a command"),
+        ({"schema": 99}, "is of schema 99; this version reads 1"),
+        ({"lemmas": [{"text": "x"}]}, "lacks something that a certificate has"),
+        ({"lemmas": [{"text": "x", "smt": "(assert"}]}, "lemma 'x' cannot be read"),
+        (
+            {"lemmas": [{"text": "x", "smt": "(declare-fun y () Bool)(assert y)"}]},
+            "lemma 'x' speaks of y, which is no field of the state",
+        ),
+    ],
+)
+def test_what_is_no_certificate(
+    fields: dict[str, Any], message: str, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, "verify", changed(written, tmp_path, **fields))
+    assert (code, out, len(err.splitlines())) == (64, "", 1)
+    assert message in err
+
+
+def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lemmas of three brokers are no lemmas of four."""
+    config = {**json.loads(written.read_text())["config"], "brokers": 4}
+    code, _, err = said(capsys, "verify", changed(written, tmp_path, config=config))
+    assert code == 64
+    assert "which is no field of the state" in err
+
+
+def test_lemmas_are_true_of_every_reachable_state(written: Path) -> None:
+    model = load("core")
+    _, lowered = bind(model, settings(model, []))
+    found = certificate.read(written)
+    assert certificate.verify(found, lowered) == []
+
+
+def test_command_line(proof: Proof, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert proof.code == 0
+    assert "core (brokers=3, min_isr=2) by proof, method auto" in proof.out
+    data = json.loads(proof.record.read_text())
+    assert (data["engine"], data["verdict"], data["bounds_open"]) == ("prove:auto", "pass", [])
+    assert len(data["lemmas"]) == len(json.loads(proof.certificate.read_text())["lemmas"]) > 3
+    assert {p["name"]: p["status"] for p in data["properties"]} == dict.fromkeys(
+        ("isr_within_replicas", "isr_never_empty", "leader_in_isr"), "proved"
+    )
+    code, _, err = said(capsys, "prove", "core", "--method=magic")
+    assert (code, "invalid choice: 'magic'" in err) == (64, True)
+    code, _, err = said(capsys, "verify", str(tmp_path / "nothing.json"))
+    assert (code, "there is no such file" in err) == (64, True)
