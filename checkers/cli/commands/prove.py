@@ -31,8 +31,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, f"--depth is for bmc, k-induction and auto: {args.method} has none")
     if args.any_number and (args.method != "auto" or args.depth is not None):
         raise Failure(Exit.USAGE, "--any-number is induction with lemmas: it takes no --method and no --depth")
-    if args.any_number and args.certificate:
-        raise Failure(Exit.USAGE, "--any-number writes no certificate so far")
     options = search_options(args, depth=None, workers=1)
     proof = ProofOptions(args.method, args.depth, args.seed, args.any_number)
     engine = "prove:any-number" if args.any_number else f"prove:{args.method}"

@@ -14,7 +14,7 @@ import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, leaves_of
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of, sizes
-from reassure.checkers.engines.symbolic.any_number.system import Move, System
+from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import satisfiable
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -152,17 +152,6 @@ def sorts(system: System) -> list[IdType]:
     """The sorts of any number of members that a model has."""
     kinds = {n.type.item if isinstance(n.type, SetType) else n.type for n in system.graph.nodes()}
     return sorted((k for k in kinds if isinstance(k, IdType) and unbounded(k)), key=str)
-
-
-def places(system: System) -> Iterator[tuple[str, Type]]:
-    """The variables of a state, the free numbers and the parameters, by their names in formulas."""
-    yield from ((path, kind) for path, kind in system.scalars if "#" not in path)
-    for path, bag in system.bags:
-        for i in range(bag.size):
-            yield f"{path}#{i}!empty", BoolType()
-            yield from ((f"{path}#{i}.{number}", kind) for number, kind in enumerate(system.scalars_of(bag)))
-    yield from ((f"c.{name}", kind) for name, kind in system.config)
-    yield from ((f"{node.data[0]}{node.data[1]}$", node.type) for node in system.parameters)
 
 
 __all__ = ["Fixed", "compare", "moves_of", "sizes"]

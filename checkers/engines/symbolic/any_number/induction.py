@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 import z3
 
@@ -32,6 +33,11 @@ class AnyGoal:
     session: int
     condition: Node
     lemma: int | None = None
+
+    @property
+    def key(self) -> tuple[str, int, Node]:
+        """What it is about, whatever the number of its lemma."""
+        return self.name, self.session, self.condition
 
 
 @dataclass
@@ -58,21 +64,34 @@ class Session:
         self.flags[number] = flag
         self.solver.add(z3.Implies(flag, self.terms.truth(node, (), POSITIVE)), *self.terms.facts())
 
-    def possible(self, condition: Node, remaining: Callable[[int], bool]) -> tuple[Structure | None, set[int]]:
-        """A small state with parameters in which a condition is true; else the lemmas by which there is none."""
+    def possible(
+        self, condition: Node, remaining: Callable[[int], bool], untold: Callable[[Structure], list[tuple[int, Node]]]
+    ) -> tuple[Structure | None, set[int]]:
+        """A small state with parameters in which a condition is true; else the lemmas by which there is none.
+
+        untold: lemmas that are false in a state, which the solver is told until there are none.
+        """
         self.queries += 1
-        mark = self.terms.mark()
+        mark, flags = self.terms.mark(), dict(self.flags)
         self.solver.push()
         try:
             self.solver.add(self.terms.truth(condition, (), POSITIVE), *self.terms.facts())
-            assumed = {flag.get_id(): i for i, flag in self.flags.items() if remaining(i)}
-            flags = [self.flags[i] for i in assumed.values()]
-            if satisfiable(self.solver, *flags, seconds=self.seconds_left()):
-                return structure_of(self.system, self.terms, self.solver.model()), set()
-            return None, {assumed[c.get_id()] for c in self.solver.unsat_core()}
+            while True:
+                assumed = {flag.get_id(): i for i, flag in self.flags.items() if remaining(i)}
+                if not satisfiable(
+                    self.solver, *(self.flags[i] for i in assumed.values()), seconds=self.seconds_left()
+                ):
+                    return None, {assumed[c.get_id()] for c in self.solver.unsat_core()}
+                state = structure_of(self.system, self.terms, self.solver.model())
+                false = untold(state)
+                if not false:
+                    return state, set()
+                for number, node in false:
+                    self.tell(number, node)
         finally:
             self.solver.pop()
             self.terms.restore(mark)
+            self.flags = flags
 
 
 class AnyInduction:
@@ -139,21 +158,20 @@ class AnyInduction:
     def _decide(self, goal: AnyGoal) -> tuple[Structure | None, set[int]]:
         session = self.sessions[goal.session]
         initial = session.move is not None and goal.session not in self.steps
-        while True:
-            state, core = session.possible(goal.condition, self.remaining.__contains__)
-            if state is None or initial:
-                return state, core
-            untold = (i for i in sorted(self.remaining) if i not in session.flags)
-            false = []
-            for i in untold:
-                if not state.holds(self.lemmas[i].node):
-                    false.append(i)
-                    if len(false) == AT_ONCE:
-                        break
-            if not false:
-                return state, set()
-            for i in false:
+
+        def untold(state: Structure) -> list[tuple[int, Node]]:
+            """Lemmas that are false in a state and that the solver was not told, the simplest first."""
+            if initial:
+                return []
+            others = (i for i in sorted(self.remaining) if i not in session.flags)
+            false = (i for i in others if not state.holds(self.lemmas[i].node))
+            return [(i, self.lemmas[i].node) for i in islice(false, AT_ONCE)]
+
+        state, core = session.possible(goal.condition, self.remaining.__contains__, untold)
+        for i in core:
+            if i not in session.flags:
                 session.tell(i, self.lemmas[i].node)
+        return state, core
 
     def _refuted_after(self, goal: AnyGoal, state: Structure) -> set[int]:
         """Further lemmas that are false in the state after the step: of those that do not count members.

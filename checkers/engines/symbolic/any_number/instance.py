@@ -5,7 +5,7 @@ Ids are indices, sets masks, tables lists of one value for each member, and sequ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,10 @@ class Instance:
     def members(self, kind: Type) -> int:
         """The number of members of a sort."""
         return self.sizes[kind.sort] if isinstance(kind, IdType) and kind.sort in self.sizes else kind.count
+
+    def names(self) -> Iterable[str]:
+        """The names of the variables."""
+        return self.leaves
 
     def where(self, condition: Any, first: Any, second: Any) -> Any:
         """The first value where the condition is true, else the second."""
@@ -127,7 +131,7 @@ class Instance:
             condition = self(slot.args[0], env)
             return [self._either(condition, x, y) for x, y in zip(first, second, strict=True)]
         name = place_of(slot)
-        count = sum(1 for leaf in self.leaves if leaf.startswith(f"{name}.") and leaf[len(name) + 1 :].isdigit())
+        count = sum(1 for leaf in self.names() if leaf.startswith(f"{name}.") and leaf[len(name) + 1 :].isdigit())
         return [self.leaves[f"{name}.{i}"] for i in range(count)]
 
     def _either(self, condition: Any, x: Any, y: Any) -> Any:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import count, product
 from typing import Any, NamedTuple
 
 import z3
 
+from reassure.checkers.engines.symbolic.any_number.logic import applied, equal, implies
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import ANY, BoolType, EnumType, IdType, IntType, Type, unbounded
 
@@ -31,7 +32,7 @@ class Element(NamedTuple):
 
 @dataclass
 class Universal:
-    """A condition on each tuple of members of a sort. done: for how many elements it was stated."""
+    """A condition on each member of a sort, or on each pair whose order matters. done: for how many it was stated."""
 
     sort: Type
     arity: int
@@ -62,6 +63,8 @@ class Store:
     universals: list[Universal] = field(default_factory=list)
     counted: dict[Type, list[Counted]] = field(default_factory=dict)
     facts: list[Any] = field(default_factory=list)
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)
+    """Pairs of members whose order matters: those for which conditions on pairs are stated."""
 
 
 class StoreMark(NamedTuple):
@@ -72,7 +75,10 @@ class StoreMark(NamedTuple):
     universals: int
     done: list[int]
     counted: dict[Type, int]
-    facts: int
+    pairs: int
+
+
+_CLASSES: dict[type[Type], type] = {BoolType: z3.BoolRef}
 
 
 class Naming:
@@ -86,6 +92,7 @@ class Naming:
         """Constants and functions by their names."""
         self._named: dict[Type, dict[int, Any]] = {}
         """Members by their index in the sort."""
+        self._numbers = count()
         self._kept: dict[int, Any] = {}
         """Terms whose numbers are in keys of the store: none of these is given to another term."""
 
@@ -104,7 +111,9 @@ class Naming:
         assert not s.facts
         lengths = {sort: len(e) for sort, e in s.elements.items()}
         counted = {sort: len(c) for sort, c in s.counted.items()}
-        return StoreMark(len(s.order), lengths, len(s.universals), [u.done for u in s.universals], counted, 0)
+        return StoreMark(
+            len(s.order), lengths, len(s.universals), [u.done for u in s.universals], counted, len(s.pairs)
+        )
 
     def restore(self, mark: StoreMark) -> None:
         """Forgets what was named since."""
@@ -121,6 +130,7 @@ class Naming:
             universal.done = done
         for sort, counted in s.counted.items():
             del counted[mark.counted.get(sort, 0) :]
+        del s.pairs[mark.pairs :]
         s.facts = []
 
     def _saturate(self) -> None:
@@ -132,15 +142,15 @@ class Naming:
                 elements = s.elements.setdefault(universal.sort, [])
                 if not elements:  # a sort has a member
                     self.member_named(0, universal.sort)
-                count, done = len(elements), universal.done
-                if count == done:
+                chosen: list[Any] = elements if universal.arity == 1 else s.pairs
+                if len(chosen) == universal.done:
                     continue
-                again, universal.done = True, count
-                for places in product(range(count), repeat=universal.arity):
-                    if max(places) >= done:
-                        chosen = [elements[i] for i in places]
-                        if max(e.depth for e in chosen) + universal.depth <= DEEPEST:
-                            s.facts.append(universal.condition(*(e.term for e in chosen)))
+                again, fresh, universal.done = True, chosen[universal.done :], len(chosen)
+                for one in fresh:
+                    if universal.arity == 2:
+                        s.facts.append(universal.condition(*one))
+                    elif one.depth + universal.depth <= DEEPEST:
+                        s.facts.append(universal.condition(one.term))
             for counted in s.counted.values():
                 for number in range(1, len(counted)):
                     one = counted[number]
@@ -180,7 +190,11 @@ class Naming:
             signature = (*(a.sort() for a in arguments), sort)
             self._declared[name] = z3.Function(name, *signature) if arguments else z3.Const(name, sort)
         declared = self._declared[name]
-        return declared(*arguments) if arguments else declared
+        if not arguments:
+            return declared
+        return applied(
+            declared, arguments, _CLASSES.get(type(kind), z3.ArithRef) if not unbounded(kind) else z3.ExprRef
+        )
 
     def _depth(self, env: Env) -> int:
         return max((self.store.depths.get(term.get_id(), 0) for _, term in env), default=0)
@@ -195,7 +209,7 @@ class Naming:
 
     def _witness(self, what: Any, kind: Type, env: Env) -> Any:
         """A member that depends on those of `env`."""
-        number = self._once(("number", what), lambda: len(self.store.order))
+        number = self._once(("number", what), lambda: next(self._numbers))
         term = self.function(f"w!{kind}!{len(env)}!{number}", [t for _, t in env], kind)
         return self._element(kind, term, self._depth(env) + 1)
 
@@ -203,7 +217,7 @@ class Naming:
         """States a condition on each tuple of members. given: where it is stated."""
 
         def stated(*members: Any) -> Any:
-            return condition(*members) if given is None else z3.Implies(given, condition(*members))
+            return condition(*members) if given is None else implies(given, condition(*members))
 
         if unbounded(kind):
             self.store.universals.append(Universal(kind, arity, stated, self._depth(env)))
@@ -258,7 +272,7 @@ class Naming:
         def make() -> Any:
             rank = z3.Function(f"rank!{kind}", self.sort(kind), z3.IntSort())
             self._for_all(kind, lambda x: rank(x) >= 0, ())
-            self._for_all(kind, lambda x, y: z3.Implies(rank(x) == rank(y), x == y), (), 2)
+            self._for_all(kind, lambda x, y: implies(rank(x) == rank(y), equal(x, y)), (), 2)
             self.store.facts += [rank(term) == index for index, term in self._named.get(kind, {}).items()]
             return rank
 

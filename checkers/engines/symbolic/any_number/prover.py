@@ -27,8 +27,10 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Ending, Stop, StopReason, budget_ended
 from reassure.checkers.engines.native import engine as native
+from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare
-from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
+from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.obligations import Goals, own_lemmas, script, z3_settles
 from reassure.checkers.engines.symbolic.any_number.samples import (
     Samples,
     configurations,
@@ -65,63 +67,38 @@ class AnyNumberProver:
     proof: ProofOptions
     say: Callable[[str], None]
     seconds_left: Callable[[], float | None]
-    induction: AnyInduction = field(init=False)
-    goals: dict[str, list[AnyGoal]] = field(init=False)
-    """By property: that no step violates it."""
-    actions_raise: dict[str, AnyGoal] = field(default_factory=dict)
-    claims_raise: dict[str, list[AnyGoal]] = field(default_factory=dict)
-    exits: list[tuple[str, bool, AnyGoal]] = field(default_factory=list)
-    """Steps that leave a bound: its path, whether it is declared."""
+    goals: Goals = field(init=False)
 
     def __post_init__(self) -> None:
-        system, g = self.system, self.system.graph
-        states, steps = system.claims()
-        own = [Lemma(name, f.condition) for name, f in states.items()]
+        own = own_lemmas(self.system.claims()[0])
         taken = {lemma.node for lemma in own}
         self.say("candidates")
         more = [lemma for lemma in promising_for_any_number(self.samples) if lemma.node not in taken]
-        self.induction = AnyInduction(system, [*own, *more], self.say, self.seconds_left)
-        session = {id(one.move): number for number, one in enumerate(self.induction.sessions)}
-        none = self.induction.no_step
-        self.goals = {name: self.induction.goals_of(number) for number, name in enumerate(states)}
-        for name, where in steps.items():
-            self.goals[name] = [
-                AnyGoal(name, session[id(move)], g.not_(move.over_step(g, f.condition))) for move, f in where
-            ]
-            self.claims_raise[name] = [
-                AnyGoal(f"{name} raises", session[id(move)], g.not_(move.over_step(g, check.condition)))
-                for move, f in where
-                for check in f.checks
-            ]
-        for name, f in states.items():
-            checks = (g.not_(check.condition) for check in f.checks)
-            self.claims_raise[name] = [AnyGoal(f"{name} raises", none, condition) for condition in checks]
-        for move in system.moves:
-            if move.raises is not g.false:
-                self.actions_raise[move.name] = AnyGoal(f"{move.name} raises", none, move.raises)
-            for path, condition, declared in move.clips:
-                self.exits.append((path, declared, AnyGoal(f"{move.name} leaves {path}", none, condition)))
+        self.goals = Goals(AnyInduction(self.system, [*own, *more], self.say, self.seconds_left))
+
+    @property
+    def induction(self) -> AnyInduction:
+        return self.goals.induction
 
     def run(self) -> None:
-        """Tries every goal."""
-        for goals in self.goals.values():
-            self.induction.run(goals)
-        claims_raise = (goal for goals in self.claims_raise.values() for goal in goals)
-        self.induction.run([*self.actions_raise.values(), *claims_raise, *(goal for _, _, goal in self.exits)])
-        for goals in self.goals.values():  # what a lemma that went had proved
-            self.induction.run(goals)
+        """Tries every goal; at the end again, as a lemma that went may have proved some."""
+        induction = self.induction
+        for goals in self.goals.of.values():
+            induction.run(goals)
+        induction.run(self.goals.sides())
+        induction.run(goal for goals in self.goals.of.values() for goal in goals)
 
     def proved(self, name: str) -> bool:
         """Whether a property is proved, and that it and the actions raise nowhere."""
-        goals = [*self.goals[name], *self.claims_raise[name], *self.actions_raise.values()]
-        return all(goal in self.induction.cores for goal in goals)
+        return all(goal in self.induction.cores for goal in self.goals.basis([name]))
 
     def doubt(self, name: str) -> str:
         """The reason why a property is not proved."""
-        if all(goal in self.induction.cores for goal in self.goals[name]):
+        open_goals = [goal for goal in self.goals.of[name] if goal not in self.induction.cores]
+        if not open_goals:
             return "proved, but that nothing raises was not"
-        goal = next(goal for goal in self.goals[name] if goal not in self.induction.cores)
-        if goal not in self.induction.failed:
+        goal = next((goal for goal in open_goals if goal in self.induction.failed), None)
+        if goal is None:
             return ""
         move, state = self.induction.sessions[goal.session].move, self.induction.failed[goal]
         members = ", ".join(f"{count} {sort.__name__}" for sort, count in state.instance.sizes.items())
@@ -130,49 +107,36 @@ class AnyNumberProver:
     def open_bounds(self) -> dict[str, bool]:
         """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
         bounds: dict[str, bool] = {}
-        for path, declared, goal in self.exits:
+        for path, declared, goal in self.goals.exits:
             if goal not in self.induction.cores:
                 bounds[path] = declared and bounds.get(path, True)
         return bounds
 
-    def basis(self) -> list[AnyGoal]:
-        """The goals that the proofs consist of, but for those of lemmas."""
-        names = [name for name in self.goals if self.proved(name)]
-        goals = [g for name in names for g in (*self.goals[name], *self.claims_raise[name])]
-        goals += self.actions_raise.values() if names else []
-        return [*goals, *(goal for _, _, goal in self.exits if goal in self.induction.cores)]
+    def used(self, names: list[str]) -> list[int]:
+        """The numbers of the lemmas that the proofs of properties need, and that no step leaves a bound."""
+        within = [goal for _, _, goal in self.goals.exits if goal in self.induction.cores]
+        return self.induction.used([*self.goals.basis(names), *within])
 
-    def used(self) -> list[int]:
-        """The numbers of the lemmas that the proofs need."""
-        return self.induction.used(self.basis())
-
-    def lemmas(self) -> list[Lemma]:
-        """The lemmas that the proofs need."""
-        return [self.induction.lemmas[i] for i in self.used()]
+    def lemmas(self, names: list[str]) -> list[Lemma]:
+        """The lemmas that the proofs of properties need."""
+        return [self.induction.lemmas[i] for i in self.used(names)]
 
     # -- checks -----------------------------------------------------------------------------------------------
 
     def check(self, names: list[str]) -> None:
-        """Checks every proof by fresh solvers, and compares with plain Python. Raises `Disagreement`."""
-        used = self.used()
-        fresh = AnyInduction(self.system, self.induction.lemmas, self.say, self.seconds_left)
-        told: set[int] = set()
-        goals = [*(g for i in used for g in self.induction.goals_of(i)), *self.basis()]
+        """Settles every goal by a fresh solver, and compares with plain Python. Raises `Disagreement`."""
+        induction = self.induction
+        goals = [g for i in self.used(names) for g in induction.goals_of(i)] + self.goals.basis(names)
         for goal in dict.fromkeys(goals):
             self.say(f"checking: {goal.name}")
-            session = fresh.sessions[goal.session]
-            if goal.session not in told and (session.move is None or goal.session in fresh.steps):
-                told.add(goal.session)
-                for i in used:
-                    session.tell(i, fresh.lemmas[i].node)
-            if session.possible(goal.condition, lambda i: True)[0] is not None:
+            if not z3_settles(script(induction, goal, induction.cores[goal]), self.seconds_left()):
                 raise Disagreement(f"a proof did not pass its check: {goal.name}")
         self.compare(names)
 
     def compare(self, names: list[str]) -> None:
         """Compares nodes and formulas with plain Python. Raises `Disagreement`."""
         conditions = [f.condition for f in self.system.lowered.state_formulas if f.name in names]
-        conditions += [lemma.node for lemma in self.lemmas()]
+        conditions += [lemma.node for lemma in self.lemmas(names)]
         for bound, states in self.samples.states:
             self.say("checking against plain Python")
             some = self.samples.rng.sample(states, min(STEPS_COMPARED, len(states)))
@@ -218,8 +182,10 @@ def prove_for_any_number(
             if proved:
                 prover.check(proved)
                 covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
-                summary.lemmas = [lemma.text for lemma in prover.lemmas()]
+                summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
                 summary.bounds_open = sorted(prover.open_bounds())
+                used = prover.used(proved)
+                summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
                 facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
             waiting = [name for name in names if name not in facts]
             facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}

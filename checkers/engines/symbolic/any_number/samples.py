@@ -15,20 +15,20 @@ from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.engines.native.exploration import Limits, explore
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, InstanceColumns, leaves_of
-from reassure.checkers.engines.symbolic.any_number.system import System
+from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.cross_check import draw
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.language.types import DomainError, IdType, SetType, unbounded
+from reassure.spec.language.types import DomainError, IdType, IntType, SetType, unbounded
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 
 SEARCHED, WALKS = 20_000, SimulationOptions(200, 60, 1)
 """States of the search that a sample is drawn from, and the walks that go further."""
 FEW, MANY = 150, 800
 """States that are looked at first, and after that."""
-DRAWN = 300
+DRAWN, NEAR = 300, 100
 MOST = 5
 """Configurations, at most."""
 
@@ -64,6 +64,24 @@ class Samples:
             self.many.append(self._columns(bound, states))
         drawn = [draw(system.lowered.bound.type, self.rng) for _ in range(DRAWN)]
         self.anything = self._columns(system.lowered.bound, drawn)
+        self.near = self._near_misses()
+        """States that have one variable's value from another state, most of them not reachable."""
+        self.near_count = max(len(c) for c in self.near.leaves.values() if isinstance(c, np.ndarray))
+
+    def _near_misses(self) -> InstanceColumns:
+        bound, states = self.states[0]
+        some = self.rng.sample(states, min(NEAR, len(states)))
+        leaves = dict(self._columns(bound, some).leaves)
+        leaves |= {name: np.full(len(some), value) for name, value in leaves.items() if isinstance(value, int)}
+        shuffled = {name: np.random.default_rng(i).permutation(len(some)) for i, name in enumerate(leaves)}
+        numbers = {name for name, kind in places(self.system) if isinstance(kind, IntType)}
+        columns = {}
+        for name, column in leaves.items():
+            parts = [_rows(column, shuffled[name]) if other == name else column for other in leaves]
+            for other in sorted(numbers):
+                parts += [column + change if other == name else column for change in (1, -1)]
+            columns[name] = _joined(parts)
+        return InstanceColumns(sizes(bound, self.system), columns)
 
     def _reachable(self, bound: BoundModel) -> list[Any]:
         scout = Scout(bound, lower_model(bound))
@@ -94,6 +112,15 @@ class Samples:
             and all(instance.holds(node) for instance in self.many)
         )
 
+    def distinct(self, lemmas: list[Lemma]) -> list[Lemma]:
+        """The first of those lemmas that are false in the same near misses; all relations that are false in none."""
+        first: dict[Any, Lemma] = {}
+        for lemma in lemmas:
+            truths = np.broadcast_to(self.near(lemma.node), self.near_count) != 0
+            own = lemma.node if bool(truths.all()) and " implies " not in lemma.text else None
+            first.setdefault(own or np.packbits(truths).tobytes(), lemma)
+        return list(first.values())
+
 
 def instance_of(system: System, bound: BoundModel, state: Any) -> Instance:
     """The values of nodes in one state of a configuration."""
@@ -110,6 +137,21 @@ def sizes(bound: BoundModel, system: System) -> dict[type, int]:
     kinds = {n.type.item if isinstance(n.type, SetType) else n.type for n in system.graph.nodes()}
     sorts = [kind.sort for kind in kinds if unbounded(kind) and isinstance(kind, IdType)]
     return {sort: getattr(bound.config, str(sort.size)) for sort in sorts}
+
+
+def _rows(column: Any, chosen: Any) -> Any:
+    """Some rows of a column."""
+    if isinstance(column, list | tuple):
+        return type(column)(_rows(part, chosen) for part in column)
+    return column[chosen]
+
+
+def _joined(columns: list[Any]) -> Any:
+    """The rows of several columns of one variable."""
+    first = columns[0]
+    if isinstance(first, list | tuple):
+        return type(first)(_joined([column[i] for column in columns]) for i in range(len(first)))
+    return np.concatenate(columns)
 
 
 def _column(values: list[Any]) -> Any:
@@ -129,4 +171,4 @@ def promising_for_any_number(samples: Samples) -> list[Lemma]:
     """Candidates that hold in every state of the samples, and say something."""
     system = samples.system
     numbers = [system.graph.config(name, kind.low) for name, kind in system.config]
-    return candidates(system.lowered, samples.hold, system.type, numbers)
+    return samples.distinct(candidates(system.lowered, samples.hold, system.type, numbers))

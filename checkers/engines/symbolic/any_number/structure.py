@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import Instance
-from reassure.checkers.engines.symbolic.any_number.system import Move, System
+from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import scalar_leaves
-from reassure.spec.language.types import BagType, BoolType, IdType, MapType, SeqType, SetType, Type, unbounded
+from reassure.spec.language.types import BoolType, IdType, MapType, SeqType, SetType, Type, unbounded
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Structure:
     def after(self, system: System, move: Move) -> Structure:
         """The state after a step."""
         before, g = self.instance, system.graph
-        leaves = {name: value for name, value in before.leaves.items() if name.startswith("c.")}
+        leaves = {f"c.{name}": before.leaves[f"c.{name}"] for name, _ in system.config}
         for path, node in move.after.items():
             if "#" not in path:
                 leaves[path] = before(node)
@@ -48,10 +49,14 @@ class Structure:
 class _Counting(Instance):
     """An instance that knows the numbers of members that the model gives sets: other members may be in them."""
 
-    def __init__(self, sizes: dict[type, int], leaves: dict[str, Any], named: dict[type, dict[int, int]]) -> None:
+    def __init__(self, sizes: dict[type, int], leaves: Mapping[str, Any], named: dict[type, dict[int, int]]) -> None:
         super().__init__(sizes, leaves)
         self.named = named
         self.counts: dict[tuple[type, int], int] = {}
+
+    def names(self) -> Iterable[str]:
+        """The names of the variables."""
+        return self.leaves.kinds if isinstance(self.leaves, _Leaves) else self.leaves
 
     def _value(self, node: Node, env: Any) -> Any:
         if node.op == "card":
@@ -71,6 +76,9 @@ class _Counting(Instance):
             full = (1 << self.members(node.type.item)) - 1
             return members if data >= 0 else full & ~members
         return super()._value(node, env)
+
+
+_CONTEXT = z3.main_ctx()
 
 
 class _Reader:
@@ -122,37 +130,34 @@ class _Reader:
         return value.as_long()
 
     def _true(self, name: str, arguments: list[Any]) -> int:
-        return int(z3.is_true(self.model.eval(self.terms.function(name, arguments, BoolType()), True)))
+        value = self.model.eval(self.terms.function(name, arguments, BoolType()), True)
+        return int(z3.Z3_get_bool_value(_CONTEXT.ref(), value.ast) == z3.Z3_L_TRUE)
 
     def _sequence(self, name: str, kind: SeqType, arguments: list[Any]) -> list[tuple[int, int]]:
-        """The items in an order that has as many before each as the model says; one twice, if it is not distinct."""
+        """The items, in the order of the sort: their order does not matter where a small state is looked at."""
         domain = self.domain(kind.item)
-        inside = [i for i, x in enumerate(domain) if self._true(name, [*arguments, x])]
-        before = {
-            i: sum(self._true(f"{name}!before", [*arguments, domain[j], domain[i]]) for j in inside if j != i)
-            for i in inside
-        }
-        items = sorted(inside, key=lambda i: before[i])
+        items = [i for i, x in enumerate(domain) if self._true(name, [*arguments, x])]
         twice = [] if self._true(f"{name}!distinct", arguments) else items[:1]
         return [(1, i) for i in [*items, *twice]]
 
 
+class _Leaves(dict[str, Any]):
+    """The values of variables, each read when it is asked for."""
+
+    def __init__(self, reader: _Reader, kinds: dict[str, Type]) -> None:
+        super().__init__()
+        self.reader, self.kinds = reader, kinds
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self.reader.scalar(name, self.kinds[name], [])
+        return self[name]
+
+
 def structure_of(system: System, terms: AnyTerms, model: z3.ModelRef) -> Structure:
-    """The state of copy 0 in a model, with the parameters."""
-    reader, leaves = _Reader(terms, model), dict[str, Any]()
-    for path, kind in scalar_leaves(system.type):
-        if "#" in path:
-            continue
-        leaves[path] = reader.scalar(path, kind, [])
-    for path, bag in system.bags:
-        _slots(reader, leaves, path, bag)
-    for name, low in system.config:
-        leaves[f"c.{name}"] = reader.scalar(f"c.{name}", low, [])
-    for node in system.parameters:
-        name = f"{node.data[0]}{node.data[1]}$"
-        leaves[name] = reader.scalar(name, node.type, [])
+    """The state of a model, with the parameters."""
+    reader = _Reader(terms, model)
     sizes = {kind.sort: max(1, len(members)) for kind, members in reader.members.items() if isinstance(kind, IdType)}
-    instance = _Counting(sizes, leaves, reader.named)
+    instance = _Counting(sizes, _Leaves(reader, dict(places(system))), reader.named)
     for kind, counted in terms.store.counted.items():
         for one in counted:
             if not one.env and isinstance(kind, IdType):
@@ -160,10 +165,3 @@ def structure_of(system: System, terms: AnyTerms, model: z3.ModelRef) -> Structu
                 instance.counts[kind.sort, mask] = model.eval(one.number, True).as_long()
     instance.memo.clear()
     return Structure(instance)
-
-
-def _slots(reader: _Reader, leaves: dict[str, Any], path: str, bag: BagType) -> None:
-    for i in range(bag.size):
-        leaves[f"{path}#{i}!empty"] = reader.scalar(f"{path}#{i}!empty", BoolType(), [])
-        for number, (_, kind) in enumerate(scalar_leaves(bag.item)):
-            leaves[f"{path}#{i}.{number}"] = reader.scalar(f"{path}#{i}.{number}", kind, [])

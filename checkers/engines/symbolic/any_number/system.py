@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel
 from reassure.spec.frontend.substitution import substitute
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
-from reassure.spec.language.types import ANY, BagType, IntType, RecordType, Type
+from reassure.spec.language.types import ANY, BagType, BoolType, IntType, RecordType, Type
 
 
 @dataclass
@@ -123,3 +124,14 @@ def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
     if isinstance(kind, RecordType):
         return [b for name, inner in kind.fields for b in bags(inner, f"{path}.{name}" if path else name)]
     return [(path, kind)] if isinstance(kind, BagType) else []
+
+
+def places(system: System) -> Iterator[tuple[str, Type]]:
+    """The variables of a state, the free numbers and the parameters, by their names in formulas."""
+    yield from ((path, kind) for path, kind in system.scalars if "#" not in path)
+    for path, bag in system.bags:
+        for i in range(bag.size):
+            yield f"{path}#{i}!empty", BoolType()
+            yield from ((f"{path}#{i}.{number}", kind) for number, kind in enumerate(system.scalars_of(bag)))
+    yield from ((f"c.{name}", kind) for name, kind in system.config)
+    yield from ((f"{node.data[0]}{node.data[1]}$", node.type) for node in system.parameters)

@@ -14,6 +14,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import is_slot
+from reassure.checkers.engines.symbolic.any_number.logic import choice, conj, disj, equal, implies, neg
 from reassure.checkers.engines.symbolic.any_number.naming import Counted, Env, Naming
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import (
@@ -59,7 +60,7 @@ class AnyTerms(Naming):
         if node.op == "bound":
             return dict(env)[node.data]
         if node.op == "ite":
-            return z3.If(self.truth(node.args[0], env), self.value(node.args[1], env), self.value(node.args[2], env))
+            return choice(self.truth(node.args[0], env), self.value(node.args[1], env), self.value(node.args[2], env))
         if node.op in ("var", "param", "config", "at", "unpack"):
             name, arguments = self._place(node, env)
             return self._leaf(name, kind, arguments)
@@ -112,13 +113,13 @@ class AnyTerms(Naming):
         if op == "const":
             return z3.BoolVal(bool(node.data))
         if op == "not":
-            return z3.Not(self.truth(args[0], env, -polarity))
+            return neg(self.truth(args[0], env, -polarity))
         if op in ("and", "or"):
             terms = [self.truth(a, env, polarity) for a in args]
-            return z3.And(*terms) if op == "and" else z3.Or(*terms)
+            return conj(*terms) if op == "and" else disj(*terms)
         if op == "ite":
             chosen = [self.truth(a, env, polarity) for a in args[1:]]
-            return z3.If(self.truth(args[0], env), *chosen)
+            return choice(self.truth(args[0], env), *chosen)
         if op == "member":
             return self.member(args[1], self.value(args[0], env), env, polarity)
         if op == "lt":
@@ -134,10 +135,11 @@ class AnyTerms(Naming):
         if is_slot(a) or is_slot(b):  # the order of records in a set: which it is does not matter
             occupied = [self.truth(self._occupied(s), env) for s in (a, b)]
             unknown = self.function(f"less!{a.number}!{b.number}", [t for _, t in env], BoolType())
-            return z3.And(occupied[1], z3.Or(z3.Not(occupied[0]), unknown))
+            return conj(occupied[1], disj(neg(occupied[0]), unknown))
         x, y = self.value(a, env), self.value(b, env)
         if unbounded(a.type):
             rank = self._rank(a.type)
+            self.store.pairs += [(x, y), (y, x)]
             return rank(x) < rank(y)
         return x < y
 
@@ -151,7 +153,7 @@ class AnyTerms(Naming):
             return self._same_slots(a, b, env)
         if isinstance(kind, MapType | RecordType):
             raise NoTranslation("the equality of maps as values")
-        return self.value(a, env) == self.value(b, env)
+        return equal(self.value(a, env), self.value(b, env))
 
     # -- sets ---------------------------------------------------------------------------------------------------
 
@@ -167,23 +169,23 @@ class AnyTerms(Naming):
         kind = node.type.item
         if op == "const":
             mask = node.data if node.data >= 0 else ~node.data
-            listed = [item == self.member_named(i, kind) for i in range(mask.bit_length()) if mask >> i & 1]
-            return z3.Or(*listed) if node.data >= 0 else z3.Not(z3.Or(*listed))
+            listed = [equal(item, self.member_named(i, kind)) for i in range(mask.bit_length()) if mask >> i & 1]
+            return disj(*listed) if node.data >= 0 else neg(disj(*listed))
         if op == "union":
-            return z3.Or(*(self.member(a, item, env, polarity) for a in args))
+            return disj(*(self.member(a, item, env, polarity) for a in args))
         if op == "inter":
-            return z3.And(*(self.member(a, item, env, polarity) for a in args))
+            return conj(*(self.member(a, item, env, polarity) for a in args))
         if op == "minus":
-            return z3.And(self.member(args[0], item, env, polarity), z3.Not(self.member(args[1], item, env, -polarity)))
+            return conj(self.member(args[0], item, env, polarity), neg(self.member(args[1], item, env, -polarity)))
         if op == "single":
-            return item == self.value(args[0], env)
+            return equal(item, self.value(args[0], env))
         if op == "ite":
             chosen = [self.member(a, item, env, polarity) for a in args[1:]]
-            return z3.If(self.truth(args[0], env), *chosen)
+            return choice(self.truth(args[0], env), *chosen)
         if op == "those":
             return self.truth(args[0], (*env, (node.data, item)), polarity)
         if op == "build":
-            return z3.Or(*(z3.And(item == i, self.truth(c, env, polarity)) for i, c in enumerate(args)))
+            return disj(*(conj(item == i, self.truth(c, env, polarity)) for i, c in enumerate(args)))
         if op == "seq_set":
             return self._listed(args[0], item, env)
         name, arguments = self._place(node, env)
@@ -199,11 +201,11 @@ class AnyTerms(Naming):
 
         def same(x: Any, its: int) -> Any:
             if b is zero:
-                return z3.Not(self.member(a, x, env, -its))
-            return self.member(a, x, env) == self.member(b, x, env)
+                return neg(self.member(a, x, env, -its))
+            return equal(self.member(a, x, env), self.member(b, x, env))
 
         key = ("same", a, b, self._key(env))
-        number = self._once(key, lambda: len(self.store.order))
+        number = self._once(key, lambda: next(self._numbers))
         truth = self.function(f"q!{number}", [t for _, t in env], BoolType())
         if polarity != NEGATIVE:
             self._once((*key, POSITIVE), lambda: self._for_all(kind, lambda x: same(x, POSITIVE), env, given=truth))
@@ -212,8 +214,8 @@ class AnyTerms(Naming):
             def refuted() -> None:
                 witness = self._witness(key, kind, env)
                 if not unbounded(kind):
-                    self._fact(z3.And(witness >= 0, witness < kind.count))
-                self._fact(z3.Or(truth, z3.Not(same(witness, NEGATIVE))))
+                    self._fact(conj(witness >= 0, witness < kind.count))
+                self._fact(disj(truth, neg(same(witness, NEGATIVE))))
 
             self._once((*key, NEGATIVE), refuted)
         return truth
@@ -225,7 +227,7 @@ class AnyTerms(Naming):
 
         def at_least(x: Any) -> Any:
             order = rank(term) <= rank(x) if node.op == "lowest" else rank(x) <= rank(term)
-            return z3.Implies(self.member(node.args[0], x, env), z3.And(self.member(node.args[0], term, env), order))
+            return implies(self.member(node.args[0], x, env), conj(self.member(node.args[0], term, env), order))
 
         self._for_all(kind, at_least, env)
         return term
@@ -238,7 +240,7 @@ class AnyTerms(Naming):
         kind = node.type.item
         if not unbounded(kind):
             members = (self.member(node, z3.IntVal(i), env) for i in range(kind.count))
-            return z3.Sum(*(z3.If(m, 1, 0) for m in members))
+            return z3.Sum(*(choice(m, z3.IntVal(1), z3.IntVal(0)) for m in members))
         if node is self.graph.full(kind) and isinstance(kind, IdType) and isinstance(kind.sort.size, str):
             return self._leaf(f"c.{kind.sort.size}", IntType(1, ANY), [])
         env = self._within(node, env)
@@ -250,10 +252,10 @@ class AnyTerms(Naming):
         number = self.function(f"n!{node.number}", [t for _, t in env], IntType(0, ANY))
         first, second = (self._witness((place, node), kind, env) for place in ("first of", "second of"))
         self._fact(number >= 0)
-        self._fact(z3.Implies(number >= 1, self.member(node, first, env)))
-        self._fact(z3.Implies(number >= 2, z3.And(self.member(node, second, env), first != second)))
-        self._for_all(kind, lambda x: z3.Implies(self.member(node, x, env), number >= 1), env)
-        self._for_all(kind, lambda x: z3.Implies(self.member(node, x, env), x == first), env, given=number <= 1)
+        self._fact(implies(number >= 1, self.member(node, first, env)))
+        self._fact(implies(number >= 2, conj(self.member(node, second, env), first != second)))
+        self._for_all(kind, lambda x: implies(self.member(node, x, env), number >= 1), env)
+        self._for_all(kind, lambda x: implies(self.member(node, x, env), equal(x, first)), env, given=number <= 1)
         if isinstance(kind, IdType) and isinstance(kind.sort.size, str):
             self._fact(number <= self._leaf(f"c.{kind.sort.size}", IntType(1, ANY), []))
         self.store.counted.setdefault(kind, []).append(Counted(node, env, number))
@@ -271,22 +273,22 @@ class AnyTerms(Naming):
             return  # of sets that depend on a bound member nothing is said
 
         def missing(x: Any, one: Node, other: Node) -> Any:
-            return z3.And(self.member(one, x, ()), z3.Not(self.member(other, x, ())))
+            return conj(self.member(one, x, ()), neg(self.member(other, x, ())))
 
         outside = self._witness(("outside", a.node, b.node), kind, ())
         lacking = self._witness(("outside", b.node, a.node), kind, ())
         # a has a member that b lacks, or no more members than b
-        self._fact(z3.Or(missing(outside, a.node, b.node), a.number <= b.number))
+        self._fact(disj(missing(outside, a.node, b.node), a.number <= b.number))
         # a has a member that b lacks, and lacks none of b: it has more members
         lacks = missing(lacking, b.node, a.node)
-        more = z3.Or(lacks, a.number > b.number)
-        self._for_all(kind, lambda x: z3.Implies(missing(x, a.node, b.node), more), ())
+        more = disj(lacks, a.number > b.number)
+        self._for_all(kind, lambda x: implies(missing(x, a.node, b.node), more), ())
         if b.node.op == "minus" and b.node.args[0] is a.node and b.node.args[1].op == "single":
             leaves = self.member(a.node, self.value(b.node.args[1].args[0]), ())
-            self._fact(b.number == z3.If(leaves, a.number - 1, a.number))
+            self._fact(b.number == choice(leaves, a.number - 1, a.number))
         for one in b.node.args if b.node.op == "union" else ():
             if one.op == "single" and a.node in b.node.args:
-                self._fact(b.number == z3.If(self.member(a.node, self.value(one.args[0]), ()), a.number, a.number + 1))
+                self._fact(b.number == choice(self.member(a.node, self.value(one.args[0]), ()), a.number, a.number + 1))
 
     # -- sequences ----------------------------------------------------------------------------------------------
 
@@ -295,17 +297,17 @@ class AnyTerms(Naming):
         op, args = node.op, node.args
         assert isinstance(node.type, SeqType)
         if op == "const":
-            return z3.Or(*(item == self.member_named(i, node.type.item) for i in node.data))
+            return disj(*(item == self.member_named(i, node.type.item) for i in node.data))
         if op == "seq_of":
-            return z3.Or(*(item == self.value(a, env) for a in args))
+            return disj(*(item == self.value(a, env) for a in args))
         if op == "seq_cat":
-            return z3.Or(*(self._listed(a, item, env) for a in args))
+            return disj(*(self._listed(a, item, env) for a in args))
         if op == "seq_keep":
-            return z3.And(self._listed(args[0], item, env), self.member(args[1], item, env))
+            return conj(self._listed(args[0], item, env), self.member(args[1], item, env))
         if op == "seq_sorted":
             return self.member(args[0], item, env)
         if op == "ite":
-            return z3.If(self.truth(args[0], env), *(self._listed(a, item, env) for a in args[1:]))
+            return choice(self.truth(args[0], env), *(self._listed(a, item, env) for a in args[1:]))
         name, arguments = self._place(node, env)
         return self.function(name, [*arguments, item], BoolType())
 
@@ -320,14 +322,14 @@ class AnyTerms(Naming):
         if op == "seq_of":
             return z3.Distinct(*(self.value(a, env) for a in args)) if len(args) > 1 else z3.BoolVal(True)
         if op == "ite":
-            return z3.If(self.truth(args[0], env), *(self._distinct(a, env) for a in args[1:]))
+            return choice(self.truth(args[0], env), *(self._distinct(a, env) for a in args[1:]))
         if op == "seq_cat":
             sets = [self.graph.op("seq_set", SetType(kind.item), (a,)) for a in args]
             apart = self.truth(self.graph.eq(self.graph.inter(*sets), self.graph.const(0, sets[0].type)), env)
-            return z3.And(apart, *(self._distinct(a, env) for a in args))
+            return conj(apart, *(self._distinct(a, env) for a in args))
         if op == "seq_keep":
             kept = self.function(f"distinct!{node.number}", [t for _, t in env], BoolType())
-            return z3.Or(self._distinct(args[0], env), kept)
+            return disj(self._distinct(args[0], env), kept)
         name, arguments = self._place(node, env)
         return self.function(f"{name}!distinct", arguments, BoolType())
 
@@ -341,18 +343,16 @@ class AnyTerms(Naming):
                 if op == "const"
                 else [self.value(a, env) for a in args]
             )
-            return z3.Or(*(z3.And(x == a, y == b) for i, a in enumerate(items) for b in items[i + 1 :]))
+            return disj(*(conj(x == a, y == b) for i, a in enumerate(items) for b in items[i + 1 :]))
         if op == "seq_sorted":
             rank = self._rank(kind.item)
             return rank(x) < rank(y)
         if op == "ite":
-            return z3.If(self.truth(args[0], env), *(self._before(a, x, y, env) for a in args[1:]))
+            return choice(self.truth(args[0], env), *(self._before(a, x, y, env) for a in args[1:]))
         if op == "seq_cat":
             first, second = args
-            within = [
-                z3.And(self._listed(a, x, env), self._listed(a, y, env), self._before(a, x, y, env)) for a in args
-            ]
-            return z3.Or(z3.And(self._listed(first, x, env), self._listed(second, y, env)), *within)
+            within = [conj(self._listed(a, x, env), self._listed(a, y, env), self._before(a, x, y, env)) for a in args]
+            return disj(conj(self._listed(first, x, env), self._listed(second, y, env)), *within)
         if op == "seq_keep":
             return self._before(args[0], x, y, env)
         name, arguments = self._place(node, env)
@@ -370,19 +370,20 @@ class AnyTerms(Naming):
         if not unbounded(kind):
             raise NoTranslation("the equality of sequences over a sort of a fixed number of members")
         key = ("same sequences", a, b, self._key(env))
-        equal = self.function(f"s!{a.number}!{b.number}", [t for _, t in env], BoolType())
+        alike = self.function(f"s!{a.number}!{b.number}", [t for _, t in env], BoolType())
         distinct = [self._distinct(s, env) for s in (a, b)]
 
         def ordered(x: Any, y: Any) -> Any:
-            both = z3.And(self._listed(a, x, env), self._listed(a, y, env), x != y)
-            return z3.Implies(both, self._before(a, x, y, env) == self._before(b, x, y, env))
+            both = conj(self._listed(a, x, env), self._listed(a, y, env), x != y)
+            return implies(both, equal(self._before(a, x, y, env), self._before(b, x, y, env)))
 
         def make() -> Any:
             first, second = (self._witness((place, key), kind, env) for place in ("first", "second"))
-            self._fact(z3.Implies(equal, z3.And(members, distinct[0] == distinct[1])))
-            self._for_all(kind, ordered, env, 2, z3.And(equal, distinct[0]))
-            self._fact(z3.Or(equal, z3.Not(z3.And(members, *distinct)), z3.Not(ordered(first, second))))
-            return equal
+            self.store.pairs.append((first, second))
+            self._fact(implies(alike, conj(members, distinct[0] == distinct[1])))
+            self._for_all(kind, ordered, env, 2, conj(alike, distinct[0]))
+            self._fact(disj(alike, neg(conj(members, *distinct)), neg(ordered(first, second))))
+            return alike
 
         return self._once(key, make)
 
@@ -393,7 +394,7 @@ class AnyTerms(Naming):
         if node.op == "seq_sorted":
             return members
         length = self.function(f"len!{node.number}", [t for _, t in env], IntType(0, ANY))
-        self._fact(z3.If(self._distinct(node, env), length == members, length > members))
+        self._fact(choice(self._distinct(node, env), length == members, length > members))
         return length
 
     def _first(self, node: Node, env: Env) -> Any:
@@ -403,11 +404,11 @@ class AnyTerms(Naming):
         term = self._witness(("first item", node), kind, env)
 
         def fits(x: Any) -> Any:
-            return z3.And(self._listed(sequence, x, env), self.member(mask, x, env))
+            return conj(self._listed(sequence, x, env), self.member(mask, x, env))
 
         def no_earlier(x: Any) -> Any:
-            earlier = z3.And(self._distinct(sequence, env), x != term, z3.Not(self._before(sequence, term, x, env)))
-            return z3.Implies(fits(x), z3.And(fits(term), z3.Not(earlier)))
+            earlier = conj(self._distinct(sequence, env), x != term, neg(self._before(sequence, term, x, env)))
+            return implies(fits(x), conj(fits(term), neg(earlier)))
 
         self._for_all(kind, no_earlier, env)
         return term
@@ -417,8 +418,8 @@ class AnyTerms(Naming):
         sequence, index = node.args
         term = self._witness(("item", node), node.type, env)
         place = self.value(index, env)
-        there = z3.And(place >= 0, place < self._length(sequence, env))
-        self._fact(z3.Implies(there, self._listed(sequence, term, env)))
+        there = conj(place >= 0, place < self._length(sequence, env))
+        self._fact(implies(there, self._listed(sequence, term, env)))
         return term
 
     # -- sets of records ----------------------------------------------------------------------------------------
@@ -434,24 +435,24 @@ class AnyTerms(Naming):
             if b.op == "const":
                 return z3.BoolVal(a.data == b.data)
             if b.op == "ite":
-                return z3.If(self.truth(b.args[0], env), *(self._same_slots(a, s, env) for s in b.args[1:]))
+                return choice(self.truth(b.args[0], env), *(self._same_slots(a, s, env) for s in b.args[1:]))
             if b.op == "slot":
                 return z3.BoolVal(False)
             name, arguments = self._place(b, env)
             return self.function(f"{name}!empty", arguments, BoolType())
         empty = [self._same_slots(self.graph.num(0), s, env) for s in (a, b)]
-        equal = self.function(f"slots!{a.number}!{b.number}", [t for _, t in env], BoolType())
-        self._fact(z3.Implies(equal, empty[0] == empty[1]))
-        self._fact(z3.Implies(z3.And(*empty), equal))
-        return equal
+        alike = self.function(f"slots!{a.number}!{b.number}", [t for _, t in env], BoolType())
+        self._fact(implies(alike, empty[0] == empty[1]))
+        self._fact(implies(conj(*empty), alike))
+        return alike
 
 
 def _minimum(a: Any, b: Any) -> Any:
-    return z3.If(a <= b, a, b)
+    return choice(a <= b, a, b)
 
 
 def _maximum(a: Any, b: Any) -> Any:
-    return z3.If(a >= b, a, b)
+    return choice(a >= b, a, b)
 
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
