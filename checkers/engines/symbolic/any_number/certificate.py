@@ -78,7 +78,7 @@ def read(path: Path) -> AnyCertificate:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     keys = ("model", "model_sha256", "config", "free", "properties", "lemmas", "cores")
     try:
-        return AnyCertificate(*(data[key] for key in keys), model_file=data.get("model_file"))
+        return AnyCertificate(**{key: data[key] for key in keys}, model_file=data.get("model_file"))
     except KeyError as error:
         raise UsageFailure(f"{path} lacks {error}") from None
 
