@@ -73,7 +73,7 @@ class Property:
     on: tuple[Action, ...] = ()
     tags: frozenset[str] = frozenset()
     when: Callable[[Any], bool] | None = None
-    goal: F | None = None
+    goal: Callable[..., bool] | None = None
     watches: tuple[str, ...] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -137,6 +137,7 @@ def action(
     words, each = _words(tags), tuple(dict.fromkeys(fair_each))
 
     def declare(function: F) -> Action:
+        _without_defaults(function)
         unknown = ({*drawn_from, *each}) - set(list(inspect.signature(function).parameters)[1:])
         if unknown:
             raise LanguageError(f"{function.__name__} has no parameter {', '.join(sorted(unknown))}")
@@ -150,8 +151,18 @@ def action(
     return declare
 
 
+def _without_defaults(function: Callable[..., Any]) -> None:
+    """Raises `LanguageError` for a parameter with a default, which would say nothing: it takes all its values."""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.default is not inspect.Parameter.empty:
+            raise LanguageError(
+                f"{function.__name__} has a default for {parameter.name}: a parameter takes every value of its type"
+            )
+
+
 def initial(function: F) -> Initial:
     """Declare the initial states: `@initial def start(c: Config) -> State`, parameters allowed."""
+    _without_defaults(function)
     return _noted(Initial(function.__name__, function))
 
 
@@ -221,14 +232,20 @@ def cover(
     return _declare(function, "cover", on=on, tags=tags, when=when)
 
 
-def leads_to(goal: F, *, when: Callable[[Any], bool] | None = None) -> Callable[[F], Property]:
+def leads_to(
+    goal: Callable[..., bool] | Property, *, when: Callable[[Any], bool] | None = None
+) -> Callable[[F], Property]:
     """Declare that in every fair run a state satisfying the function is followed by one satisfying `goal`.
 
-    The same state will do. `spec/README.md` says which runs are fair.
+    The same state will do. The goal may be a function or an invariant. `spec/README.md` says which runs are fair.
+    Raises `LanguageError` for a goal of another kind.
     """
+    if isinstance(goal, Property) and goal.kind != "invariant":
+        raise LanguageError(f"{goal.name} is no goal of leads_to: a goal is a function of a state, or an invariant")
+    aim = goal.function if isinstance(goal, Property) else goal
 
     def declare(function: F) -> Property:
-        return _noted(Property(function.__name__, "leads_to", function, when=when, goal=goal))
+        return _noted(Property(function.__name__, "leads_to", function, when=when, goal=aim))
 
     return declare
 

@@ -53,6 +53,22 @@ WRONG = [
     (("first=1", "first=-1"), "Node has first=-1; it is a number from 0 on"),
     (("first=1", "first='1'"), "Node has first='1'; it is a number from 0 on"),
     (('size="nodes"', 'size="flags"'), "the configuration has no field 'flags', which sizes a type"),
+    (
+        ("act(s: State) -> State", "act(s: State, node: Node = Node(1)) -> State"),
+        "act has a default for node: a parameter takes every value of its type",
+    ),
+    (
+        ("start(c: Config) -> State", "start(c: Config, n: bool = True) -> State"),
+        "start has a default for n: a parameter",
+    ),
+    (
+        (
+            "MODEL =",
+            "@cover\ndef seen(s: State) -> bool:\n    return True\n\n"
+            "@leads_to(seen)\ndef comes(s: State) -> bool:\n    return True\n\nMODEL =",
+        ),
+        "seen is no goal of leads_to: a goal is a function of a state, or an invariant",
+    ),
 ]
 
 
@@ -133,3 +149,25 @@ def test_a_bound_model_says_where(tmp_path: Path) -> None:
     made = model(ACT.replace("-> State", "-> None"), tmp_path)
     with pytest.raises(LanguageError, match=r"-> None`: write `-> State` \(text_model_\d+\.py:\d+\)"):
         BoundModel(made)
+
+
+GOAL = """
+@invariant
+def is_there(s: Jugs) -> bool:
+    return s.big <= 5
+
+
+@leads_to(is_there)
+def comes(s: Jugs) -> bool:
+    return s.big == 0
+
+
+"""
+
+
+def test_the_goal_of_a_leads_to_may_be_an_invariant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "models" / "examples" / "die_hard.py").read_text()
+    head, model_line = text.split("MODEL =")
+    path = model_file(tmp_path, f"from reassure import leads_to\n{head}{GOAL}MODEL ={model_line}")
+    code, out, err = said(capsys, "check", path)
+    assert (code, "comes" in out, "is_there" in out) == (12, True, True), err
