@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-FILE = Path(__file__).parents[4] / "shared" / "kafka_vectors.json"
+FILE = Path(__file__).parents[3] / "shared" / "kafka_vectors.json"
 GROUPS: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text())["groups"] if FILE.is_file() else {}
 NOT_APPLICABLE = {
     "alter_partition_validation-009": "an unknown partition: the rules are of one partition, which is there",

@@ -234,8 +234,15 @@ class Promise:
         return "violated" if self.breaks else "holds" if self.checked else "not_checked"
 
 
-def promises(racked: bool) -> dict[str, Promise]:
-    """All promises; the first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs."""
+RACK_PROMISES = ("partitions_survive_a_rack", "producers_survive_a_rack", "stays_spread")
+
+
+def promises(racked: int, brokers: int) -> dict[str, Promise]:
+    """The promises that apply to so many brokers, so many of them with a rack.
+
+    The first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs. Those about racks do not
+    apply where no broker has one, and are not checked where some have none.
+    """
     all_promises = [
         Promise("own_steps_keep_min_isr", "min.insync.replicas are in sync, if nothing fails"),
         Promise("own_steps_keep_a_leader", "a replica in sync leads"),
@@ -249,9 +256,9 @@ def promises(racked: bool) -> dict[str, Promise]:
         Promise("stays_spread", "replicas in sync are in as many racks as before, or as in the target if fewer"),
         Promise("cordoned_brokers_are_spared", "no request is refused for a cordoned broker, and none gets a replica"),
     ]
-    for p in all_promises[7:10]:
-        p.checked = racked
-    return {p.name: p for p in all_promises}
+    for p in all_promises:
+        p.checked = p.name not in RACK_PROMISES or racked == brokers
+    return {p.name: p for p in all_promises if p.name not in RACK_PROMISES or racked}
 
 
 @dataclass
@@ -269,9 +276,24 @@ class JudgedPlan:
     """Replicas added in all."""
     busiest: list[int] = field(default_factory=list)
     """For each batch: the most replicas that one broker receives, or sends as a leader, in it."""
+    too_few: int = 0
+    """Partitions whose target has fewer replicas than min.insync.replicas."""
+
+    @property
+    def not_applicable(self) -> list[str]:
+        """The promises that do not apply."""
+        return [name for name in RACK_PROMISES if name not in self.promises]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every promise that applies was checked."""
+        return all(p.checked for p in self.promises.values())
 
     def exit(self) -> Exit:
-        return Exit.SAFETY if any(p.breaks for p in self.promises.values()) else Exit.OK
+        """12 for a broken promise; 5 if one was not checked."""
+        if any(p.breaks for p in self.promises.values()):
+            return Exit.SAFETY
+        return Exit.OK if self.complete else Exit.INCONCLUSIVE
 
     def seconds(self, size: int, throttle: int) -> float:
         """The seconds of copying if each partition has this size, at this rate on each broker and side."""
@@ -293,8 +315,16 @@ def judge(
     }
     if not paths:
         raise Failure(Exit.NOTHING, "the proposal changes nothing")
-    racked = all(cluster.racks[b] is not None for path in paths.values() for s in path for b in s.replicas)
-    judged = JudgedPlan(paths, batches(paths, limits), promises(racked), racked, len(current) - len(paths))
+    concerned = {b for path in paths.values() for stage in path for b in stage.replicas}
+    racked = sum(cluster.racks[b] is not None for b in concerned)
+    judged = JudgedPlan(
+        paths,
+        batches(paths, limits),
+        promises(racked, len(concerned)),
+        racked == len(concerned),
+        len(current) - len(paths),
+        too_few=sum(len(proposed[p]) < cluster.enough(p[0]) for p in paths),
+    )
     for partition, path in paths.items():
         _judge_path(judged, cluster, partition, path, proposed[partition])
         _judge_cordoned(judged, cluster, partition, path)

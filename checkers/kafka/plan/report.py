@@ -16,6 +16,7 @@ from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLim
 from reassure.checkers.kafka.plan.kafka_json import name
 
 JUDGED = Stop(StopReason.COMPLETE, "every partition was judged")
+NOT_ALL = Stop(StopReason.OPEN, "the promises about racks were not checked: some of the brokers have no rack")
 EXAMPLES = 3
 """Breaks told of each promise; the record has all."""
 
@@ -79,8 +80,17 @@ def report_plan(
             console.print(f"      {name(b.partition)}, {where}{failure}: {b.text}", style="dim")
         if len(promise.breaks) > EXAMPLES:
             console.print(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", style="dim")
-    if not judged.racked:
+    if judged.not_applicable:
+        console.print("  the promises about racks do not apply: no broker has a rack", style="dim")
+    elif not judged.racked:
         console.print("  the promises about racks are not checked: some of the brokers have no rack", style="yellow")
+    if judged.too_few:
+        are = "partition is" if judged.too_few == 1 else "partitions are"
+        console.print(
+            f"\n{judged.too_few:,} {are} to have fewer replicas than min.insync.replicas: no producer with acks=all is "
+            "served there",
+            style="yellow",
+        )
     batches = f"{many:,} batch{'es' * (many != 1)}"
     console.print(f"\n{judged.moved:,} replicas are copied in {batches}")
     console.print(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
@@ -136,7 +146,10 @@ def plan_record(
     """The run record, with everything about the plan in `plan`."""
     config = {k: v for k, v in vars(limits).items() if v < UNLIMITED}
     return {
-        **RunIdentity(f"plan:{protocol}", None, config, "plan", repro).record(judged.exit(), True, JUDGED),
+        **RunIdentity(f"plan:{protocol}", None, config, "plan", repro).record(
+            judged.exit(), judged.complete, JUDGED if judged.complete else NOT_ALL
+        ),
+        "not_applicable": judged.not_applicable,
         "properties": [
             {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None}
             for p in judged.promises.values()
@@ -152,6 +165,7 @@ def plan_record(
             "busiest": judged.busiest,
             "seconds": judged.seconds(*copying) if copying else None,
             "fewest_racks": judged.fewest_racks,
+            "fewer_than_min_isr": judged.too_few,
             "paths": [
                 {
                     "topic": topic,

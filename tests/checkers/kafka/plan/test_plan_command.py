@@ -141,11 +141,36 @@ def test_many_breaks_are_summed_up(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_without_racks_the_report_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare = {"brokers": [{"id": b} for b in SIX.racks]}
-    code, out, _ = said(capsys, *files(tmp_path, cluster=bare), "--show", "0")
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, *files(tmp_path, cluster=bare), "--show", "0", f"--json={record}")
     assert code == 0
+    assert "stays_spread" not in out and "orders-0" not in out
+    assert "the promises about racks do not apply: no broker has a rack" in out
+    data = json.loads(record.read_text())
+    assert (data["complete"], len(data["not_applicable"]), len(data["properties"])) == (True, 3, 8)
+
+
+def test_promises_that_are_not_checked_are_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where some brokers have a rack and others have none."""
+    half = {"brokers": [{"id": b, **({"rack": r} if b > 1 else {})} for b, r in SIX.racks.items()]}
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, *files(tmp_path, cluster=half), "--show", "0", f"--json={record}")
+    assert (code, "inconclusive (exit code 5)" in out) == (5, True)
     assert "stays_spread                    not checked" in out
     assert "the promises about racks are not checked: some of the brokers have no rack" in out
-    assert "orders-0" not in out
+    data = json.loads(record.read_text())
+    assert (data["complete"], data["stop_reason"], data["not_applicable"]) == (False, "open", [])
+
+
+@pytest.mark.parametrize(("least", "said_so"), [(3, False), (4, True)])
+def test_a_target_with_fewer_replicas_than_min_isr_is_named(
+    least: int, said_so: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = {"brokers": [{"id": b} for b in SIX.racks], "min.insync.replicas": least}
+    _, out, _ = said(capsys, *files(tmp_path, cluster=bare), "--show", "0")
+    assert (
+        "to have fewer replicas than min.insync.replicas: no producer with acks=all is served there" in out
+    ) is said_so
 
 
 BROKEN: list[tuple[str, Any, int, str]] = [
