@@ -42,6 +42,8 @@ class FromText(SourceFileLoader):
 
 _roots: set[Path] = {PROGRAM / "models"}
 """The folders in and below which models are."""
+_added_to_path: set[str] = set()
+"""What `sys.path` has for their sake."""
 
 
 def _find_models(folder: str) -> FileFinder:
@@ -70,7 +72,8 @@ def import_file(path: Path) -> ModuleType:
     """The module of a file; `LanguageError`, with the file and line of the cause, if it cannot be imported.
 
     A file in a package (its folder has an `__init__.py`) is imported by its dotted name, so that relative imports
-    work. A file that lies by itself is imported under its own name, and finds what lies beside it.
+    work. A file that lies by itself is imported under its own name, and finds what lies beside it. Both find what lies in
+    the working folder.
     """
     try:
         program = (PROGRAM / "models").resolve()
@@ -79,8 +82,10 @@ def import_file(path: Path) -> ModuleType:
             inner = path.resolve().relative_to(program).with_suffix("").parts
             return importlib.import_module(".".join(["reassure.models", *inner]))
         packages, root = _packages(path)
-        if str(root) not in sys.path:
-            sys.path.append(str(root))
+        for folder in (str(root), str(Path.cwd())):  # as `python -m` has the working folder
+            if folder not in sys.path:
+                sys.path.append(folder)
+                _added_to_path.add(folder)
         _import_from_text_below(root)
         dotted = ".".join([*packages, path.stem])
         if packages and not _package_taken(packages, root):
@@ -91,6 +96,18 @@ def import_file(path: Path) -> ModuleType:
         raise type(error)(f"{error}{_place(error)}") from error
     except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
         raise LanguageError(f"{path.name} cannot be imported: {_in_one_line(error, path)}") from error
+
+
+def forget_files() -> None:
+    """Forgets every module that was imported for a model of one's own: the next file finds what it would find alone."""
+    sys.path[:] = [folder for folder in sys.path if folder not in _added_to_path]
+    _added_to_path.clear()
+    own = [root for root in _roots if not root.is_relative_to(PROGRAM)]
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and isinstance(getattr(module, "__loader__", None), FromText):
+            if any(Path(file).is_relative_to(root) for root in own):
+                del sys.modules[name]
 
 
 def _packages(path: Path) -> tuple[list[str], Path]:

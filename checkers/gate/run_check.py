@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.import_file import forget_files
 from reassure.checkers.base.options import seconds
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import RAISES
@@ -93,6 +94,7 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     """
     began = time.monotonic()
     may_execute(check.named)
+    forget_files()  # of other checks that ran in this process
     remaining = None if deadline is None else deadline - time.time()
     if remaining is not None and remaining <= 0:
         return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)

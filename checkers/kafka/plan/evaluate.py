@@ -240,8 +240,8 @@ RACK_PROMISES = ("partitions_survive_a_rack", "producers_survive_a_rack", "stays
 def promises(racked: int, brokers: int) -> dict[str, Promise]:
     """The promises that apply to so many brokers, so many of them with a rack.
 
-    The first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs. Those about racks do not
-    apply where no broker has one, and are not checked where some have none.
+    The first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs. Those about racks do
+    not apply where no broker has one, and are not checked where some have none.
     """
     all_promises = [
         Promise("own_steps_keep_min_isr", "min.insync.replicas are in sync, if nothing fails"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from reassure.checkers.base import memory
 from reassure.checkers.base.memory import MemoryLimit, OutOfMemory, free_memory, memory_of_machine, process_memory
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.cli.main import main
+from reassure.checkers.engines.reference import search
 
 MIB = 1 << 20
 
@@ -99,7 +101,6 @@ def test_the_memory_of_this_process() -> None:
     "command",
     [
         ["check", "core", "--set=brokers=4"],
-        ["check", "core", "--engine=reference"],
         ["guards", "core", "--set=brokers=4"],
         ["find", "core", "--set=brokers=4", "len(s.isr) > 9"],
         ["stuck", "core_liveness", "--set=brokers=4"],
@@ -113,3 +114,16 @@ def test_without_an_option_a_run_ends_before_the_machine_swaps(
     assert main([*command, "--quiet"]) == 5
     said = capsys.readouterr()
     assert "memory that were free at the start would be passed" in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"), [([], "that were free at the start"), (["--memory=8M"], "limit of 8 MiB")]
+)
+def test_the_plain_engine_counts_what_its_process_takes(
+    options: list[str], limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = itertools.count(100 * MIB, 3 * MIB)
+    monkeypatch.setattr(search, "process_memory", lambda: next(taken))
+    monkeypatch.setattr(memory, "free_memory", lambda: memory.MOST_RESERVED + 10 * MIB)
+    assert main(["check", "core", "--engine=reference", "--quiet", *options]) == 5
+    assert limit in capsys.readouterr().out

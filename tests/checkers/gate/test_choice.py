@@ -156,3 +156,26 @@ def test_records_that_others_can_write_answer_nothing(gate: str, capsys: pytest.
     assert said(capsys, "gate", gate, "--changed", "-j", "1")[1].count("unchanged since") == 2
     last_records.folder().chmod(0o777)
     assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
+
+
+@pytest.mark.parametrize("options", [["-j", "1"], ["-j", "2"], ["-j", "1", "--changed"], ["--only", "uses/*"]])
+def test_what_a_check_imports_does_not_depend_on_other_checks(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A package of the working folder is found; one that is elsewhere is not, though another check has loaded it."""
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
+    for folder in ("protocols", "uses", "elsewhere/far"):
+        (tmp_path / folder).mkdir(parents=True)
+    for package in ("protocols", "elsewhere/far"):
+        (tmp_path / package / "__init__.py").write_text("")
+        (tmp_path / package / "mine.py").write_text(MODEL)
+    for name, package in (("near", "protocols"), ("far", "far")):
+        (tmp_path / "uses" / f"{name}.py").write_text(f"from {package} import mine\nMODEL = mine.MODEL\n")
+    check = "[[check]]\nmodel = '{}'\nexpect = '{}'\n"
+    (tmp_path / "gate.toml").write_text(
+        check.format("elsewhere/far/mine.py", "pass") + check.format("protocols/mine.py", "pass")
+        + check.format("uses/near.py", "pass") + check.format("uses/far.py", "model-error")
+    )  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = said(capsys, "gate", *options)
+    assert (code, "0 failed" in out) == (0, True), out
