@@ -31,10 +31,9 @@ class LanguageError(Exception):
 class Action:
     """A named, parameterised, guarded step. Two actions are equal when their names are.
 
-    who: the actor, for stories. members: for some parameters, a function of the state that gives the
-    set the parameter is drawn from. fair: None, "weak" or "strong", assumed by properties about whole
-    runs. fair_each: parameters for each value of which that is assumed separately. tags: what kinds of
-    step it is, for properties that several protocols share. weight: for random walks.
+    who: the actor, for stories. members: for some parameters, a function of the state that gives the set the parameter is
+    drawn from. fair: None, "weak" or "strong", assumed by properties about whole runs. fair_each: parameters for each
+    value of which that is assumed separately. tags: kinds of steps, that protocols share. weight: for random walks.
     """
 
     name: str
@@ -363,29 +362,18 @@ class Model:
 
     @classmethod
     def _build(
-        cls,
-        name: str,
-        state: type,
-        config: type,
-        declared: Iterable[Declaration],
-        views: tuple[F, ...],
-        deadlock: bool,
+        cls, name: str, state: type, config: type, declared: Iterable[Declaration], views: tuple[F, ...], deadlock: bool,
         module: str,
-    ) -> Model:
+    ) -> Model:  # fmt: skip
         everything = list(declared)
         _none_hidden(module)
         model = cls(
-            name,
-            state,
-            config,
+            name, state, config,
             tuple(d for d in everything if isinstance(d, Initial)),
             tuple(d for d in everything if isinstance(d, Action)),
             tuple(d for d in everything if isinstance(d, Property)),
-            tuple(d for d in everything if isinstance(d, Terminal)),
-            views,
-            deadlock,
-            module,
-        )
+            tuple(d for d in everything if isinstance(d, Terminal)), views, deadlock, module,
+        )  # fmt: skip
         model._check()
         return model
 
@@ -461,14 +449,9 @@ class Model:
             if new is not None and (bare := set(fields_without_default(new)) - set(fields_without_default(old))):
                 raise LanguageError(f"{new.__name__}.{min(bare)} needs a default, for the states of {old.__name__}")
         return Model._build(
-            module.rsplit(".", 1)[-1],
-            state or self.state,
-            config or self.config,
-            declared,
-            self.views,
-            self.deadlock,
+            module.rsplit(".", 1)[-1], state or self.state, config or self.config, declared, self.views, self.deadlock,
             module,
-        )
+        )  # fmt: skip
 
 
 def _declared_only(declared: Iterable[object]) -> None:
