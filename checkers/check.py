@@ -83,9 +83,14 @@ def _simulate(prepared: Prepared, request: CheckRequest, progress: Progress) -> 
 
 
 def _prove(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
+    proof = request.proof or ProofOptions()
+    if proof.any_number:
+        from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
+
+        return prove_for_any_number(prepared, request.options, progress, proof)
     from reassure.checkers.engines.symbolic import prover
 
-    return prover.prove(prepared, request.options, progress, request.proof or ProofOptions())
+    return prover.prove(prepared, request.options, progress, proof)
 
 
 ENGINES: dict[str, Engine] = {

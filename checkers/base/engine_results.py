@@ -66,12 +66,18 @@ class ProofSummary:
     """The lemmas that the proof uses, in words."""
     bounds_open: list[str] = field(default_factory=list)
     """Bounds that it does not exclude that a step leaves."""
+    any_number: dict[str, Any] | None = None
+    """Of a proof for any number: the free numbers with their least values (`free`), the bounds that it does without
+    (`lifted`), and what it takes to be more than it is (`remarks`)."""
     certificate: Any = None
     """The inductive invariant, a `Certificate`; None if nothing was proved by induction."""
 
     def record(self) -> EngineRecord:
         """Its part of the run record."""
-        return {"lemmas": self.lemmas, "bounds_open": self.bounds_open}
+        record: EngineRecord = {"lemmas": self.lemmas, "bounds_open": self.bounds_open}
+        if self.any_number is not None:
+            record["any_number"] = self.any_number
+        return record
 
 
 @dataclass

@@ -79,6 +79,8 @@ class ProofOptions:
     depth: int | None = None
     seed: int = 0
     """The seed of Z3; another one may give another proof, never another truth."""
+    any_number: bool = False
+    """For all values of the numbers of the configuration that are not chosen."""
 
 
 def seconds(text: str) -> float:

@@ -55,6 +55,7 @@ class EngineRecord(TypedDict, total=False):
     simulation: dict[str, Any]
     lemmas: list[str]
     bounds_open: list[str]
+    any_number: dict[str, Any]
 
 
 class RunRecord(EngineRecord):

@@ -126,6 +126,12 @@ PROVE = (
         "states of a run in bounded search (default: auto 6, bmc 20) or of k-induction (default: 4)",
         positive,
     ),
+    Option(
+        "--any-number",
+        "prove for every value of the configuration's numbers, but for those given by --set (default: for the values "
+        "of the configuration)",
+        bool,
+    ),
     Option("--seed N", "seed of Z3; another seed may find another proof (default: 0)", seed, 0),
     ACCEPT_CLIPPING, STORIES, FULL,
     Option(

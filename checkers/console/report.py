@@ -48,7 +48,10 @@ def report(
         by = f"by random walks, seed {result.simulation.seed}"
     elif result.proof:
         by = f"by proof, method {result.proof.method}"
-    config = ", ".join(f"{k}={v}" for k, v in result.identity.config.items())
+    free = result.proof.any_number["free"] if result.proof and result.proof.any_number else {}
+    config = ", ".join(
+        f"{k}={f'any number from {free[k]}' if k in free else v}" for k, v in result.identity.config.items()
+    )
     console.print(f"{result.model} ({config}) {by}", style="bold")
     _properties(result, console, full)
     _covers(result, console, full)
@@ -214,6 +217,11 @@ def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
             console.print(f"  {text}")
         if len(proof.lemmas) > LEMMAS:
             console.print(f"  and {len(proof.lemmas) - LEMMAS} more (--certificate FILE has all)")
+    if proof.any_number is not None:
+        if proof.any_number["lifted"]:
+            console.print(f"\nwithout the bounds of {', '.join(proof.any_number['lifted'])}")
+        for remark in proof.any_number["remarks"]:
+            console.print(f"taken to be more than it is: {remark}")
     if proof.bounds_open:
         bounds = ", ".join(proof.bounds_open)
         console.print(f"\nnot excluded: steps that leave the bound of {bounds}, which the proof leaves out")

@@ -19,13 +19,12 @@ from reassure.spec.frontend.symbolic_values import (
     Bag,
     Empty,
     Loose,
-    MapOf,
     Poison,
     Scalar,
     Sym,
     describe,
 )
-from reassure.spec.language.types import BoolType, IdType, IntType, SeqType, SetType
+from reassure.spec.language.types import ANY, BoolType, IdType, IntType, SeqType, SetType, unbounded
 
 
 class Default:
@@ -62,7 +61,7 @@ def _truths(context: Context, node: ast.Call, conjunction: bool) -> Sym:
     selection = select(context, argument, early=True)
     if selection is not None:
         truths = [_truth(context, element, e) for e in selection.elements]
-        if selection.source.op != "const":
+        if selection.source.op != "const" or unbounded(selection.item):
             return Scalar(_mask_truth(context, selection, truths, conjunction))
         members = [
             (g.and_(g.member(g.const(i, selection.item), selection.source), c), t)
@@ -86,9 +85,9 @@ def _mask_truth(context: Context, selection: Selection, truths: list[Node], conj
     g = context.graph
     pairs = list(zip(selection.conditions, truths, strict=True))
     if conjunction:
-        failing = g.minus(selection.source, g.build(selection.item, [g.implies(c, t) for c, t in pairs]))
+        failing = g.minus(selection.source, g.selected(selection.indices, [g.implies(c, t) for c, t in pairs]))
         return g.eq(failing, g.const(0, failing.type))
-    matching = g.inter(selection.source, g.build(selection.item, [g.and_(c, t) for c, t in pairs]))
+    matching = g.inter(selection.source, g.selected(selection.indices, [g.and_(c, t) for c, t in pairs]))
     return g.not_(g.eq(matching, g.const(0, matching.type)))
 
 
@@ -111,6 +110,8 @@ def sum_of(context: Context, node: ast.Call) -> Sym:
     selection = select(context, argument) if over_set else None
     if selection is not None and all(isinstance(e, Scalar) and e.node is g.num(1) for e in selection.elements):
         return Scalar(g.card(subset_of(context, selection)))
+    if selection is not None and unbounded(selection.item):
+        return _sum_of_any_number(context, argument, selection)
     total = g.num(0)
     for condition, value in unroll(context, argument, argument.elt):
         if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
@@ -118,6 +119,16 @@ def sum_of(context: Context, node: ast.Call) -> Sym:
             raise context.refuse(argument.elt, what, "sum ints; count with `sum(1 for ...)`")
         total = g.arith("add", total, g.ite(condition, value.node, g.num(0)))
     return Scalar(total)
+
+
+def _sum_of_any_number(context: Context, node: ast.GeneratorExp, selection: Selection) -> Sym:
+    """The sum over the members of a set of which there may be any number."""
+    (value,) = selection.elements
+    if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
+        raise context.refuse(node.elt, f"a sum of {describe(value)}", "sum ints; count with `sum(1 for ...)`")
+    kind = IntType(0 if value.type.low >= 0 else -ANY, ANY)
+    table = context.graph.tabulate(selection.indices[0], value.node)
+    return Scalar(context.graph.op("total", kind, (subset_of(context, selection), table)))
 
 
 def length_of(context: Context, node: ast.Call) -> Sym:
@@ -259,14 +270,14 @@ def first_of(context: Context, node: ast.Call) -> Sym:
     mask = subset_of(context, selection)
     sequence = _sequence(context, argument)
     if sequence is not None:
-        members = g.build(selection.item, selection.conditions)
+        members = g.selected(selection.indices, selection.conditions)
         index = g.op("seq_first", selection.item, (sequence, members))
     else:
         index = g.extreme("lowest", mask)
     exists = g.not_(g.eq(mask, g.const(0, mask.type)))
     first = Scalar(index)
     if not selection.identity:
-        first = lookup(context, MapOf(selection.item, tuple(selection.elements)), index)
+        first = lookup(context, context.symbols.tabulated(selection.indices, selection.elements), index)
     return _or_default(context, node, exists, first, default)
 
 
@@ -293,7 +304,7 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
         if selection is not None and selection.identity:
             sequence = _sequence(context, argument)
             if sequence is not None:
-                members = g.build(selection.item, selection.conditions)
+                members = g.selected(selection.indices, selection.conditions)
                 return Scalar(g.op("seq_keep", sequence.type, (sequence, members)))
             return Scalar(seq_sorted(g, subset_of(context, selection)))
         remedy = "keep members as they are: `tuple(x for x in seq if condition)`"

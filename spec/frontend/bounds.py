@@ -22,6 +22,7 @@ from reassure.spec.language.types import (
     bits_of,
     key_name,
     limits,
+    unbounded,
 )
 
 
@@ -33,6 +34,9 @@ def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
     elif isinstance(kind, OptionType) and isinstance(value, Option) and value.value is not None:
         for inner_path, condition, declared in excess(g, value.value, kind.inner, path):
             yield Excess(inner_path, g.and_(value.present, condition), declared)
+    elif isinstance(kind, MapType) and isinstance(value, MapOf) and unbounded(kind.key):
+        for out, condition, declared in excess(g, value.values[0], kind.value, f"{path}[*]"):
+            yield Excess(out, g.not_(g.every(kind.key, g.not_(condition))), declared)
     elif isinstance(kind, MapType) and isinstance(value, MapOf):
         for key, part in zip(kind.key.values(), value.values, strict=True):
             yield from excess(g, part, kind.value, f"{path}[{key_name(key)}]")
@@ -67,7 +71,7 @@ def beyond_words(node: ast.expr, kind: Type) -> tuple[str, str] | None:
     if isinstance(kind, IntType) and not -NUMBER <= kind.low <= kind.high < NUMBER:
         what = f"`{ast.unparse(node)}` may be anything from {kind.low} to {kind.high}"
         return what, "keep numbers within -2^62..2^62-1: narrow a Range, or take `min(x, limit)`"
-    if isinstance(kind, SeqType) and kind.length * bits_of(kind.item) > SEQUENCE_BITS:
+    if isinstance(kind, SeqType) and not unbounded(kind.item) and kind.length * bits_of(kind.item) > SEQUENCE_BITS:
         most = SEQUENCE_BITS // bits_of(kind.item)
         what = f"`{ast.unparse(node)}` may have {kind.length} items of {kind.item}; at most {most} fit"
         return what, "shorten its MaxLen, take a slice, or work with the set (`len(set)`)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from reassure.spec.frontend.conditions import exclude
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower, lower_present, peek
-from reassure.spec.frontend.ir import Node, items
+from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.iteration import NO_ORDER, Item, calls, filtered, members_of, naming, sorted_set
 from reassure.spec.frontend.lowered_model import Check
 from reassure.spec.frontend.sets_and_sequences import seq_set, set_of
@@ -29,17 +29,19 @@ class Selection:
     """A comprehension over one set: the set, and for each index its condition and element."""
 
     source: Node
-    item: Type
+    indices: list[Node]
     conditions: list[Node]
     elements: list[Sym]
 
     @property
+    def item(self) -> Type:
+        """The type of the members."""
+        return self.indices[0].type
+
+    @property
     def identity(self) -> bool:
         """Whether the elements are the members themselves."""
-        return all(
-            isinstance(e, Scalar) and e.node.op == "const" and e.type == self.item and e.node.data == i
-            for i, e in enumerate(self.elements)
-        )
+        return all(isinstance(e, Scalar) and e.node is i for i, e in zip(self.indices, self.elements, strict=True))
 
 
 @dataclass
@@ -190,15 +192,15 @@ def select(
     if then is not None:
         then()
     assert isinstance(source.type, SetType)
-    g, item = context.graph, source.type.item
+    g, indices = context.graph, context.graph.indices(source.type.item)
     conditions, elements, turns = [], [], []
     assured, first_check = context.assured, len(context.checks)
-    for k in range(items(item)):
+    for index in indices:
         context.assured, turn_start = assured, len(context.checks)
-        index = g.const(k, item)
         condition: Node = g.false
         element: Sym = POISON
         with (
+            context.binding(index),
             context.under(g.member(index, source)),
             naming(context, generator.target, Scalar(index)),
             filtered(context, generator.ifs) as passed,
@@ -215,7 +217,7 @@ def select(
             return None
         require_hidden_order(context, node, turns, None)
         _assure_all(context, assured, first_check)
-    return Selection(source, item, conditions, elements)
+    return Selection(source, indices, conditions, elements)
 
 
 def _selected_from(context: Context, node: ast.expr, ordered: bool) -> Node | None:
@@ -235,7 +237,7 @@ def _selected_from(context: Context, node: ast.expr, ordered: bool) -> Node | No
 def subset_of(context: Context, selection: Selection) -> Node:
     """The subset that a selection keeps."""
     g = context.graph
-    return g.inter(selection.source, g.build(selection.item, selection.conditions))
+    return g.inter(selection.source, g.selected(selection.indices, selection.conditions))
 
 
 def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) -> Sym:

@@ -14,13 +14,15 @@ from types import FunctionType
 from typing import Any
 
 from reassure.spec.frontend.conditions import implied
-from reassure.spec.frontend.introspection import Definition, find_source
+from reassure.spec.frontend.introspection import Definition, find_source, hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Check, Formula, Guard
 from reassure.spec.frontend.refusals import Refusal, Refused
 from reassure.spec.frontend.symbolic_values import Sym
 from reassure.spec.frontend.symbols import Symbols
+from reassure.spec.language.annotations import AnyNumber, record_type, resolve
+from reassure.spec.language.types import Type
 from reassure.spec.semantics.interpreter import BoundModel
 
 LowerExpression = Callable[["Context", Any], Sym]
@@ -56,14 +58,23 @@ class ModelScope:
     """The data that the declarations of one model share while they are lowered."""
 
     def __init__(
-        self, bound: BoundModel, constructs: Constructs, switches: bool = False, graph: Graph | None = None
+        self,
+        bound: BoundModel,
+        constructs: Constructs,
+        switches: bool = False,
+        graph: Graph | None = None,
+        any_number: AnyNumber | None = None,
     ) -> None:
         self.bound = bound
         self.constructs = constructs
-        self.graph = graph or Graph()
-        self.symbols = Symbols(self.graph, bound.config)
-        self.state = of_type(bound.type, self.graph.var)
-        self.next_state = of_type(bound.type, lambda path, kind: self.graph.var(path + "'", kind))
+        self.graph = g = graph or Graph()
+        g.apart = any_number is not None
+        self.any_number = any_number
+        """The configuration, if some of its numbers are free."""
+        self.symbols = Symbols(g, bound.config, any_number)
+        self.type = bound.type if any_number is None else record_type(bound.model.state, any_number)
+        self.state = of_type(g, self.type, g.var)
+        self.next_state = of_type(g, self.type, lambda path, kind: g.var(path + "'", kind))
         self.refusals: list[Refusal] = []
         self.ordered_sorts: set[type] = set()
         """Id sorts whose order is read somewhere: they are not symmetric."""
@@ -75,6 +86,16 @@ class ModelScope:
         """Definitions that actions and initial functions run in place of the text of a function."""
         self.of_any_step: dict[str, Formula] = {}
         """Claims over steps that read the states alone, by name: one formula for the steps of every action."""
+
+    def parameters(self, name: str) -> tuple[tuple[str, Type], ...]:
+        """Names and types of an action's, or an initial function's, parameters."""
+        parameters = self.bound.parameters(name)
+        if self.any_number is None:
+            return parameters
+        model = self.bound.model
+        functions = {d.name: d.function for d in model.actions} | {d.name: d.function for d in model.initials}
+        hints = hints_of(functions[name])
+        return tuple((free, resolve(hints[free], self.any_number)) for free, _ in parameters)
 
 
 @dataclass(frozen=True)
@@ -104,6 +125,8 @@ class Context:
         """The condition under which the branches, filters and operands so far lead here."""
         self.assured = scope.graph.true
         """The conjunction of the guards so far."""
+        self.members: list[Node] = []
+        """The bound members of the comprehensions over sorts of any number of members that are being lowered."""
 
     @property
     def frame(self) -> Frame:
@@ -161,6 +184,16 @@ class Context:
             self.path = path
 
     @contextmanager
+    def binding(self, member: Node) -> Iterator[None]:
+        """Within, what is lowered is meant for each member of a sort, if `member` is a bound one."""
+        bound = [member] if member.op == "bound" else []
+        self.members += bound
+        try:
+            yield
+        finally:
+            del self.members[len(self.members) - len(bound) :]
+
+    @contextmanager
     def knowing(self, not_none: frozenset[str]) -> Iterator[None]:
         """Within, these access paths are known not to be None."""
         frame, before = self.frame, self.frame.not_none
@@ -177,6 +210,8 @@ class Context:
         g = self.graph
         premise = g.and_(self.path, self.assured) if kind == "error" else self.path
         condition = implied(g, premise, condition)
+        for member in reversed(self.members):
+            condition = g.for_all(member, condition)
         if condition is g.true:
             return
         file, line, column = self.frame.file, node.lineno, node.col_offset

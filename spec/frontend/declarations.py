@@ -42,11 +42,11 @@ def _lower_step(
     """members: what parameters are drawn from, by name. before: the state that the function takes, if it does."""
     assert isinstance(function, FunctionType)
     context = Context(scope, name)
-    g, symbols, state_type = scope.graph, scope.symbols, scope.bound.type
+    g, symbols, state_type = scope.graph, scope.symbols, scope.type
     parameters: list[Parameter] = []
     values: dict[str, Sym] = {}
     # Python evaluates what the parameters are drawn from before it calls the function.
-    for parameter_name, kind in scope.bound.parameters(name):
+    for parameter_name, kind in scope.parameters(name):
         parameter = _parameter(context, parameter_name, kind, members.get(parameter_name))
         parameters.append(parameter)
         values[parameter_name] = parameter_value(scope, parameter)
@@ -86,7 +86,7 @@ def _parameter(context: Context, name: str, kind: Type, members: Callable[..., A
     drawn = None if members is None else _drawn(context, members, kind)
     if isinstance(kind, RecordType) and isinstance(drawn, tuple):
         return Parameter(name, kind, (g.param(name, "#", slot_type(kind)),), drawn)
-    value = of_type(kind, lambda path, leaf_type: g.param(name, path, leaf_type))
+    value = of_type(g, kind, lambda path, leaf_type: g.param(name, path, leaf_type))
     return Parameter(name, kind, tuple(leaves(g, value, kind)), drawn)
 
 
@@ -95,7 +95,7 @@ def parameter_value(scope: ModelScope, parameter: Parameter) -> Sym:
     g = scope.graph
     if isinstance(parameter.type, RecordType) and isinstance(parameter.drawn, tuple):
         return unpack_slot(g, parameter.type, parameter.leaves[0])
-    return of_type(parameter.type, lambda path, kind: g.param(parameter.name, path, kind))
+    return of_type(g, parameter.type, lambda path, kind: g.param(parameter.name, path, kind))
 
 
 def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node | tuple[Node, ...]:

@@ -19,10 +19,23 @@ the packed record.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
-from reassure.spec.frontend.operations import LEAVES, OPERATIONS
-from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
+from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.operations import BINDERS, OPERATIONS, operation
+from reassure.spec.language.types import (
+    ANY,
+    BoolType,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    SeqType,
+    SetType,
+    Type,
+    unbounded,
+)
 
 BOOL = BoolType()
 
@@ -30,7 +43,7 @@ BOOL = BoolType()
 class Node:
     """One operation. Compared by identity: a `Graph` never makes two equal ones."""
 
-    __slots__ = ("args", "data", "number", "op", "params", "type")
+    __slots__ = ("args", "counts", "data", "height", "number", "op", "params", "type")
 
     def __init__(self, number: int, op: str, type_: Type, args: tuple[Node, ...], data: Any, params: frozenset[str]):
         self.number = number
@@ -39,7 +52,11 @@ class Node:
         self.args = args
         self.data = data
         self.params = params
-        """Names of the action parameters it depends on."""
+        """Names of the action parameters it depends on, and `#n` of a bound member that it does not bind itself."""
+        self.counts: bool = op in ("card", "seq_len", "total") or any(a.counts for a in args)
+        """Whether it depends on a number of members."""
+        self.height: int = max((a.height for a in args), default=0) + (op in BINDERS)
+        """The number of operations of `BINDERS` in it, one within the other, at most."""
 
     def __repr__(self) -> str:
         inner = ", ".join([*(repr(a) for a in self.args), *([repr(self.data)] if self.data is not None else [])])
@@ -62,6 +79,9 @@ class Graph:
 
     def __init__(self) -> None:
         self._made: dict[tuple[Any, ...], Node] = {}
+        self._fresh = count(1)
+        self.apart = False
+        """Whether a scalar of a record in a slot is looked for where the slot is chosen: no record is packed then."""
         self.true = self.const(True, BOOL)
         self.false = self.const(False, BOOL)
 
@@ -78,13 +98,19 @@ class Graph:
             params = frozenset().union(*(a.params for a in args)) if args else frozenset()
             if op == "param":
                 params = frozenset({data[0]})
+            elif op == "bound":
+                params = frozenset({f"#{data}"})
+            elif op in BINDERS:
+                params -= {f"#{data}"}
             node = self._made[key] = Node(len(self._made), op, type_, args, data, params)
         return node
 
     def _folded(self, op: str, type_: Type, args: tuple[Node, ...]) -> Node | None:
         """The result as a constant, if all arguments are constants and the operation is defined on them."""
-        fold = None if op in LEAVES else OPERATIONS[op].fold
+        fold = None if op not in OPERATIONS else OPERATIONS[op].fold
         if fold is None or any(a.op != "const" for a in args):
+            return None
+        if op in COUNTING and args[0].data < 0:
             return None
         value = fold(*(a.data for a in args))
         if value is None:
@@ -225,14 +251,14 @@ class Graph:
         return self.const(bits, SetType(item))
 
     def full(self, item: Type) -> Node:
-        return self.mask((1 << items(item)) - 1, item)
+        return self.mask(_all(item), item)
 
     def member(self, item: Node, set_: Node) -> Node:
         if set_.op == "const":
             if set_.data == 0:
                 return self.false
             assert isinstance(set_.type, SetType)
-            if set_.data == (1 << items(set_.type.item)) - 1:
+            if set_.data == _all(set_.type.item):
                 return self.true
         if set_.op == "single":
             return self.eq(item, set_.args[0])
@@ -265,7 +291,7 @@ class Graph:
         for x, y in ((a, b), (b, a)):
             if x.op == "const" and x.data == 0:
                 return x
-            if x.op == "const" and isinstance(x.type, SetType) and x.data == (1 << items(x.type.item)) - 1:
+            if x.op == "const" and isinstance(x.type, SetType) and x.data == _all(x.type.item):
                 return y
         if a is b:
             return a
@@ -312,11 +338,111 @@ class Graph:
                 return result
         return self._make("build", kind, tuple(conditions))
 
+    # -- sorts of any number of members ---------------------------------------------------------------
+
+    def config(self, name: str, low: int) -> Node:
+        """A free number of the configuration. low: the least that it may be."""
+        return self._make("config", IntType(low, ANY), (), name)
+
+    def bound(self, number: int, sort: Type) -> Node:
+        return self._make("bound", sort, (), number)
+
+    def key(self, sort: Type) -> Node:
+        """The member that stands for the key in the value of a map."""
+        return self.bound(0, sort)
+
+    def indices(self, item: Type) -> list[Node]:
+        """The members of a type; one that stands for all, which is used nowhere else, if there may be any number."""
+        if unbounded(item):
+            return [self.bound(next(self._fresh), item)]
+        return [self.const(k, item) for k in range(items(item))]
+
+    def selected(self, indices: list[Node], conditions: list[Node]) -> Node:
+        """The set of those of the `indices` of a type whose condition holds."""
+        item = indices[0].type
+        return self.those(item, indices[0], conditions[0]) if unbounded(item) else self.build(item, conditions)
+
+    def those(self, item: Type, member: Node, condition: Node) -> Node:
+        """The members for which a condition holds. member: the bound one in it."""
+        if condition.op == "const":
+            return self.full(item) if condition.data else self.const(0, SetType(item))
+        name = f"#{member.data}"
+        if condition.op == "member" and condition.args[0] is member and name not in condition.args[1].params:
+            return condition.args[1]
+        if condition.op == "eq" and member in condition.args:
+            other = condition.args[condition.args[0] is member]
+            if name not in other.params:
+                return self.single(other)
+        if condition.op == "not":
+            return self.minus(self.full(item), self.those(item, member, condition.args[0]))
+        if condition.op in ("and", "or"):
+            combine = self.inter if condition.op == "and" else self.union
+            first, *others = (self.those(item, member, c) for c in condition.args)
+            for other in others:
+                first = combine(first, other)
+            return first
+        return self._binding("those", SetType(item), member, condition)
+
+    def tabulate(self, member: Node, value: Node) -> Node:
+        """The table of a value for each member of a sort. member: the bound one in it."""
+        if value.op == "at" and value.args[1] is member and f"#{member.data}" not in value.args[0].params:
+            return value.args[0]
+        return self._binding("table", MapType(member.type, value.type), member, value)
+
+    def table(self, sort: Type, value: Node) -> Node:
+        """The table of the value of a map, in which `key` stands for the key."""
+        return self.tabulate(self.key(sort), value)
+
+    def at(self, table: Node, index: Node) -> Node:
+        """The value of a member in a table."""
+        if table.op == "ite":
+            return self.ite(table.args[0], self.at(table.args[1], index), self.at(table.args[2], index))
+        if table.op == "table":
+            return self.replaced(table.args[0], {self.bound(table.data, index.type): index})
+        assert isinstance(table.type, MapType)
+        return self._make("at", table.type.value, (table, index))
+
+    def every(self, sort: Type, *conditions: Node) -> Node:
+        """Whether all conditions hold, for every key if they are of maps from a sort of any number of members."""
+        condition = self.and_(*conditions)
+        if not unbounded(sort):
+            return condition
+        return self.for_all(self.key(sort), condition)
+
+    def for_all(self, member: Node, condition: Node) -> Node:
+        """Whether a condition holds for each member of a sort. member: the bound one in it."""
+        if f"#{member.data}" not in condition.params:
+            return condition
+        return self.eq(self.those(member.type, member, condition), self.full(member.type))
+
+    def _binding(self, op: str, kind: Type, member: Node, body: Node) -> Node:
+        """A node of `BINDERS`. Its bound member is numbered by its height, so that equal nodes are one, and so that
+        what replaces a free member in the body is captured nowhere."""
+        canonical = self.bound(-1 - body.height, member.type)
+        return self._make(op, kind, (self.replaced(body, {member: canonical}),), canonical.data)
+
+    def replaced(self, node: Node, others: dict[Node, Node]) -> Node:
+        """The node with other nodes in place of some, simplified again. A member that is bound in it stays."""
+        results = dict(others)
+        for one in arguments_first([node], results):
+            args = tuple(results[a] for a in one.args)
+            results[one] = one if args == one.args else operation(one.op).rebuild(self, one, args)
+        return results[node]
+
+    def nodes(self) -> Iterable[Node]:
+        """Every node that was made."""
+        return self._made.values()
+
+    def compared_with(self, op: str) -> set[Node]:
+        """The nodes that are compared by their order with one of an operation."""
+        pairs = (node.args for node in self.nodes() if node.op == "lt")
+        return {b for pair in pairs for a, b in (pair, pair[::-1]) if a.op == op}
+
     def card(self, a: Node) -> Node:
         assert isinstance(a.type, SetType)
         if a.op == "single":
             return self.num(1)
-        return self._make("card", IntType(0, items(a.type.item)), (a,))
+        return self._make("card", IntType(0, min(ANY, items(a.type.item))), (a,))
 
     def extreme(self, op: str, a: Node) -> Node:
         """`lowest` or `highest` member; what it is for the empty set is undefined."""
@@ -332,9 +458,26 @@ class Graph:
         if op == "unpack" and args[0].op == "pack":
             field: Node = args[0].args[data]
             return field
+        if self.apart and op == "record" and args[0].op == "slot":
+            return args[0].args[0]
+        if self.apart and op == "unpack" and args[0].op == "record" and args[0].args[0].op == "ite":
+            condition, *slots = args[0].args[0].args
+            first, second = (self.op(op, type_, (self.op("record", args[0].type, (s,)),), data) for s in slots)
+            if slots[1].op == "const":
+                return first
+            return second if slots[0].op == "const" else self.ite(condition, first, second)
         if op == "seq_set" and args[0].op == "seq_sorted":
             return args[0].args[0]
         return self._make(op, type_, args, data)
+
+
+COUNTING = ("card", "lowest", "highest", "seq_sorted")
+"""Operations whose result on a set of all members but some depends on how many members there are."""
+
+
+def _all(item: Type) -> int:
+    """The mask of all members; without an end if there may be any number."""
+    return -1 if unbounded(item) else (1 << items(item)) - 1
 
 
 def join(a: Type, b: Type) -> Type:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from reassure.spec.frontend.arguments import positional
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower_condition, lower_operand, lower_present, lower_scalar, peek
-from reassure.spec.frontend.ir import Graph, Node, items
+from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.narrowing import not_none_if
 from reassure.spec.frontend.record_sets import occupied, unpack_slot
 from reassure.spec.frontend.refusals import Refused
 from reassure.spec.frontend.sets_and_sequences import seq_len
 from reassure.spec.frontend.symbolic_values import Bag, Empty, Loose, Poison, Scalar, Static, Sym, describe
-from reassure.spec.language.types import IdType, IntType, SeqType, SetType
+from reassure.spec.language.types import IdType, IntType, SeqType, SetType, Type, unbounded
 
 Item = tuple[Node, Sym]
 """A value and the condition under which it is there."""
@@ -33,7 +33,11 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
     g = context.graph
     if isinstance(node, ast.Call):
         if calls(context, node, sorted):
-            return _set_members(g, sorted_set(context, node)), True
+            mask = sorted_set(context, node)
+            assert isinstance(mask.type, SetType)
+            if unbounded(mask.type.item):
+                raise context.refuse(node, *of_any_number(mask.type.item))
+            return _set_members(g, mask), True
         if calls(context, node, range):
             return _range(context, node), True
     if isinstance(node, ast.Tuple):
@@ -43,6 +47,8 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
         raise Refused
     if isinstance(source, Empty):
         return [], True
+    if isinstance(source, Scalar) and isinstance(source.type, SetType | SeqType) and unbounded(source.type.item):
+        raise context.refuse(node, *of_any_number(source.type.item))
     if isinstance(source, Scalar) and isinstance(source.type, SeqType):
         return _sequence_items(g, source.node, source.type), True
     if ordered:
@@ -56,6 +62,12 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
         return _distinct(context, source), False
     what = f"iteration over {describe(source)}"
     raise context.refuse(node, what, "iterate over a set, a tuple or `every(Sort, c)`")
+
+
+def of_any_number(item: Type) -> tuple[str, str]:
+    """The problem of going through the members of a sort one by one, and the remedy."""
+    what = f"this comprehension over {item}, of which there may be any number"
+    return what, "write any, all, sum or frozenset over one set, in which nothing fails; or --set a number of them"
 
 
 def calls(context: Context, node: ast.Call, builtin: object) -> bool:
@@ -91,8 +103,7 @@ def _distinct(context: Context, source: Loose) -> list[Item]:
 
 def _set_members(g: Graph, mask: Node) -> list[Item]:
     assert isinstance(mask.type, SetType)
-    item = mask.type.item
-    return [(g.member(i, mask), Scalar(i)) for i in (g.const(k, item) for k in range(items(item)))]
+    return [(g.member(i, mask), Scalar(i)) for i in g.indices(mask.type.item)]
 
 
 def _sequence_items(g: Graph, sequence: Node, kind: SeqType) -> list[Item]:

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from reassure.spec.frontend.ir import BOOL, Graph, Node, scalar
-from reassure.spec.frontend.symbolic_values import Bag, MapOf, Mismatch, Option, Poison, Record, Scalar, Sym, describe
+from reassure.spec.frontend.symbolic_values import (
+    Bag,
+    MapOf,
+    Mismatch,
+    Option,
+    Poison,
+    Record,
+    Scalar,
+    Sym,
+    describe,
+    map_of,
+)
 from reassure.spec.language.types import (
+    ANY,
+    RECORD_BITS,
     BagType,
     BoolType,
     IntType,
@@ -17,6 +30,7 @@ from reassure.spec.language.types import (
     Type,
     bits_of,
     key_name,
+    unbounded,
 )
 
 MakeLeaf = Callable[[str, Type], Node]
@@ -25,21 +39,32 @@ MakeLeaf = Callable[[str, Type], Node]
 
 def slot_type(item: RecordType) -> IntType:
     """The type of a slot of a set of records: 0 where it is empty, else 1 + the packed record."""
-    return IntType(0, 1 << bits_of(item))
+    bits = bits_of(item)
+    return IntType(0, 1 << bits if bits <= RECORD_BITS else ANY)
 
 
-def of_type(kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
-    """A value of a type, its scalars made by `leaf`; `Mismatch` for a type that is no model's."""
+def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
+    """A value of a type, its scalars made by `leaf`; `Mismatch` for a type that is no model's.
+
+    A map from a sort of any number of members has one scalar for each of its values: a table.
+    """
     if scalar(kind):
         return Scalar(leaf(path, kind))
     if isinstance(kind, RecordType):
         dot = path + "." if path else ""
-        return Record(kind.cls, {name: of_type(inner, leaf, dot + name) for name, inner in kind.fields})
+        return Record(kind.cls, {name: of_type(g, inner, leaf, dot + name) for name, inner in kind.fields})
     if isinstance(kind, OptionType):
-        return Option(leaf(path + "?", BOOL), of_type(kind.inner, leaf, path))
+        return Option(leaf(path + "?", BOOL), of_type(g, kind.inner, leaf, path))
+    if isinstance(kind, MapType) and unbounded(kind.key):
+        key = g.key(kind.key)
+
+        def entry(inner_path: str, inner: Type) -> Node:
+            return g.at(leaf(inner_path, MapType(kind.key, inner)), key)
+
+        return map_of(kind.key, (of_type(g, kind.value, entry, f"{path}[*]"),))
     if isinstance(kind, MapType):
         names = [key_name(key) for key in kind.key.values()]
-        return MapOf(kind.key, tuple(of_type(kind.value, leaf, f"{path}[{name}]") for name in names))
+        return MapOf(kind.key, tuple(of_type(g, kind.value, leaf, f"{path}[{name}]") for name in names))
     if isinstance(kind, BagType):
         slot = slot_type(kind.item)
         return Bag(kind.item, tuple(leaf(f"{path}#{i}", slot) for i in range(kind.size)))
@@ -52,13 +77,11 @@ def scalar_leaves(kind: Type) -> list[tuple[str, Type]]:
 
     def leaf(path: str, leaf_type: Type) -> Node:
         scalars.append((path, leaf_type))
-        return _NO_NODE
+        return g.var(path, leaf_type)
 
-    of_type(kind, leaf)
+    g = Graph()
+    of_type(g, kind, leaf)
     return scalars
-
-
-_NO_NODE = Node(0, "const", BOOL, (), None, frozenset())
 
 
 def zero(g: Graph, kind: Type) -> Node:
@@ -69,12 +92,14 @@ def zero(g: Graph, kind: Type) -> Node:
         return g.const((), SeqType(kind.item, 0))
     if isinstance(kind, IntType):
         return g.num(kind.low)
+    if isinstance(kind, MapType):
+        return g.table(kind.key, zero(g, kind.value))
     return g.const(0, kind)
 
 
 def nothing(g: Graph, kind: Type) -> Sym:
     """The value that stands for an absent optional of a type: zeros."""
-    return of_type(kind, lambda _, leaf_type: zero(g, leaf_type))
+    return of_type(g, kind, lambda _, leaf_type: zero(g, leaf_type))
 
 
 def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
@@ -88,6 +113,9 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
     elif isinstance(value, Record) and isinstance(kind, RecordType):
         for name, inner in kind.fields:
             yield from leaves(g, value.fields[name], inner)
+    elif isinstance(value, MapOf) and isinstance(kind, MapType) and unbounded(kind.key):
+        for node in leaves(g, value.values[0], kind.value):
+            yield g.table(kind.key, node)
     elif isinstance(value, MapOf) and isinstance(kind, MapType):
         for part in value.values:
             yield from leaves(g, part, kind.value)

@@ -26,17 +26,27 @@ from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel
 from reassure.spec.frontend.refusals import Refusal, SubsetError
 from reassure.spec.frontend.watching import refuse_unwatched
+from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.semantics.interpreter import BoundModel
 
 
-def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
+def lower_model(
+    bound: BoundModel,
+    switches: bool = False,
+    any_number: AnyNumber | None = None,
+    wants: Callable[[str], bool] = lambda name: True,
+) -> LoweredModel:
     """The model in the form that engines translate; raises `SubsetError` with every refusal.
 
     Raises `LanguageError` if an action can change what a property watches that is not about it. switches: each guard of
-    the text can be left out; what is watched has been judged with the guards then.
+    the text can be left out; what is watched has been judged with the guards then. any_number: the configuration with
+    its free numbers; then the model has those properties of states and steps that `wants` accepts, and what they watch
+    was judged.
     """
-    scope = ModelScope(bound, CONSTRUCTS, switches)
+    scope = ModelScope(bound, CONSTRUCTS, switches, any_number=any_number)
     model, claims = bound.model, [*bound.properties, *bound.covers]
+    if any_number is not None:
+        claims = [p for p in bound.properties if not p.temporal and wants(p.name)]
     initials = tuple(lower_initial(scope, initial) for initial in model.initials)
     actions = tuple(lower_action(scope, action) for action in model.actions)
     state_formulas = tuple(lower_state_claim(scope, claim) for claim in claims if not claim.over_steps)
@@ -48,11 +58,11 @@ def lower_model(bound: BoundModel, switches: bool = False) -> LoweredModel:
         )
         for action, lowered in zip(model.actions, actions, strict=True)
     )
-    terminal_formulas = _terminal_formulas(scope)
+    terminal_formulas = _terminal_formulas(scope) if any_number is None else ()
     if scope.refusals:
         raise SubsetError(scope.refusals)
     leaves = _state_leaves(scope)
-    if not switches:
+    if not switches and any_number is None:
         refuse_unwatched(scope, leaves, actions)
     return LoweredModel(
         bound=bound,
@@ -119,7 +129,7 @@ def _terminal_formulas(scope: ModelScope) -> tuple[Formula, ...]:
 
 
 def _state_leaves(scope: ModelScope) -> tuple[Leaf, ...]:
-    return tuple(Leaf(path, kind) for path, kind in scalar_leaves(scope.bound.type))
+    return tuple(Leaf(path, kind) for path, kind in scalar_leaves(scope.type))
 
 
 __all__ = ["check", "lower_model", "with_changed"]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower_present
-from reassure.spec.frontend.symbolic_values import Poison, Record, Static, Sym, describe
+from reassure.spec.frontend.functions import lower_function
+from reassure.spec.frontend.introspection import hints_of, signature_of
+from reassure.spec.frontend.symbolic_values import Poison, Record, Scalar, Static, Sym, describe
+from reassure.spec.language.annotations import AnyNumber, resolve
+from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import Action
 
 
@@ -53,6 +58,10 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
         raise context.refuse(node, f"`.{node.attr}` is no field", f"{fields}; instead of a method write a function")
     if isinstance(base, Static):
         if base.value is context.config or isinstance(base.value, ModuleType | type):
+            if base.value is context.config and context.scope.any_number is not None:
+                free = _free(context, context.scope.any_number, node)
+                if free is not None:
+                    return free
             if not hasattr(base.value, node.attr):
                 raise context.refuse(node, f"no `{node.attr}`", f"{describe(base)} does not have it")
             return context.symbols.lift(getattr(base.value, node.attr))
@@ -61,6 +70,21 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
             raise context.refuse(node, f"`.{node.attr}` of an action", f"compare it with actions: `{name} == elect`")
     what = f"`.{node.attr}` of {describe(base)}"
     raise context.refuse(node, what, "only records, configuration and modules have fields")
+
+
+def _free(context: Context, any_number: AnyNumber, node: ast.Attribute) -> Sym | None:
+    """A field or property of the configuration that depends on a free number; None for another."""
+    cls: Any = type(context.config)
+    if not hasattr(context.config, node.attr) or not any_number.reads(node.attr) & any_number.free:
+        return None
+    declared = getattr(cls, node.attr, None)
+    if isinstance(declared, property) and isinstance(declared.fget, FunctionType):
+        return lower_function(
+            context, declared.fget, {next(iter(signature_of(declared.fget).parameters)): Static(context.config)}
+        )
+    kind = resolve(hints_of(cls)[node.attr], context.config)
+    assert isinstance(kind, IntType)
+    return Scalar(context.graph.config(node.attr, kind.low))
 
 
 __all__ = ["attribute", "constant", "name"]

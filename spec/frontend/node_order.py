@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from typing import Any, TypeVar
 
-from reassure.spec.frontend.ir import Node
+N = TypeVar("N", bound=Any)
+"""A node (`ir.py` imports this module)."""
 
 
-def arguments_first(roots: Iterable[Node], done: Container[Node] = ()) -> Iterator[Node]:
+def arguments_first(roots: Iterable[N], done: Container[N] = ()) -> Iterator[N]:
     """Every node below the roots, and they, each once and after its arguments; nothing that is done, nor below it.
 
     done: may grow while the nodes are taken.
     """
-    seen: set[Node] = set()
+    seen: set[N] = set()
     for root in roots:
         stack = [(root, iter(root.args))] if root not in done and root not in seen else []
         seen.add(root)

@@ -48,6 +48,11 @@ def _build(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
     return g.build(node.type.item, list(args))
 
 
+def _binder(g: Any, node: Any) -> Any:
+    """The bound member of a node of `BINDERS`."""
+    return g.bound(node.data, node.type.item if node.op == "those" else node.type.key)
+
+
 def _as_it_was(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
     return g.op(node.op, node.type, args, node.data)
 
@@ -66,6 +71,8 @@ LEAVES = {
     "var": "a scalar of the state; data: its path",
     "param": "a scalar of an action's parameter; data: the parameter and the path",
     "switch": "a guard is left out in this run; data: its number",
+    "config": "a free number of the configuration; data: its name",
+    "bound": "a member of a sort that an operation of `BINDERS` goes through; data: its number",
 }
 """Nodes without arguments. Their values come from a state, a step or a run: each engine has its own way to them."""
 
@@ -120,3 +127,21 @@ _TABLE = [
 ]  # fmt: skip
 OPERATIONS = {operation.name: operation for operation in _TABLE}
 """The operations by name: what a node with arguments may be."""
+
+_OF_ANY_NUMBER = [
+    Operation("those", "bool -> set", "the members for which the condition holds; data: the bound member in it", "",
+              None, lambda g, node, args: g.those(node.type.item, _binder(g, node), args[0])),
+    Operation("table", "one -> table", "the value for each member of a sort; data: the bound member in it", "",
+              None, lambda g, node, args: g.tabulate(_binder(g, node), args[0])),
+    Operation("at", "table, item -> one", "the value of a member", "", None, _by("at")),
+    Operation("total", "set, table -> int", "the sum of the values of the members", "", None, _as_it_was),
+]  # fmt: skip
+BINDERS = ("those", "table")
+"""The operations that go through the members of a sort."""
+OF_ANY_NUMBER = {operation.name: operation for operation in _OF_ANY_NUMBER}
+"""Operations on sorts of any number of members. No engine for a number of members meets them."""
+
+
+def operation(name: str) -> Operation:
+    """An operation of either table."""
+    return OPERATIONS.get(name) or OF_ANY_NUMBER[name]

@@ -23,7 +23,7 @@ def unpack_slot(g: Graph, item: RecordType, slot: Node) -> Sym:
     def leaf(_: str, kind: Type) -> Node:
         return g.op("unpack", kind, (record,), next(numbers))
 
-    return of_type(item, leaf)
+    return of_type(g, item, leaf)
 
 
 def padded(g: Graph, slots: tuple[Node, ...], length: int) -> tuple[Node, ...]:

@@ -10,7 +10,7 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.refusals import Refused
 from reassure.spec.frontend.sets_and_sequences import item_index, seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import MapOf, Poison, Scalar, Static, Sym, describe, interval
-from reassure.spec.language.types import IntType, SeqType
+from reassure.spec.language.types import IntType, SeqType, unbounded
 
 
 def tuple_display(context: Context, node: ast.Tuple) -> Sym:
@@ -35,6 +35,9 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
         if isinstance(node.slice, ast.Slice):
+            if unbounded(base.type.item):
+                what = f"a slice of a sequence of {base.type.item}, of which there may be any number"
+                raise context.refuse(node, what, "--set a number of them")
             return _slice(context, node, node.slice, base.node, base.type)
         return _item(context, node, base.node, base.type)
     raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
@@ -77,10 +80,12 @@ def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) 
 
 def lookup(context: Context, base: MapOf, index: Node) -> Sym:
     """`map[key]`. index: of the key in its type."""
-    if index.op == "const":
+    if index.op == "const" and not unbounded(base.key):
         entry: Sym = base.values[index.data]
         return entry
     g = context.graph
+    if unbounded(base.key):
+        return context.symbols.with_members(base.values[0], {g.key(base.key): index})
     value = base.values[-1]
     for k in range(len(base.values) - 2, -1, -1):
         value = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], value)

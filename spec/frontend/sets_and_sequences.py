@@ -16,7 +16,7 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     describe,
 )
-from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType
+from reassure.spec.language.types import ANY, BoolType, EnumType, IdType, IntType, SeqType, SetType
 
 
 def item_index(g: Graph, value: Sym) -> Node:
@@ -99,7 +99,7 @@ def seq_sorted(g: Graph, mask: Node) -> Node:
     """The sequence of a set's members, ascending."""
     assert isinstance(mask.type, SetType)
     item = mask.type.item
-    return g.op("seq_sorted", SeqType(item, items(item)), (mask,))
+    return g.op("seq_sorted", SeqType(item, min(ANY, items(item))), (mask,))
 
 
 __all__ = ["empty_like", "is_empty", "item_index", "seq_len", "seq_set", "seq_sorted", "sequence_of", "set_of"]

@@ -7,11 +7,12 @@ import ast
 from reassure.spec.frontend.arguments import keyword, positional
 from reassure.spec.frontend.comprehensions import unroll
 from reassure.spec.frontend.context import Context
-from reassure.spec.frontend.evaluation import lower, lower_present
+from reassure.spec.frontend.evaluation import lower, lower_present, peek
+from reassure.spec.frontend.iteration import naming
 from reassure.spec.frontend.sets_and_sequences import item_index
-from reassure.spec.frontend.symbolic_values import MapOf, Option, Scalar, Static, Sym, describe
+from reassure.spec.frontend.symbolic_values import MapOf, Option, Scalar, Static, Sym, describe, map_of
 from reassure.spec.language.annotations import resolve
-from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, Type
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SetType, Type, unbounded
 from reassure.spec.language.values import Id
 
 NOT_TOTAL = "a map that is not total", "its keys are `k for k in every(Sort, c)`"
@@ -38,7 +39,7 @@ def fill_call(context: Context, node: ast.Call) -> Sym:
     """`fill(Broker, c, value)`."""
     sort, config, value = positional(context, node, 3, 3)
     key = _sort(context, node, sort, config, "fill(Broker, c, value)")
-    return MapOf(key, (lower(context, value),) * key.count)
+    return map_of(key, (lower(context, value),) * (1 if unbounded(key) else key.count))
 
 
 def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | None, remedy: str) -> Type:
@@ -47,7 +48,7 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
     if not isinstance(named, Static):
         raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
     argument = None if config is None else lower(context, config)
-    kind = resolve(named.value, context.config)
+    kind = resolve(named.value, context.symbols.sizes)
     if not isinstance(kind, IdType | EnumType | BoolType):
         raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
     is_none = isinstance(argument, Option) and argument.value is None
@@ -63,6 +64,9 @@ def map_call(context: Context, node: ast.Call) -> Sym:
     (argument,) = positional(context, node, 1, 1)
     if not isinstance(argument, ast.DictComp):
         raise context.refuse(node, "Map() of this", "write `Map({k: v for k in every(Sort, c)})`")
+    over_sort = _over_sort(context, argument)
+    if over_sort is not None:
+        return over_sort
     pair = ast.Tuple(elts=[argument.key, argument.value], ctx=ast.Load())
     ast.copy_location(pair, argument)
     entries: dict[int, Sym] = {}
@@ -79,6 +83,22 @@ def map_call(context: Context, node: ast.Call) -> Sym:
     return MapOf(sort, tuple(entries[i] for i in range(sort.count)))
 
 
+def _over_sort(context: Context, node: ast.DictComp) -> Sym | None:
+    """The map of a comprehension over all of a sort of any number of members; None for another comprehension."""
+    g, first = context.graph, node.generators[0]
+    source = peek(context, first.iter)
+    if not isinstance(source, Scalar) or not isinstance(source.type, SetType) or not unbounded(source.type.item):
+        return None
+    target, sort = first.target, source.type.item
+    whole = source.node is g.full(sort) and len(node.generators) == 1 and not first.ifs
+    if not whole or not isinstance(target, ast.Name) or ast.unparse(node.key) != target.id:
+        raise context.refuse(node, *NOT_TOTAL)
+    (member,) = g.indices(sort)
+    with context.binding(member), naming(context, target, Scalar(member)):
+        value = lower(context, node.value)
+    return context.symbols.tabulated([member], [value])
+
+
 def put(context: Context, node: ast.Call, target: ast.expr) -> Sym:
     """`map.put(key, value)`. target: the map."""
     g, symbols = context.graph, context.symbols
@@ -88,8 +108,9 @@ def put(context: Context, node: ast.Call, target: ast.expr) -> Sym:
     if not isinstance(key, Scalar) or key.type != base.key:
         raise context.refuse(node.args[0], f"{describe(key)} as a key", f"keys are {base.key}")
     index, value = item_index(g, key), lower(context, node.args[1])
-    entries = [symbols.choose(g.eq(index, g.const(k, base.key)), value, old) for k, old in enumerate(base.values)]
-    return MapOf(base.key, tuple(entries))
+    keys = [g.key(base.key)] if unbounded(base.key) else g.indices(base.key)
+    entries = [symbols.choose(g.eq(index, k), value, old) for k, old in zip(keys, base.values, strict=True)]
+    return map_of(base.key, tuple(entries))
 
 
 __all__ = ["every_call", "fill_call", "id_of", "map_call", "put"]

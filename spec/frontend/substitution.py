@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
-from reassure.spec.frontend.operations import OPERATIONS
+from reassure.spec.frontend.operations import operation
 
 
 def substitute(graph: Graph, node: Node, replacements: dict[str, Node], results: dict[Node, Node]) -> Node:
@@ -14,5 +14,5 @@ def substitute(graph: Graph, node: Node, replacements: dict[str, Node], results:
             results[one] = replacements.get(one.data, one)
         else:
             args = tuple(results[a] for a in one.args)
-            results[one] = one if args == one.args else OPERATIONS[one.op].rebuild(graph, one, args)
+            results[one] = one if args == one.args else operation(one.op).rebuild(graph, one, args)
     return results[node]

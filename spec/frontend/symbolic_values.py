@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.language.types import IntType, RecordType, SeqType, Type
+from reassure.spec.language.types import IntType, RecordType, SeqType, Type, unbounded
 
 
 class Mismatch(Exception):
@@ -59,7 +59,10 @@ class Option(Sym):
 
 @dataclass(frozen=True, eq=False)
 class MapOf(Sym):
-    """A total map: a value for each key, in the order of the keys' type."""
+    """A total map: a value for each key, in the order of the keys' type.
+
+    From a sort of any number of members: one value, in which `Graph.key` stands for the key.
+    """
 
     key: Type
     values: tuple[Sym, ...]
@@ -116,6 +119,22 @@ class Poison(Sym):
 POISON = Poison()
 
 
+def map_of(key: Type, values: tuple[Sym, ...]) -> MapOf:
+    """The map with these values; `Mismatch` for one from a sort of any number of members to such a one."""
+    if unbounded(key) and any(_has_map(value, key) for value in values):
+        raise Mismatch(f"a map from {key} to maps from {key}, of which there may be any number")
+    return MapOf(key, values)
+
+
+def _has_map(value: Sym, key: Type) -> bool:
+    """Whether there is a map with such keys within a value."""
+    if isinstance(value, MapOf):
+        return value.key == key or any(_has_map(v, key) for v in value.values)
+    if isinstance(value, Record):
+        return any(_has_map(v, key) for v in value.fields.values())
+    return isinstance(value, Option) and value.value is not None and _has_map(value.value, key)
+
+
 def optional(graph: Graph, value: Sym) -> Option:
     """The value as one that may be None."""
     return value if isinstance(value, Option) else Option(graph.true, value)
@@ -159,5 +178,5 @@ def describe(value: Sym) -> str:
 
 __all__ = [
     "POISON", "Bag", "Empty", "Excess", "Loose", "MapOf", "Mismatch", "Option", "Poison", "Record", "Scalar", "Static",
-    "Sym", "comparable", "describe", "interval", "optional",
+    "Sym", "comparable", "describe", "interval", "map_of", "optional",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from reassure.spec.frontend.bounds import excess
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import leaves, nothing, zero
+from reassure.spec.frontend.leaves import leaves, nothing, slot_type, zero
 from reassure.spec.frontend.record_sets import insert, occupied, padded, unpack_slot
 from reassure.spec.frontend.sets_and_sequences import empty_like, is_empty, sequence_of, set_of
 from reassure.spec.frontend.symbolic_values import (
@@ -28,6 +28,7 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     comparable,
     describe,
+    map_of,
     optional,
 )
 from reassure.spec.language.annotations import record_type, resolve
@@ -44,6 +45,7 @@ from reassure.spec.language.types import (
     SetType,
     Type,
     bits_of,
+    unbounded,
 )
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import Action, Initial, Model, Property, Terminal
@@ -52,23 +54,26 @@ from reassure.spec.language.vocabulary import Action, Initial, Model, Property, 
 class Symbols:
     """Makes, compares and fits symbolic values of one graph under one configuration."""
 
-    def __init__(self, graph: Graph, config: Any) -> None:
+    def __init__(self, graph: Graph, config: Any, sizes: Any = None) -> None:
+        """sizes: the configuration as types see it, if some of its numbers are free."""
         self.graph = graph
         self.config = config
+        self.sizes = config if sizes is None else sizes
+        self._config_class: Any = type(config)
         self._record_types: dict[type, RecordType] = {}
         self._field_types: dict[tuple[type, str], Type | None] = {}
 
     def record_type(self, cls: type) -> RecordType:
         """The type of a record; `DomainError` if a field has no finite type."""
         if cls not in self._record_types:
-            self._record_types[cls] = record_type(cls, self.config)
+            self._record_types[cls] = record_type(cls, self.sizes)
         return self._record_types[cls]
 
     def field_type(self, cls: type, name: str) -> Type | None:
         """The type of a record's field; None if it is not finite."""
         if (cls, name) not in self._field_types:
             try:
-                kind = resolve(hints_of(cls)[name], self.config)
+                kind = resolve(hints_of(cls)[name], self.sizes)
             except DomainError:
                 kind = None
             self._field_types[cls, name] = kind
@@ -84,10 +89,12 @@ class Symbols:
         if value is None:
             return Option(g.false, None)
         if isinstance(value, Id):
-            kind = resolve(type(value), self.config)
-            misfit = kind.misfit(value)
+            kind = resolve(type(value), self.sizes)
+            misfit = resolve(type(value), self.config).misfit(value)
             if misfit is not None:
                 raise Mismatch(misfit.message)
+            if unbounded(kind):
+                self._must_exist(value)
             return Scalar(g.const(int(value) - value.first, kind))
         if type(value) is int:
             return Scalar(g.num(value))
@@ -99,24 +106,34 @@ class Symbols:
             return sequence_of(g, [self.lift(v) for v in value])
         if isinstance(value, Map):
             pairs = list(value.pairs())
-            kind = resolve(type(pairs[0][0]), self.config)
+            kind = resolve(type(pairs[0][0]), self.sizes)
+            if unbounded(kind):
+                raise Mismatch(f"a constant map from {kind}, of which there may be any number")
             return MapOf(kind, tuple(self.lift(value[k]) for k in kind.values()))
         named = isinstance(value, Action | Initial | Model | Property | Terminal | type)
         if hasattr(type(value), "__dataclass_fields__") and value is not self.config and not named:
             return Record(type(value), {f.name: self.lift(getattr(value, f.name)) for f in fields(value)})
         return Static(value)
 
+    def _must_exist(self, value: Id) -> None:
+        """Raises `Mismatch` for an id that a configuration with fewer of them lacks."""
+        size, cls = value.size, self._config_class
+        least = resolve(hints_of(cls)[str(size)], self.config)
+        assert isinstance(least, IntType)
+        if int(value) - value.first >= least.low:
+            raise Mismatch(f"{value!r}: with {size}={least.low} there is none")
+
     # -- sets of records --------------------------------------------------------------------------------
 
     def pack_slot(self, value: Record, condition: Node) -> tuple[Node, tuple[Excess, ...]]:
         """The occupied slot that holds a record, and what says that if `condition` it is out of a bound."""
         g, kind = self.graph, self.record_type(value.cls)
-        if bits_of(kind) > RECORD_BITS:
+        if self.sizes is self.config and bits_of(kind) > RECORD_BITS:
             raise Mismatch(f"{kind} takes {bits_of(kind)} bits; a record in a set has at most {RECORD_BITS}")
         fitted = self.fit(value, kind)
         out = [Excess(p, g.and_(condition, c), declared) for p, c, declared in excess(g, fitted, kind, "[]")]
         packed = g.op("pack", kind, tuple(leaves(g, fitted, kind)))
-        slot = g.op("slot", IntType(1, 1 << bits_of(kind)), (packed,))
+        slot = g.op("slot", IntType(1, slot_type(kind).high), (packed,))
         return slot, tuple(e for e in out if e.condition is not g.false)
 
     def as_bag(self, value: Sym) -> Sym:
@@ -146,6 +163,33 @@ class Symbols:
             return g.or_(*(g.and_(there, self.equal(record, member)) for there, member in members))
         raise Mismatch(f"{describe(value)} is no set of records")
 
+    def with_members(self, value: Sym, members: dict[Node, Node]) -> Sym:
+        """A value with other nodes in place of bound members."""
+        g = self.graph
+        if isinstance(value, Scalar):
+            return Scalar(g.replaced(value.node, members))
+        if isinstance(value, Option):
+            inner = None if value.value is None else self.with_members(value.value, members)
+            return Option(g.replaced(value.present, members), inner)
+        if isinstance(value, Record):
+            return Record(value.cls, {n: self.with_members(v, members) for n, v in value.fields.items()})
+        if isinstance(value, MapOf):
+            return MapOf(value.key, tuple(self.with_members(v, members) for v in value.values))
+        if isinstance(value, Bag):
+            slots = tuple(g.replaced(slot, members) for slot in value.slots)
+            out = tuple(Excess(p, g.replaced(c, members), declared) for p, c, declared in value.excess)
+            return Bag(value.item, slots, out)
+        if isinstance(value, Loose):
+            raise Mismatch(f"{describe(value)} for each of any number of members")
+        return value
+
+    def tabulated(self, indices: list[Node], values: list[Sym]) -> MapOf:
+        """The map of these values. indices: the members of the keys' type, or one that stands for all."""
+        key = indices[0].type
+        if unbounded(key):
+            values = [self.with_members(v, {indices[0]: self.graph.key(key)}) for v in values]
+        return map_of(key, tuple(values))
+
     # -- two values -----------------------------------------------------------------------------------
 
     def equal(self, a: Sym, b: Sym) -> Node:
@@ -165,7 +209,7 @@ class Symbols:
                 raise Mismatch(f"{a.cls.__name__} is never equal to {b.cls.__name__}")
             return g.and_(*(self.equal(v, b.fields[n]) for n, v in a.fields.items()))
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
-            return g.and_(*(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
+            return g.every(a.key, *(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
             slots_a, slots_b = a.looked_into(), b.looked_into()
             n = max(len(slots_a), len(slots_b))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any
 
 from reassure.spec.language.types import (
+    ANY,
     FIELD,
     RECORD_BITS,
     SEQUENCE_BITS,
@@ -34,14 +35,57 @@ from reassure.spec.language.types import (
     bits_of_slot,
     key_name,
     limits,
+    unbounded,
 )
 from reassure.spec.language.values import Id, Map, members
 
 
-def _number(size: Size, config: object) -> int:
+@dataclass(frozen=True)
+class AnyNumber:
+    """A configuration some of whose numbers are free: a size that depends on one is `ANY`, a bound no bound."""
+
+    config: object
+    free: frozenset[str]
+    """Fields of the configuration."""
+
+    def reads(self, name: Size) -> frozenset[str]:
+        """The fields that a field or property depends on. `AttributeError` if there is no such."""
+        read = _Read(self.config)
+        getattr(read, str(name))
+        return frozenset(read.names)
+
+
+class _Read:
+    """A configuration that notes which of its fields are read, also by its properties."""
+
+    def __init__(self, config: object) -> None:
+        self.config, self.names = config, set[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        declared = getattr(type(self.config), name, None)
+        if isinstance(declared, property) and declared.fget is not None:
+            return declared.fget(self)
+        self.names.add(name)
+        return getattr(self.config, name)
+
+
+class SizeIsFree(Exception):
+    """A free number sizes what has to have a size: a set of records."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__(f"{', '.join(sorted(names))} sizes a set of records")
+        self.names = names
+
+
+def _number(size: Size, config: object, unknown: int = ANY) -> int:
+    """unknown: the number where the size depends on one that is free."""
     if isinstance(size, int):
         return size
     try:
+        if isinstance(config, AnyNumber):
+            if config.reads(size) & config.free:
+                return unknown
+            config = config.config
         value = getattr(config, size)
     except AttributeError:
         raise DomainError(f"the configuration has no field {size!r}, which sizes a type") from None
@@ -64,7 +108,7 @@ def resolve(annotation: Any, config: object) -> Type:
     if annotation is int:
         for note in notes:
             if isinstance(note, Range):
-                low, high = _number(note.low, config), _number(note.high, config)
+                low, high = _number(note.low, config, -ANY), _number(note.high, config)
                 if low > high:
                     raise DomainError(f"empty range {low}..{high}")
                 if low < -FIELD or high >= FIELD:
@@ -123,7 +167,7 @@ REMEDIES: dict[Any, str] = {
 def _sequence_length(item: Type, length: int) -> int:
     if length < 1:
         raise DomainError(f"MaxLen({length}) leaves no room for an item; it is at least 1")
-    if length * bits_of(item) > SEQUENCE_BITS:
+    if not unbounded(item) and length * bits_of(item) > SEQUENCE_BITS:
         raise DomainError(f"MaxLen({length}) of {item}: at most {SEQUENCE_BITS // bits_of(item)} items of it fit")
     return length
 
@@ -134,16 +178,18 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
         for note in notes:
             if isinstance(note, MaxSize):
                 size = _number(note.size, config)
+                if isinstance(config, AnyNumber) and size == ANY:
+                    raise SizeIsFree(config.reads(note.size))
                 if size < 1:
                     raise DomainError(f"MaxSize({size}) leaves no room for a member; it is at least 1")
-                if bits_of(kind) > RECORD_BITS:
+                if not isinstance(config, AnyNumber) and bits_of(kind) > RECORD_BITS:
                     what = f"{kind} takes {bits_of(kind)} bits; a record in a set has at most {RECORD_BITS}"
                     raise DomainError(f"{what}: narrow its fields")
                 return BagType(kind, size, note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
     if not isinstance(kind, IdType | EnumType | BoolType):
         raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}")
-    if kind.count > SET_MEMBERS:
+    if not unbounded(kind) and kind.count > SET_MEMBERS:
         raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")
     return SetType(kind)
 
@@ -184,6 +230,7 @@ def record_type(cls: type, config: object) -> RecordType:
 
 
 __all__ = [
+    "AnyNumber",
     "BagType",
     "BoolType",
     "DomainError",
@@ -199,6 +246,7 @@ __all__ = [
     "RecordType",
     "SeqType",
     "SetType",
+    "SizeIsFree",
     "Type",
     "bits_of",
     "bits_of_slot",

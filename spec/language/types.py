@@ -111,6 +111,8 @@ SET_MEMBERS = 62
 """Members of the item type of a set, at most: a set is a mask in the engines' word."""
 RECORD_BITS = 60
 """Most bits of a record in a set."""
+ANY = 1 << 40
+"""The size of a sort, and the bound of a number, of which there may be any number: no value is larger."""
 
 
 def _wrong(value: object, what: str) -> Misfit:
@@ -399,6 +401,11 @@ class BagType(Type):
         return f"set of at most {self.size} {self.item}"
 
 
+def unbounded(kind: Type) -> bool:
+    """Whether the type is a sort of any number of members: nothing enumerates them."""
+    return isinstance(kind, IdType) and kind.size == ANY
+
+
 def key_name(key: Any) -> str:
     """A map's key as it stands in the path of a value."""
     return str(int(key)) if isinstance(key, Id) else str(getattr(key, "name", key))
@@ -414,8 +421,8 @@ def limits(kind: Type, path: str) -> Iterator[str]:
         for name, inner in kind.fields:
             yield from limits(inner, f"{path}.{name}" if path else name)
     elif isinstance(kind, MapType):
-        for key in kind.key.values():
-            yield from limits(kind.value, f"{path}[{key_name(key)}]")
+        for key in ("*",) if unbounded(kind.key) else map(key_name, kind.key.values()):
+            yield from limits(kind.value, f"{path}[{key}]")
     elif isinstance(kind, BagType):
         yield from limits(kind.item, f"{path}[]")
         yield path

@@ -29,9 +29,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Proves or refutes, reports, and writes the certificate."""
     if args.depth is not None and args.method in ("induction", "pdr"):
         raise Failure(Exit.USAGE, f"--depth is for bmc, k-induction and auto: {args.method} has none")
+    if args.any_number and (args.method != "auto" or args.depth is not None):
+        raise Failure(Exit.USAGE, "--any-number is induction with lemmas: it takes no --method and no --depth")
     options = search_options(args, depth=None, workers=1)
-    proof = ProofOptions(args.method, args.depth, args.seed)
-    request = CheckRequest(args.model, args.set, f"prove:{args.method}", options, args.accept_clipping, proof=proof)
+    proof = ProofOptions(args.method, args.depth, args.seed, args.any_number)
+    engine = "prove:any-number" if args.any_number else f"prove:{args.method}"
+    request = CheckRequest(args.model, args.set, engine, options, args.accept_clipping, proof=proof)
     result = run_and_report(request, args, console)
     code = result.exit()
     if args.certificate:

@@ -24,15 +24,24 @@ KIND = GateKind(by_digest=False)
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
     from reassure.checkers.engines.symbolic import certificate
+    from reassure.checkers.engines.symbolic.any_number import certificate as any_number
     from reassure.checkers.engines.symbolic.scout import Scout
 
-    proof = certificate.read(args.certificate)
+    of_any_number = any_number.read(args.certificate) if any_number.is_for_any_number(args.certificate) else None
+    proof = of_any_number or certificate.read(args.certificate)
     pairs = [f"{k}={v}" for k, v in proof.config.items()]
     model = args.model or model_to_execute(proof.model, proof.model_file, args.certificate)
     prepared = prepare(model, pairs)
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if sha != proof.model_sha256:
         raise UsageFailure(f"{args.certificate} is of another text of {proof.model}")
+    if of_any_number is not None:
+        verified = any_number.verify(of_any_number, bound, lambda what: None, lambda: None)
+        for line in verified.wrong or any_number.summary(of_any_number, verified):
+            console.print(line)
+        closed = all(verified.open_bounds.values())
+        return Exit.EXPECTATION if verified.wrong else Exit.OK if closed else Exit.INCONCLUSIVE
+    assert isinstance(proof, certificate.Certificate)
     wrong = certificate.verify(proof, lowered)
     open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
     scout = Scout(bound, lowered)

@@ -7,7 +7,7 @@ in flight are taken apart: what is said of one holds where there is one. Every l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
@@ -16,6 +16,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Leaf, LoweredModel
 from reassure.spec.language.types import (
+    ANY,
     BagType,
     BoolType,
     EnumType,
@@ -28,6 +29,7 @@ from reassure.spec.language.types import (
     SetType,
     Type,
     bits_of,
+    unbounded,
 )
 
 MOST = 150_000
@@ -55,8 +57,10 @@ class Part:
 class Fields:
     """The parts of a state, by what they are."""
 
-    def __init__(self, model: LoweredModel) -> None:
+    def __init__(self, model: LoweredModel, kind: RecordType | None = None) -> None:
+        """kind: of the states, of a model for any number."""
         self.graph: Graph = model.graph
+        self.any_number = kind is not None
         self.sets: list[Part] = []
         self.ids: list[Part] = []
         self.bools: list[Part] = []
@@ -65,14 +69,21 @@ class Fields:
         self.seqs: list[Part] = []
         self.maps: dict[str, list[Part]] = {}
         """Entries of maps with id keys, by name: of the state, and of messages."""
+        self.enums: list[Part] = []
+        self.numbers: list[Part] = []
+        """Free numbers of the configuration."""
         leaves = iter(model.leaves)
-        self._take(model.bound.type, leaves, None, "")
+        self._take(kind or model.bound.type, leaves, None, "")
 
     def _take(self, kind: Type, leaves: Iterator[Leaf], condition: Node | None, condition_text: str) -> None:
         g = self.graph
         if isinstance(kind, RecordType):
             for _, inner in kind.fields:
                 self._take(inner, leaves, condition, condition_text)
+        elif isinstance(kind, MapType) and unbounded(kind.key):
+            for _ in scalar_leaves(kind.value):
+                leaf = next(leaves)
+                self._table(_name(leaf.path), g.var(leaf.path, leaf.type), leaf.type, condition, condition_text)
         elif isinstance(kind, MapType):
             for _ in range(kind.key.count):
                 self._take(kind.value, leaves, condition, condition_text)
@@ -98,11 +109,34 @@ class Fields:
     def _message(self, kind: RecordType, slot: Node, there: Node, name: str) -> None:
         g = self.graph
         record = g.op("record", kind, (slot,))
+        if self.any_number:
+            parts = scalar_leaves(kind)
+            optional = {path.rstrip("?") for path, _ in parts if path.endswith("?")}
+            for number, (path, inner_kind) in enumerate(parts):
+                if path.rstrip("?") not in optional and "#" not in path:
+                    inner = g.op("unpack", inner_kind, (record,), number)
+                    take = self._table if isinstance(inner_kind, MapType) else self._scalar
+                    take(f"{name}.{path}", inner, inner_kind, there, f"{name} is there")
+            return
         names = [path.rstrip("?") for path, _ in scalar_leaves(kind)]
         for code in codes(kind):
             inner = g.op("unpack", code.type, (record,), code.leaf)
             if not code.optional and "#" not in names[code.leaf]:  # slots of a message set are numbers of nothing
                 self._scalar(f"{name}.{names[code.leaf]}", inner, code.type, there, f"{name} is there")
+
+    def _table(self, name: str, table: Node, kind: Type, condition: Node | None, condition_text: str) -> None:
+        """A map from a sort of any number of members: its numbers, or the sets of the members with each other value."""
+        assert isinstance(kind, MapType)
+        g, key = self.graph, self.graph.key(kind.key)
+        entry, name = g.at(table, key), name.replace("[*]", "")
+        if isinstance(kind.value, IntType):
+            self.maps[f"{name}"] = [Part(f"{name}[*]", entry, condition, condition_text)]
+        elif isinstance(kind.value, BoolType):
+            self.sets.append(Part(f"those with {name}", g.those(kind.key, key, entry), condition, condition_text))
+        elif isinstance(kind.value, EnumType):
+            for index, one in enumerate(kind.value.sort):
+                having = g.those(kind.key, key, g.eq(entry, g.const(index, kind.value)))
+                self.sets.append(Part(f"those with {name} {one.name}", having, condition, condition_text))
 
     def _scalar(self, name: str, node: Node, kind: Type, condition: Node | None, condition_text: str) -> None:
         part = Part(name, node, condition, condition_text)
@@ -120,20 +154,25 @@ class Fields:
             self.sets.append(Part(f"set({name})", members, condition, condition_text))
         elif isinstance(kind, IdType | EnumType):
             self.ids.append(part)
+            if isinstance(kind, EnumType):
+                self.enums.append(part)
 
 
 def _name(path: str) -> str:
     return path.lstrip(".").split("#")[0].rstrip("?!")
 
 
-def candidates(model: LoweredModel, holds: Callable[[Node], bool]) -> list[Lemma]:
+def candidates(
+    model: LoweredModel, holds: Callable[[Node], bool], kind: RecordType | None = None, numbers: Iterable[Node] = ()
+) -> list[Lemma]:
     """Those that `holds` accepts, without the ones that follow from simpler ones among them.
 
-    holds: whether a condition is true in all states at hand.
+    holds: whether a condition is true in all states at hand. kind: of the states, of a model for any number; numbers:
+    its free ones.
     """
-    g, f = model.graph, Fields(model)
-    counts = {v for v in vars(model.bound.config).values() if type(v) is int}
-    atoms = list(_atoms(g, f, counts))
+    g, f = model.graph, Fields(model, kind)
+    f.numbers += [Part(f"c.{node.data}", node) for node in numbers]
+    atoms = list(_atoms(g, f, _counts(model, f)))
     seen: set[Node] = {g.true, g.false}
     lemmas: list[Lemma] = []
 
@@ -182,6 +221,16 @@ def _under(g: Graph, parts: list[Part], node: Node, text: str) -> Lemma:
     return Lemma(f"({text} if {conditions_text})" if conditions_text else text, node)
 
 
+def _counts(model: LoweredModel, f: Fields) -> list[Part]:
+    """The numbers that a set may have at least: of the configuration; for any number those compared with sizes."""
+    g = model.graph
+    if not f.any_number:
+        values = {v for v in vars(model.bound.config).values() if type(v) is int}
+        return [Part(str(k), g.num(k)) for k in sorted(values)]
+    compared = g.compared_with("card")
+    return [p for p in (*f.ints, *f.numbers) if p.condition is None and p.node in compared]
+
+
 def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
     """wide: also of sets less others."""
     sets = [*f.sets, *(p for p in _differences(g, f) if wide or "|" in p.text)]
@@ -207,7 +256,7 @@ def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
     for x, y in combinations(f.ids, 2):
         if x.node.type == y.node.type:
             yield _under(g, [x, y], g.eq(x.node, y.node), f"{x.text} == {y.text}")
-    for x, y in permutations(f.ints, 2):
+    for x, y in permutations([*f.ints, *(f.numbers if wide else ())], 2):
         yield _under(g, [x, y], g.le(x.node, y.node), f"{x.text} <= {y.text}")
 
 
@@ -233,13 +282,15 @@ def _up_to_date(g: Graph, f: Fields) -> Iterator[Lemma]:
         prefix = a.text.rsplit(".", 1)[0]
         for name, entries in f.maps.items():
             current = f.maps.get(name.removeprefix(prefix + "."), [])
-            if not name.startswith(prefix) or len(entries) != len(current) or len(entries) != a.node.type.item.count:
+            keys = g.indices(a.node.type.item) if not f.any_number else [g.key(a.node.type.item)]
+            if not name.startswith(prefix) or len(entries) != len(current) or len(entries) != len(keys):
                 continue
             for e, c in zip(entries, current, strict=True):
-                yield _under(g, [e, c], g.le(e.node, c.node), f"{e.text} <= {c.text}")
-                yield _under(g, [e, c], g.le(c.node, e.node), f"{c.text} <= {e.text}")
+                sort = a.node.type.item
+                yield _under(g, [e, c], g.every(sort, g.le(e.node, c.node)), f"{e.text} <= {c.text}")
+                yield _under(g, [e, c], g.every(sort, g.le(c.node, e.node)), f"{c.text} <= {e.text}")
             same = [g.eq(e.node, c.node) for e, c in zip(entries, current, strict=True)]
-            fresh = g.inter(a.node, g.build(a.node.type.item, same))
+            fresh = g.inter(a.node, g.selected(keys, same))
             for b in f.sets:
                 if b.condition is None and b.node.type == a.node.type:
                     short = name.removeprefix(prefix + ".")
@@ -257,7 +308,7 @@ def _differences(g: Graph, f: Fields) -> Iterator[Part]:
             yield Part(f"({a.text} | {b.text})", g.union(a.node, b.node))
 
 
-def _atoms(g: Graph, f: Fields, counts: set[int]) -> Iterator[Atom]:
+def _atoms(g: Graph, f: Fields, counts: list[Part]) -> Iterator[Atom]:
     for p in f.bools:
         yield Atom(p.text, p.node, p)
         yield Atom(f"not {p.text}", g.not_(p.node), p)
@@ -270,17 +321,27 @@ def _atoms(g: Graph, f: Fields, counts: set[int]) -> Iterator[Atom]:
         empty = g.eq(p.node, g.const(0, p.node.type))
         yield Atom(f"{p.text} is empty", empty, p, premise=p.condition is None)
         yield Atom(f"{p.text} is not empty", g.not_(empty), p, premise=p.condition is None)
-        for k in sorted(counts):
-            if 1 < k < p.node.type.item.count:
-                enough = g.le(g.num(k), g.card(p.node))
-                yield Atom(f"len({p.text}) >= {k}", enough, p)
-                yield Atom(f"len({p.text}) < {k}", g.not_(enough), p)
+        for k in counts:
+            if k.node.op != "const" or 1 < k.node.data < p.node.type.item.count:
+                enough = g.le(k.node, g.card(p.node))
+                yield Atom(f"len({p.text}) >= {k.text}", enough, p)
+                yield Atom(f"len({p.text}) < {k.text}", g.not_(enough), p)
+        if unbounded(p.node.type.item):
+            yield Atom(f"{p.text} has every {p.node.type.item}", g.eq(p.node, g.full(p.node.type.item)), p)
+    for p in f.enums if f.any_number else ():
+        assert isinstance(p.node.type, EnumType)
+        for index, one in enumerate(p.node.type.sort):
+            is_so = g.eq(p.node, g.const(index, p.node.type))
+            yield Atom(f"{p.text} == {one.name}", is_so, p)
+            yield Atom(f"{p.text} != {one.name}", g.not_(is_so), p)
     for x, y in combinations(f.ints, 2):
         if (x.condition is None) != (y.condition is None) and x.node.type == y.node.type:
             message = y if x.condition is None else x
             yield Atom(f"{x.text} == {y.text}", g.eq(x.node, y.node), message)
     for p in f.ints:
         assert isinstance(p.node.type, IntType)
+        if p.node.type.low == -ANY:
+            continue
         low = g.num(p.node.type.low)
         yield Atom(f"{p.text} == {p.node.type.low}", g.eq(p.node, low), p, premise=False)
         yield Atom(f"{p.text} > {p.node.type.low}", g.not_(g.eq(p.node, low)), p, premise=False)

@@ -300,7 +300,7 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
             if proved:
                 checked = prover.checked(prepared.config)
             if proved or (any_cover and prover.searched()):  # walks may find why a proof was taken back
-                covers = _covers(prover, options)
+                covers = covers_by_walks(prover.scout, options)
             prover.compare_searched()
             finished = True
     except z3.Z3Exception as error:
@@ -373,12 +373,12 @@ def _fact(prover: Prover, name: str, checked: CheckedProof | None, finished: boo
     )  # fmt: skip
 
 
-def _covers(prover: Prover, options: SearchOptions) -> list[CoverResult]:
+def covers_by_walks(scout: Scout, options: SearchOptions) -> list[CoverResult]:
     """Covers, by random walks: properties of states that nothing reaches are proved vacuously."""
-    seen = prover.scout.hits(COVER_WALKS)
-    flags = prover.scout.kernel.model.flags()
+    seen = scout.hits(COVER_WALKS)
+    flags = scout.kernel.model.flags()
     covers = []
-    for p in (p for p in prover.bound.covers if options.wants(p.name)):
+    for p in (p for p in scout.bound.covers if options.wants(p.name)):
         flag = flags.get(p.name)
         hits = int(seen.hits[flag]) if flag else 0
         depth = int(seen.best[flag][0]) + 1 if flag and hits else None

@@ -204,7 +204,7 @@ class ActionBuilder:
         if isinstance(p.drawn, Node) and p.name in self.domains:
             self.domains[p.name].mask.within.append(p.drawn)
         g = self.numbers.graph
-        value = of_type(p.type, lambda path, kind: g.param(p.name, path, kind))
+        value = of_type(g, p.type, lambda path, kind: g.param(p.name, path, kind))
         self._over(p.name, value, p.type, None)
 
     def _over(self, name: str, value: Sym, kind: Type, when: Node | None) -> None:

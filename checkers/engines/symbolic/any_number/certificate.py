@@ -1,0 +1,234 @@
+"""A proof for any number on its own: its lemmas as texts and nodes, and which of them each goal needs.
+
+`verify` makes the goals again from the model's text. A fresh Z3 settles each by the lemmas that it names, cvc5 does so
+again if it is installed, and the lemmas are evaluated in reachable states of small configurations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from reassure.checkers.base.atomic_files import write_atomically
+from reassure.checkers.base.exit_codes import UsageFailure
+from reassure.checkers.base.run_identity import ENGINE_VERSION
+from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.obligations import (
+    Goals,
+    cvc5_settles,
+    own_lemmas,
+    script,
+    z3_settles,
+)
+from reassure.checkers.engines.symbolic.any_number.samples import Samples
+from reassure.checkers.engines.symbolic.any_number.system import System
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.spec.frontend.any_number import lower_for_any_number
+from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.operations import operation
+from reassure.spec.language.annotations import AnyNumber
+from reassure.spec.language.types import IntType, Type
+from reassure.spec.semantics.interpreter import BoundModel
+
+KIND = "inductive-invariant-for-any-number"
+SCHEMA = 1
+
+
+@dataclass
+class AnyCertificate:
+    """The proved properties of a model, the lemmas that prove them, and the lemmas that each goal needs.
+
+    free: numbers of the configuration that may be any. cores: by goal, in the order in which goals are made from the
+    text. model_file: of a model of one's own, as the command line gave it.
+    """
+
+    model: str
+    model_sha256: str
+    config: dict[str, Any]
+    free: list[str]
+    properties: list[str]
+    lemmas: list[dict[str, Any]]
+    cores: list[list[int]]
+    model_file: str | None = None
+
+    def write(self, path: Path) -> None:
+        data = {"schema": SCHEMA, "kind": KIND, "engine_version": ENGINE_VERSION}
+        data |= {key: value for key, value in asdict(self).items() if value is not None}
+        write_atomically(path, json.dumps(data, indent=1) + "\n")
+
+
+def is_for_any_number(path: Path) -> bool:
+    """Whether a file is such a certificate."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and data.get("kind") == KIND
+
+
+def read(path: Path) -> AnyCertificate:
+    """A certificate from its file; `UsageFailure` if it lacks something."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if data.get("schema") != SCHEMA:
+        raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
+    keys = ("model", "model_sha256", "config", "free", "properties", "lemmas", "cores")
+    try:
+        return AnyCertificate(**{key: data[key] for key in keys}, model_file=data.get("model_file"))
+    except KeyError as error:
+        raise UsageFailure(f"{path} lacks {error}") from None
+
+
+# -- nodes ---------------------------------------------------------------------------------------------------
+
+
+def written(node: Node) -> list[list[Any]]:
+    """A node as rows: the operation, the type, the rows of the arguments, the data."""
+    rows: list[list[Any]] = []
+    places: dict[Node, int] = {}
+    for one in arguments_first([node]):
+        data = list(one.data) if isinstance(one.data, tuple) else one.data
+        places[one] = len(rows)
+        rows.append([one.op, str(one.type), [places[a] for a in one.args], data])
+    return rows
+
+
+def node_of(g: Graph, rows: list[list[Any]], types: dict[str, Type]) -> Node:
+    """The node of rows. Raises `KeyError` for a type, and `LookupError` for a variable, that the model has not."""
+    nodes: list[Node] = []
+    for op, type_text, args, data in rows:
+        kind = _type(type_text, types)
+        if op in LEAVES:
+            nodes.append(LEAVES[op](g, data, kind))
+        else:
+            prototype = SimpleNamespace(op=op, type=kind, data=data)
+            nodes.append(operation(op).rebuild(g, prototype, tuple(nodes[i] for i in args)))
+    return nodes[-1]
+
+
+LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
+    "const": lambda g, data, kind: g.const(tuple(data) if isinstance(data, list) else data, kind),
+    "var": lambda g, data, kind: g.var(data, kind),
+    "config": lambda g, data, kind: g.config(data, kind.low),
+    "bound": lambda g, data, kind: g.bound(data, kind),
+}
+
+
+def _type(text: str, types: dict[str, Type]) -> Type:
+    if text.startswith("int ") and text not in types:
+        low, _, high = text.removeprefix("int ").partition("..")
+        return IntType(int(low), int(high))
+    return types[text]
+
+
+def certificate_of(
+    goals: Goals, names: list[str], lemmas: list[int], sha256: str, config: dict[str, Any]
+) -> AnyCertificate:
+    """The certificate of what is proved. lemmas: the numbers of those that it needs."""
+    induction = goals.induction
+    system, place = induction.system, {number: i for i, number in enumerate(lemmas)}
+    texts = [{"text": induction.lemmas[i].text, "node": written(induction.lemmas[i].node)} for i in lemmas]
+    its_goals = [g for i in lemmas for g in induction.goals_of(i)] + goals.basis(names)
+    by_key = {goal.key: goal for goal in its_goals}
+    cores = [sorted(place[i] for i in induction.cores[goal]) for goal in by_key.values()]
+    name = system.lowered.bound.model.name
+    return AnyCertificate(name, sha256, config, sorted(system.any_number.free), names, texts, cores)
+
+
+# -- checking ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Verified:
+    """The end of a check. wrong: what is not met, in words. solvers: those that settled the goals.
+
+    open_bounds: bounds that the lemmas do not keep every step within, and whether they are declared.
+    """
+
+    wrong: list[str]
+    goals: int
+    states: int
+    solvers: list[str]
+    open_bounds: dict[str, bool] = field(default_factory=dict)
+
+
+def verify(
+    certificate: AnyCertificate, bound: BoundModel, say: Callable[[str], None], seconds: Callable[[], float | None]
+) -> Verified:
+    """Checks a certificate. bound: the model under the certificate's configuration."""
+    any_number = AnyNumber(bound.config, frozenset(certificate.free))
+    system = System(*lower_for_any_number(bound, any_number), any_number)
+    lemmas = list(_lemmas(certificate, system))
+    states, _ = system.claims()
+    own = own_lemmas(states)
+    induction = AnyInduction(system, [*own, *lemmas], say, seconds)
+    goals = Goals(induction)
+    unknown = sorted(set(certificate.properties) - set(goals.of))
+    if unknown:
+        return Verified([f"{name} is no property of the model" for name in unknown], 0, 0, [])
+    numbers = {lemma.node: len(own) + i for i, lemma in enumerate(lemmas)}
+    first = [len(own) + i for i in range(len(lemmas))]
+    for name, f in states.items():  # an invariant is proved as one of the lemmas
+        if name in certificate.properties and f.condition not in numbers:
+            return Verified([f"{name} is not among the lemmas"], 0, 0, [])
+    its_goals = [g for i in first for g in induction.goals_of(i)]
+    steps = [name for name in certificate.properties if name not in states]
+    its_goals += [g for name in certificate.properties for g in goals.claims_raise[name]]
+    its_goals += [g for name in steps for g in goals.of[name]] + list(goals.actions_raise.values())
+    hints = _hints(certificate, goals, first)
+    wrong, solvers = list[str](), ["Z3"]
+    other = cvc5_settles()
+    solvers += ["cvc5"] if other is not None else []
+    for goal in its_goals:
+        say(f"checking: {goal.name}")
+        text = script(induction, goal, hints.get(goal.key, set(first)))
+        if not z3_settles(text, seconds()):
+            wrong.append(f"not met: {goal.name}")
+        elif other is not None and not other(text):
+            wrong.append(f"not met by cvc5: {goal.name}")
+    open_bounds: dict[str, bool] = {}
+    for path, declared, goal in goals.exits:
+        if not z3_settles(script(induction, goal, set(first)), seconds()):
+            open_bounds[path] = declared and open_bounds.get(path, True)
+    samples = Samples(system, say)
+    for lemma in lemmas:
+        if not all(columns.holds(lemma.node) for columns in samples.many):
+            wrong.append(f"a reachable state of a small configuration violates {lemma.text}")
+    return Verified(wrong, len(its_goals), sum(len(its) for _, its in samples.states), solvers, open_bounds)
+
+
+def summary(certificate: AnyCertificate, verified: Verified) -> list[str]:
+    """Lines that summarise a valid certificate."""
+    lemmas = "1 lemma holds" if len(certificate.lemmas) == 1 else f"{len(certificate.lemmas)} lemmas hold"
+    claims = f"{len(certificate.properties)} propert{'y' if len(certificate.properties) == 1 else 'ies'}"
+    return [
+        f"for any {', '.join(certificate.free)}: {lemmas} initially, preserved by every step; "
+        f"they imply {claims} of {certificate.model}:",
+        "  " + ", ".join(certificate.properties),
+        f"{' and '.join(verified.solvers)} settled {verified.goals} goals",
+        f"{verified.states} reachable states of small configurations satisfy the lemmas",
+        *(f"within bounds: not excluded are steps that leave the bound of {path}" for path in verified.open_bounds),
+    ]
+
+
+def _lemmas(certificate: AnyCertificate, system: System) -> Iterator[Lemma]:
+    types = {str(node.type): node.type for node in system.graph.nodes()}
+    for lemma in certificate.lemmas:
+        try:
+            yield Lemma(lemma["text"], node_of(system.graph, lemma["node"], types))
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise UsageFailure(f"lemma {lemma.get('text')!r} cannot be read: {error}") from None
+
+
+def _hints(certificate: AnyCertificate, goals: Goals, first: list[int]) -> dict[Any, set[int]]:
+    """By goal: the lemmas that it needs, as the certificate says. A wrong hint makes a goal that is not met."""
+    induction = goals.induction
+    in_order = [g for i in first for g in induction.goals_of(i)] + goals.basis(certificate.properties)
+    keys = list(dict.fromkeys(g.key for g in in_order))
+    if len(keys) != len(certificate.cores):
+        return {}
+    return {key: {first[i] for i in core} for key, core in zip(keys, certificate.cores, strict=True)}

@@ -1,0 +1,204 @@
+"""Induction for any number: which goals are impossible, and the lemmas that each needs.
+
+For each action there is a solver that knows its condition. A goal is a condition on the state before a step, and on the
+parameters: a lemma broken, a property violated. If it is possible, the members that Z3's model names, and no others,
+make a small state; candidates that are false in it are told to the solver, and the goal is asked again. What is left
+is a counterexample to induction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+import z3
+
+from reassure.checkers.engines.symbolic.any_number.structure import Structure, structure_of
+from reassure.checkers.engines.symbolic.any_number.system import Move, System
+from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.solver import satisfiable
+from reassure.spec.frontend.ir import Node
+
+AT_ONCE = 6
+"""Candidates that are told to a solver at a time."""
+
+
+@dataclass(frozen=True)
+class AnyGoal:
+    """A condition that must be impossible. session: the number of the solver. lemma: broken by it, if that is it."""
+
+    name: str
+    session: int
+    condition: Node
+    lemma: int | None = None
+
+    @property
+    def key(self) -> tuple[str, int, Node]:
+        """What it is about, whatever the number of its lemma."""
+        return self.name, self.session, self.condition
+
+
+@dataclass
+class Session:
+    """A solver that knows the conditions of one step, or of none."""
+
+    system: System
+    move: Move | None
+    seconds_left: Callable[[], float | None]
+    terms: AnyTerms = field(init=False)
+    solver: z3.Solver = field(init=False)
+    flags: dict[int, z3.BoolRef] = field(default_factory=dict)
+    """By lemma that the solver was told."""
+    queries: int = 0
+
+    def __post_init__(self) -> None:
+        self.terms, self.solver = AnyTerms(self.system.graph), z3.SimpleSolver()
+        for condition in [*self.system.relations, *([self.move.taken] if self.move else [])]:
+            self.solver.add(self.terms.truth(condition, (), POSITIVE), *self.terms.facts())
+
+    def tell(self, number: int, node: Node) -> None:
+        """Tells the solver a lemma, which a query may assume."""
+        flag = z3.Bool(f"lemma!{number}")
+        self.flags[number] = flag
+        self.solver.add(z3.Implies(flag, self.terms.truth(node, (), POSITIVE)), *self.terms.facts())
+
+    def possible(
+        self, condition: Node, remaining: Callable[[int], bool], untold: Callable[[Structure], list[tuple[int, Node]]]
+    ) -> tuple[Structure | None, set[int]]:
+        """A small state with parameters in which a condition is true; else the lemmas by which there is none.
+
+        untold: lemmas that are false in a state, which the solver is told until there are none.
+        """
+        self.queries += 1
+        mark, flags = self.terms.mark(), dict(self.flags)
+        self.solver.push()
+        try:
+            self.solver.add(self.terms.truth(condition, (), POSITIVE), *self.terms.facts())
+            while True:
+                assumed = {flag.get_id(): i for i, flag in self.flags.items() if remaining(i)}
+                if not satisfiable(
+                    self.solver, *(self.flags[i] for i in assumed.values()), seconds=self.seconds_left()
+                ):
+                    return None, {assumed[c.get_id()] for c in self.solver.unsat_core()}
+                state = structure_of(self.system, self.terms, self.solver.model())
+                false = untold(state)
+                if not false:
+                    return state, set()
+                for number, node in false:
+                    self.tell(number, node)
+        finally:
+            self.solver.pop()
+            self.terms.restore(mark)
+            self.flags = flags
+
+
+class AnyInduction:
+    """Goals for any number, and candidate lemmas of which they need some; each lemma is a goal in turn.
+
+    say: called between queries, may raise to stop.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        lemmas: Iterable[Lemma],
+        say: Callable[[str], None],
+        seconds_left: Callable[[], float | None],
+    ) -> None:
+        self.system, self.lemmas, self.say = system, list(lemmas), say
+        self.remaining = set(range(len(self.lemmas)))
+        self.cores: dict[AnyGoal, set[int]] = {}
+        """For goals that are impossible: the lemmas that this needs."""
+        self.failed: dict[AnyGoal, Structure] = {}
+        """For goals that may be possible: a state that satisfies every lemma that was left then."""
+        moves = [*system.initials, *system.moves]
+        self.sessions = [Session(system, move, seconds_left) for move in moves]
+        self.no_step = len(self.sessions)
+        self.sessions.append(Session(system, None, seconds_left))
+        self.steps = range(len(system.initials), len(moves))
+        self._goals: dict[int, list[AnyGoal]] = {}
+
+    def goals_of(self, lemma: int) -> list[AnyGoal]:
+        """That a lemma holds initially, and that no step breaks it."""
+        if lemma not in self._goals:
+            g, node = self.system.graph, self.lemmas[lemma].node
+            goals = []
+            for session, its in enumerate(self.sessions):
+                if its.move is not None:
+                    after = its.move.afterwards(g, node)
+                    if after is not g.true and (after is not node or session not in self.steps):
+                        goals.append(AnyGoal(self.lemmas[lemma].text, session, g.not_(after), lemma))
+            self._goals[lemma] = goals
+        return self._goals[lemma]
+
+    def run(self, goals: Iterable[AnyGoal]) -> None:
+        """Decides goals, and all that they come to need."""
+        todo = list(goals)
+        while todo:
+            goal = todo.pop()
+            if (
+                goal in self.cores
+                or goal in self.failed
+                or (goal.lemma is not None and goal.lemma not in self.remaining)
+            ):
+                continue
+            self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
+            state, core = self._decide(goal)
+            if state is None:
+                self.cores[goal] = core
+                todo += [g for i in sorted(core) for g in self.goals_of(i) if g not in self.cores]
+                continue
+            self.failed[goal] = state
+            if goal.lemma is not None:
+                todo += self._drop({goal.lemma, *self._refuted_after(goal, state)})
+            state.instance.memo.clear()
+
+    def _decide(self, goal: AnyGoal) -> tuple[Structure | None, set[int]]:
+        session = self.sessions[goal.session]
+        initial = session.move is not None and goal.session not in self.steps
+
+        def untold(state: Structure) -> list[tuple[int, Node]]:
+            """Lemmas that are false in a state and that the solver was not told, the simplest first."""
+            if initial:
+                return []
+            others = (i for i in sorted(self.remaining) if i not in session.flags)
+            false = (i for i in others if not state.holds(self.lemmas[i].node))
+            return [(i, self.lemmas[i].node) for i in islice(false, AT_ONCE)]
+
+        state, core = session.possible(goal.condition, self.remaining.__contains__, untold)
+        for i in core:
+            if i not in session.flags:
+                session.tell(i, self.lemmas[i].node)
+        return state, core
+
+    def _refuted_after(self, goal: AnyGoal, state: Structure) -> set[int]:
+        """Further lemmas that are false in the state after the step: of those that do not count members.
+
+        The state has the members that Z3's model names; how many others there are is not known.
+        """
+        move = self.sessions[goal.session].move
+        assert move is not None
+        after = state.after(self.system, move)
+        return {i for i in self.remaining if not self.lemmas[i].node.counts and not after.holds(self.lemmas[i].node)}
+
+    def _drop(self, gone: set[int]) -> list[AnyGoal]:
+        """Drops lemmas; the goals that relied on one are open again."""
+        self.remaining -= gone
+        again = [goal for goal, core in self.cores.items() if core & gone]
+        for goal in again:
+            del self.cores[goal]
+        return again
+
+    def used(self, goals: Iterable[AnyGoal]) -> list[int]:
+        """The lemmas that proved goals need, those that these need, and so on."""
+        used: set[int] = set()
+        todo = list(goals)
+        while todo:
+            goal = todo.pop()
+            own = set() if goal.lemma is None else {goal.lemma}
+            for i in (self.cores[goal] | own) - used:
+                used.add(i)
+                todo += self.goals_of(i)
+        return sorted(used)

@@ -1,0 +1,279 @@
+"""`prove --any-number`: properties for every number of members of the sorts, and every value of the free numbers.
+
+Candidate lemmas come from the templates of `prove`; what a reachable state of a small configuration refutes is none. A
+proof counts when it has been checked: a fresh solver settles what it rests on, and the translations are compared with
+plain Python on states of small configurations. What is not proved is searched for in small configurations.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import z3
+
+from reassure.checkers.base.engine_results import (
+    CoverResult,
+    EngineResult,
+    Evidence,
+    ProofSummary,
+    PropertyFact,
+    SearchStatistics,
+)
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.prepare import Prepared
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import BY_USER, Ending, Stop, StopReason, budget_ended
+from reassure.checkers.engines.native import engine as native
+from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
+from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare
+from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.obligations import Goals, own_lemmas, script, z3_settles
+from reassure.checkers.engines.symbolic.any_number.samples import (
+    Samples,
+    configurations,
+    instance_of,
+    promising_for_any_number,
+)
+from reassure.checkers.engines.symbolic.any_number.system import System
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.prover import covers_by_walks
+from reassure.checkers.engines.symbolic.scout import Scout
+from reassure.checkers.engines.symbolic.solver import seed_z3, unanswered
+from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
+from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.language.types import ANY, IntType, SeqType
+from reassure.spec.semantics.trace import Trace
+
+STEPS_COMPARED = 12
+"""States of each configuration whose steps are compared with Python's."""
+ELSEWHERE = 5.0
+"""Seconds of a search for violations in another configuration; at hand it takes four times as long, at most."""
+MEMORY = 1 << 30
+OTHERS = 4
+"""Other configurations that are searched, at most."""
+
+
+@dataclass
+class AnyNumberProver:
+    """One model under proof for any number. say: reports progress, and raises when the budget is over."""
+
+    system: System
+    samples: Samples
+    proof: ProofOptions
+    say: Callable[[str], None]
+    seconds_left: Callable[[], float | None]
+    goals: Goals = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = own_lemmas(self.system.claims()[0])
+        taken = {lemma.node for lemma in own}
+        self.say("candidates")
+        more = [lemma for lemma in promising_for_any_number(self.samples) if lemma.node not in taken]
+        self.goals = Goals(AnyInduction(self.system, [*own, *more], self.say, self.seconds_left))
+
+    @property
+    def induction(self) -> AnyInduction:
+        return self.goals.induction
+
+    def run(self) -> None:
+        """Tries every goal; at the end again, as a lemma that went may have proved some."""
+        induction = self.induction
+        for goals in self.goals.of.values():
+            induction.run(goals)
+        induction.run(self.goals.sides())
+        induction.run(goal for goals in self.goals.of.values() for goal in goals)
+
+    def proved(self, name: str) -> bool:
+        """Whether a property is proved, and that it and the actions raise nowhere."""
+        return all(goal in self.induction.cores for goal in self.goals.basis([name]))
+
+    def doubt(self, name: str) -> str:
+        """The reason why a property is not proved."""
+        open_goals = [goal for goal in self.goals.of[name] if goal not in self.induction.cores]
+        if not open_goals:
+            return "proved, but that nothing raises was not"
+        goal = next((goal for goal in open_goals if goal in self.induction.failed), None)
+        if goal is None:
+            return ""
+        move, state = self.induction.sessions[goal.session].move, self.induction.failed[goal]
+        members = ", ".join(f"{count} {sort.__name__}" for sort, count in state.instance.sizes.items())
+        return f"{move.name if move else 'a step'} may break it, from a state with {members} that satisfies all lemmas"
+
+    def open_bounds(self) -> dict[str, bool]:
+        """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
+        bounds: dict[str, bool] = {}
+        for path, declared, goal in self.goals.exits:
+            if goal not in self.induction.cores:
+                bounds[path] = declared and bounds.get(path, True)
+        return bounds
+
+    def used(self, names: list[str]) -> list[int]:
+        """The numbers of the lemmas that the proofs of properties need, and that no step leaves a bound."""
+        within = [goal for _, _, goal in self.goals.exits if goal in self.induction.cores]
+        return self.induction.used([*self.goals.basis(names), *within])
+
+    def lemmas(self, names: list[str]) -> list[Lemma]:
+        """The lemmas that the proofs of properties need."""
+        return [self.induction.lemmas[i] for i in self.used(names)]
+
+    # -- checks -----------------------------------------------------------------------------------------------
+
+    def check(self, names: list[str]) -> None:
+        """Settles every goal by a fresh solver, and compares with plain Python. Raises `Disagreement`."""
+        induction = self.induction
+        goals = [g for i in self.used(names) for g in induction.goals_of(i)] + self.goals.basis(names)
+        for goal in dict.fromkeys(goals):
+            self.say(f"checking: {goal.name}")
+            if not z3_settles(script(induction, goal, induction.cores[goal]), self.seconds_left()):
+                raise Disagreement(f"a proof did not pass its check: {goal.name}")
+        self.compare(names)
+
+    def compare(self, names: list[str]) -> None:
+        """Compares nodes and formulas with plain Python. Raises `Disagreement`."""
+        conditions = [f.condition for f in self.system.lowered.state_formulas if f.name in names]
+        conditions += [lemma.node for lemma in self.lemmas(names)]
+        for bound, states in self.samples.states:
+            self.say("checking against plain Python")
+            some = self.samples.rng.sample(states, min(STEPS_COMPARED, len(states)))
+            compare(self.system, bound, some, STEPS_COMPARED)
+            fixed = Fixed(self.system, instance_of(self.system, bound, some[0]))
+            for condition in conditions:
+                if not fixed.possible(condition):
+                    raise Disagreement(f"the formulas exclude the value of {condition} in {some[0]}")
+
+
+def prove_for_any_number(
+    prepared: Prepared, options: SearchOptions, progress: Progress, proof: ProofOptions
+) -> EngineResult:
+    """Proves properties of states and steps for every value of the numbers that were not set.
+
+    Raises `Failure` where a construct has no translation.
+    """
+    began, bound = time.monotonic(), prepared.bound
+
+    def seconds_left() -> float | None:
+        return None if options.budget is None else options.budget - (time.monotonic() - began)
+
+    def say(what: str) -> None:
+        progress.proof(what)
+        rest = seconds_left()
+        if options.budget is not None and rest is not None and rest <= 0:
+            raise budget_ended(options.budget)
+
+    seed_z3(proof.seed)
+    system = _system(prepared, options)
+    names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
+    prover: AnyNumberProver | None = None
+    facts: dict[str, PropertyFact] = {}
+    summary = ProofSummary("any-number", any_number=_of_any_number(system))
+    covers: list[CoverResult] = []
+    stopped: Stop | None = None
+    raised: tuple[Trace, str] | None = None
+    try:
+        with Ending() as ending:
+            prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
+            prover.run()
+            proved = [name for name in names if prover.proved(name)]
+            if proved:
+                prover.check(proved)
+                covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
+                summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
+                summary.bounds_open = sorted(prover.open_bounds())
+                used = prover.used(proved)
+                summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
+                facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
+            waiting = [name for name in names if name not in facts]
+            facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
+            if waiting:
+                found, raised = _violations(prepared, system, options, waiting, say)
+                facts |= found
+    except z3.Z3Exception as error:
+        ended = unanswered(str(error)).stop
+        stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
+    facts |= {name: PropertyFact(Evidence.OPEN) for name in names if name not in facts}
+    facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
+    facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
+    waiting = [name for name in names if facts[name].evidence is Evidence.OPEN]
+    stopped = stopped or ending.stop
+    if stopped is None and waiting:
+        stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}")
+    stopped = stopped or Stop(StopReason.COMPLETE, "everything asked for is decided")
+    stats = SearchStatistics()
+    if prover is not None:
+        stats.undeclared = int(not all(prover.open_bounds().values()))
+    stats.seconds["search"] = time.monotonic() - began
+    complete = stopped.reason is StopReason.COMPLETE
+    return EngineResult(summary, stats, stopped, complete, facts, tuple(covers), raised=raised)
+
+
+def _system(prepared: Prepared, options: SearchOptions) -> System:
+    """The model for any number. `Failure` where it has none."""
+    chosen = [pair.partition("=")[0] for pair in prepared.settings]
+    any_number = free_numbers(prepared.bound, chosen)
+    if not any_number.free:
+        raise Failure(Exit.USAGE, "--any-number: no number of the configuration is left that is not set")
+    try:
+        lowered, relations = lower_for_any_number(prepared.bound, any_number, options.wants)
+    except SubsetError as error:
+        count = len(error.refusals)
+        what = f"{count} construct{'s' * (count > 1)} without a translation for any number"
+        raise Failure(Exit.MODEL, f"{what}\n{error}") from None
+    return System(lowered, relations, any_number)
+
+
+def _of_any_number(system: System) -> dict[str, object]:
+    """The free numbers, the bounds that are lifted, and what the formulas take to be more than it is."""
+    declared = dict(scalar_leaves(system.lowered.bound.type))
+    lifted = []
+    for path, kind in system.scalars:
+        number = isinstance(kind, IntType) and (kind.high == ANY or kind.low == -ANY) and "#" not in path
+        if number or (isinstance(kind, SeqType) and kind.length == ANY and path in declared):
+            lifted.append(path)
+    operations = {node.op for node in system.graph.nodes()}
+    return {
+        "free": {name: kind.low for name, kind in system.config},
+        "lifted": lifted,
+        "remarks": [remark for op, remark in REMARKS.items() if op in operations],
+    }
+
+
+REMARKS = {
+    "total": "a sum over a sort is some number",
+    "seq_get": "an item at a place is some item of the sequence",
+}
+"""Operations whose formulas admit more than the operation does."""
+
+
+def _violations(
+    prepared: Prepared, system: System, options: SearchOptions, names: list[str], say: Callable[[str], None]
+) -> tuple[dict[str, PropertyFact], tuple[Trace, str] | None]:
+    """Violations in the configuration at hand, with their traces; and notes of those in others."""
+    facts: dict[str, PropertyFact] = {}
+    raised = None
+    for number, bound in enumerate(configurations(prepared.bound, system.any_number.free)):
+        waiting = [name for name in names if name not in facts]
+        if not waiting or number > OTHERS:
+            break
+        say(f"search for violations, configuration {number + 1}")
+        its_options = replace(
+            options, properties=waiting, budget=ELSEWHERE * (1 if number else 4), memory=MEMORY, workers=1
+        )
+        its = prepared if number == 0 else replace(prepared, bound=bound, restricted=None)
+        result = native.check(its.only(its_options.wants), its_options, Progress(quiet=True))
+        for name in waiting:
+            fact = result.facts.get(name)
+            if fact is not None and fact.evidence is Evidence.COUNTEREXAMPLE:
+                changed = " ".join(
+                    f"--set {f}={getattr(bound.config, f)}"
+                    for f in sorted(system.any_number.free)
+                    if getattr(bound.config, f) != getattr(prepared.bound.config, f)
+                )
+                elsewhere = PropertyFact(Evidence.OPEN, note=f"violated with {changed}: `reassure check` has the trace")
+                facts[name] = elsewhere if number else fact
+        raised = raised or (result.raised if number == 0 else None)
+    return facts, raised

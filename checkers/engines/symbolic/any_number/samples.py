@@ -1,0 +1,174 @@
+"""Reachable states of configurations near the one at hand, as columns: what is false in one of them is no lemma."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from reassure.checkers.base.options import SimulationOptions
+from reassure.checkers.base.stop import Stop, StopReason
+from reassure.checkers.engines.native.exploration import Limits, explore
+from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.symbolic.any_number.instance import Instance, InstanceColumns, leaves_of
+from reassure.checkers.engines.symbolic.any_number.system import System, places
+from reassure.checkers.engines.symbolic.cross_check import draw
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
+from reassure.checkers.engines.symbolic.scout import Scout
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.language.types import DomainError, IdType, IntType, SetType, unbounded
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
+
+SEARCHED, WALKS = 20_000, SimulationOptions(200, 60, 1)
+"""States of the search that a sample is drawn from, and the walks that go further."""
+FEW, MANY = 150, 800
+"""States that are looked at first, and after that."""
+DRAWN, NEAR = 300, 100
+MOST = 5
+"""Configurations, at most."""
+
+
+def configurations(bound: BoundModel, free: frozenset[str]) -> Iterator[BoundModel]:
+    """The model at hand, then with one free number more, or less by one."""
+    yield bound
+    values = {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
+    for change in (1, -1):
+        for name in sorted(free):
+            try:
+                yield BoundModel(bound.model, make_config(bound.model, {**values, name: values[name] + change}))
+            except (ConfigError, DomainError):
+                continue
+
+
+class Samples:
+    """Samples of states of several configurations."""
+
+    def __init__(self, system: System, say: Callable[[str], None]) -> None:
+        self.system = system
+        self.states: list[tuple[BoundModel, list[Any]]] = []
+        """Of each configuration."""
+        self.few: list[InstanceColumns] = []
+        self.many: list[InstanceColumns] = []
+        self.rng = random.Random(1)
+        near = configurations(system.lowered.bound, system.any_number.free)
+        for number, bound in enumerate(islice(near, MOST)):
+            say(f"sample of states: configuration {number + 1}")
+            states = self._reachable(bound)
+            self.states.append((bound, states))
+            self.few.append(self._columns(bound, self.rng.sample(states, min(FEW, len(states)))))
+            self.many.append(self._columns(bound, states))
+        drawn = [draw(system.lowered.bound.type, self.rng) for _ in range(DRAWN)]
+        self.anything = self._columns(system.lowered.bound, drawn)
+        self.near = self._near_misses()
+        """States that have one variable's value from another state, most of them not reachable."""
+        self.near_count = max(len(c) for c in self.near.leaves.values() if isinstance(c, np.ndarray))
+
+    def _near_misses(self) -> InstanceColumns:
+        bound, states = self.states[0]
+        some = self.rng.sample(states, min(NEAR, len(states)))
+        leaves = dict(self._columns(bound, some).leaves)
+        leaves |= {name: np.full(len(some), value) for name, value in leaves.items() if isinstance(value, int)}
+        shuffled = {name: np.random.default_rng(i).permutation(len(some)) for i, name in enumerate(leaves)}
+        numbers = {name for name, kind in places(self.system) if isinstance(kind, IntType)}
+        columns = {}
+        for name, column in leaves.items():
+            parts = [_rows(column, shuffled[name]) if other == name else column for other in leaves]
+            for other in sorted(numbers):
+                parts += [column + change if other == name else column for change in (1, -1)]
+            columns[name] = _joined(parts)
+        return InstanceColumns(sizes(bound, self.system), columns)
+
+    def _reachable(self, bound: BoundModel) -> list[Any]:
+        scout = Scout(bound, lower_model(bound))
+        search = Search(scout.kernel, 1)
+
+        def until() -> Stop | None:
+            return Stop(StopReason.LIMIT, "the sample is large enough") if search.distinct >= SEARCHED else None
+
+        explore(bound, scout.kernel, scout.start, search, Limits(), lambda left: None, until).stopped.end_run(
+            StopReason.MEMORY
+        )
+        rows = np.concatenate([part for parts in [*search.level_rows, search.beyond] for part in parts])
+        rows = scout.some(rows, MANY)
+        if search.distinct >= SEARCHED:
+            rows = np.concatenate([rows, scout.some(scout.walks(WALKS)[1], MANY)])
+        return [scout.layout.decode(row.view(np.uint64)) for row in rows]
+
+    def _columns(self, bound: BoundModel, states: list[Any]) -> InstanceColumns:
+        rows = [leaves_of(state, self.system.type) for state in states]
+        leaves = {name: _column([row[name] for row in rows]) for name in rows[0]}
+        return InstanceColumns(sizes(bound, self.system), leaves | _numbers(bound, self.system))
+
+    def hold(self, node: Node) -> bool:
+        """Whether a condition is true in every state, and says something."""
+        return (
+            all(instance.holds(node) for instance in self.few)
+            and not self.anything.holds(node)
+            and all(instance.holds(node) for instance in self.many)
+        )
+
+    def distinct(self, lemmas: list[Lemma]) -> list[Lemma]:
+        """The first of those lemmas that are false in the same near misses; all relations that are false in none."""
+        first: dict[Any, Lemma] = {}
+        for lemma in lemmas:
+            truths = np.broadcast_to(self.near(lemma.node), self.near_count) != 0
+            own = lemma.node if bool(truths.all()) and " implies " not in lemma.text else None
+            first.setdefault(own or np.packbits(truths).tobytes(), lemma)
+        return list(first.values())
+
+
+def instance_of(system: System, bound: BoundModel, state: Any) -> Instance:
+    """The values of nodes in one state of a configuration."""
+    return Instance(sizes(bound, system), leaves_of(state, system.type) | _numbers(bound, system))
+
+
+def _numbers(bound: BoundModel, system: System) -> dict[str, Any]:
+    """The values of the free numbers in a configuration."""
+    return {f"c.{name}": getattr(bound.config, name) for name in system.any_number.free}
+
+
+def sizes(bound: BoundModel, system: System) -> dict[type, int]:
+    """The number of members of each sort of any number of members, in a configuration."""
+    kinds = {n.type.item if isinstance(n.type, SetType) else n.type for n in system.graph.nodes()}
+    sorts = [kind.sort for kind in kinds if unbounded(kind) and isinstance(kind, IdType)]
+    return {sort: getattr(bound.config, str(sort.size)) for sort in sorts}
+
+
+def _rows(column: Any, chosen: Any) -> Any:
+    """Some rows of a column."""
+    if isinstance(column, list | tuple):
+        return type(column)(_rows(part, chosen) for part in column)
+    return column[chosen]
+
+
+def _joined(columns: list[Any]) -> Any:
+    """The rows of several columns of one variable."""
+    first = columns[0]
+    if isinstance(first, list | tuple):
+        return type(first)(_joined([column[i] for column in columns]) for i in range(len(first)))
+    return np.concatenate(columns)
+
+
+def _column(values: list[Any]) -> Any:
+    """The values of a variable in many states."""
+    if not isinstance(values[0], list) and not any(isinstance(v, list) for v in values):
+        return np.array(values, np.int64)
+    lists = [v if isinstance(v, list) else [] for v in values]
+    longest = max(len(v) for v in lists)
+    if any(v and isinstance(v[0], tuple) for v in lists) or longest == 0:  # sequences
+        padded = [[*v, *[(0, 0)] * (longest - len(v))] for v in lists]
+        return [tuple(np.array([row[i][part] for row in padded], np.int64) for part in (0, 1)) for i in range(longest)]
+    padded = [[*v, *[0] * (longest - len(v))] for v in lists]  # tables, also of slots that are empty
+    return [np.array([row[i] for row in padded], np.int64) for i in range(longest)]
+
+
+def promising_for_any_number(samples: Samples) -> list[Lemma]:
+    """Candidates that hold in every state of the samples, and say something."""
+    system = samples.system
+    numbers = [system.graph.config(name, kind.low) for name, kind in system.config]
+    return samples.distinct(candidates(system.lowered, samples.hold, system.type, numbers))

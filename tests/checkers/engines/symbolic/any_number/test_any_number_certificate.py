@@ -1,0 +1,107 @@
+"""Certificates of proofs for any number: what they prove, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, UsageFailure
+from reassure.checkers.cli.main import main
+from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
+from reassure.checkers.engines.symbolic.any_number.obligations import cvc5_settles, z3_settles
+from tests.checkers.engines.symbolic.any_number.test_any_number_prover import proof
+from tests.helpers.any_number import bound_to
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The certificate of core, as a file."""
+    path = tmp_path_factory.mktemp("any_number") / "core.json"
+    result = proof("core")
+    assert result.proof is not None
+    result.proof.certificate.write(path)
+    return path
+
+
+def verified(certificate: AnyCertificate) -> Verified:
+    return verify(certificate, bound_to("core"), lambda what: None, lambda: None)
+
+
+def test_a_certificate_is_accepted(core: Path) -> None:
+    certificate = read(core)
+    assert certificate.free == ["brokers", "min_isr"]
+    assert certificate.properties == ["isr_within_replicas", "isr_never_empty", "leader_in_isr"]
+    end = verified(certificate)
+    assert end.wrong == []
+    assert end.goals == len(certificate.cores)
+    assert end.states > 1000
+    assert end.open_bounds == {}
+
+
+def test_without_a_lemma_it_proves_nothing(core: Path) -> None:
+    certificate = read(core)
+    for place, lemma in enumerate(certificate.lemmas):
+        if lemma["text"] == "(proposed <= replicas if proposed is not None)":
+            del certificate.lemmas[place]
+    assert any("isr_within_replicas" in line for line in verified(certificate).wrong)
+
+
+def test_without_an_invariant_it_is_none_of_it(core: Path) -> None:
+    certificate = read(core)
+    certificate.lemmas = [lemma for lemma in certificate.lemmas if lemma["text"] != "leader_in_isr"]
+    assert verified(certificate).wrong == ["leader_in_isr is not among the lemmas"]
+
+
+def test_a_wrong_hint_is_not_believed(core: Path) -> None:
+    certificate = read(core)
+    certificate.cores = [[] for _ in certificate.cores]
+    assert verified(certificate).wrong != []
+
+
+def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
+    certificate = read(core)
+    rows = [
+        ["var", "set of Broker", [], "removing"],
+        ["const", "set of Broker", [], 0],
+        ["eq", "bool", [0, 1], None],
+    ]
+    certificate.lemmas.append({"text": "removing is empty", "node": rows})
+    wrong = verified(certificate).wrong
+    assert "not met: removing is empty" in wrong
+    assert "a reachable state of a small configuration violates removing is empty" in wrong
+
+
+def test_a_lemma_of_no_field_is_refused(core: Path) -> None:
+    certificate = read(core)
+    certificate.lemmas[0]["node"] = [["var", "set of Ghost", [], "ghosts"]]
+    with pytest.raises(UsageFailure, match="cannot be read"):
+        verified(certificate)
+
+
+def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(core)]) == Exit.OK.value
+    out = capsys.readouterr().out
+    assert "for any brokers, min_isr: 7 lemmas hold initially, preserved by every step" in out
+    data = json.loads(core.read_text(encoding="utf-8"))
+    data["lemmas"] = data["lemmas"][:3]
+    broken = core.with_name("broken.json")
+    broken.write_text(json.dumps(data), encoding="utf-8")
+    assert main(["verify", str(broken)]) == Exit.EXPECTATION.value
+
+
+SCRIPT = "(declare-sort S 0)(declare-const a S)(declare-const b S)(assert (= a b)){}(check-sat)"
+
+
+def test_z3_settles_a_script() -> None:
+    assert not z3_settles(SCRIPT.format(""), 10.0)
+    assert z3_settles(SCRIPT.format("(assert (not (= a b)))"), 10.0)
+
+
+def test_cvc5_settles_a_script() -> None:
+    pytest.importorskip("cvc5")
+    settles = cvc5_settles()
+    assert settles is not None
+    assert not settles(SCRIPT.format(""))
+    assert settles(SCRIPT.format("(assert (not (= a b)))"))

@@ -1,0 +1,135 @@
+"""`prove --any-number`: what is proved, what is not, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
+from tests.helpers import model_text
+
+CORE = Path(__file__).parents[5] / "models" / "examples" / "core.py"
+
+
+def proof(model: str, *pairs: str, **options: object) -> CheckResult:
+    """The result of a proof for any number."""
+    proof_options = ProofOptions(any_number=True)
+    chosen = SearchOptions(**options)  # type: ignore[arg-type]
+    request = CheckRequest(model, list(pairs), "prove:any-number", chosen, proof=proof_options)
+    return run(request, Progress(quiet=True))[0]
+
+
+def statuses(result: CheckResult) -> dict[str, str]:
+    """The status of each property that a proof is about."""
+    return {p.name: str(p.status) for p in result.properties if not p.temporal and p.kind != "deadlock"}
+
+
+def test_core_for_every_number_of_brokers_and_every_min_isr() -> None:
+    result = proof("core")
+    assert statuses(result) == dict.fromkeys(("isr_within_replicas", "isr_never_empty", "leader_in_isr"), "proved")
+    assert result.exit() is Exit.OK
+    assert result.proof is not None and result.proof.any_number == {
+        "free": {"brokers": 3, "min_isr": 1},
+        "lifted": [],
+        "remarks": [],
+    }
+    assert "(proposed is not empty if proposed is not None)" in result.proof.lemmas
+
+
+def test_two_phase_commit_for_every_number_of_managers() -> None:
+    result = proof("two_phase_commit")
+    assert statuses(result) == {"consistent": "proved"}
+    assert result.proof is not None and result.proof.any_number is not None
+    assert result.proof.any_number["free"] == {"managers": 1}
+
+
+def test_what_is_set_is_not_free() -> None:
+    result = proof("core", "min_isr=2")
+    assert statuses(result)["leader_in_isr"] == "proved"
+    assert result.proof is not None and result.proof.any_number is not None
+    assert result.proof.any_number["free"] == {"brokers": 3}
+    with pytest.raises(Failure, match="no number of the configuration is left"):
+        proof("core", "min_isr=2", "brokers=3")
+
+
+def changed(folder: Path, old: str, new: str) -> str:
+    """The file of core with another text in one place."""
+    text = CORE.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = folder / "changed_core.py"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "violated"),
+    [
+        ("len(p.isr) > 1:", "len(p.isr) > 0:", "isr_never_empty"),
+        ("require(isr <= p.replicas & p.unfenced)", "require(isr <= p.unfenced)", "isr_within_replicas"),
+        ("leader=p.leader if p.leader in final else lowest(final),", "leader=p.leader,", "leader_in_isr"),
+    ],
+)
+def test_a_fault_is_violated_with_a_trace(old: str, new: str, violated: str, tmp_path: Path) -> None:
+    result = proof(changed(tmp_path, old, new))
+    (found,) = [p for p in result.properties if p.name == violated]
+    assert found.status == "violated"
+    assert found.trace is not None
+    assert result.exit() is Exit.SAFETY
+
+
+def test_a_fault_of_more_brokers_than_are_at_hand_is_not_proved(tmp_path: Path) -> None:
+    """With three brokers the ISR is never empty; with four it is."""
+    model = changed(tmp_path, "len(p.isr) > 1:", "(len(p.isr) > 1 or len(p.unfenced) > 3):")
+    result = proof(model)
+    (found,) = [p for p in result.properties if p.name == "isr_never_empty"]
+    assert found.status == "unknown"
+    assert found.note == "violated with --set brokers=4: `reassure check` has the trace"
+    assert result.exit() is Exit.INCONCLUSIVE
+
+
+REFUSED = """
+@action(who="tester")
+def act(s: State, c: Config) -> State:
+    require(any(a != b and s.score[a] == s.score[b] for a in s.alive for b in s.alive))
+    return s
+
+@invariant
+def fine(s: State) -> bool:
+    return s.leader is None
+"""
+
+
+def test_what_has_no_translation_is_refused_with_its_place(tmp_path: Path) -> None:
+    text = REFUSED + "\nMODEL = Model.of(__name__, state=State, config=Config)\n"
+    path = tmp_path / "refused.py"
+    path.write_text(model_text.PRELUDE + text, encoding="utf-8")
+    with pytest.raises(Failure, match="1 construct without a translation for any number") as refused:
+        proof(str(path))
+    assert refused.value.code is Exit.MODEL
+    assert re.search(r"refused\.py:\d+:\d+: this comprehension", str(refused.value))
+    assert "this comprehension over Node, of which there may be any number" in str(refused.value)
+
+
+RAISES = """
+@action(who="tester")
+def act(s: State, c: Config, node: Node) -> State:
+    return replace(s, leader=min(s.alive), alive=s.alive - {node})
+
+@invariant
+def leader_is_somebody(s: State) -> bool:
+    return s.leader is None or s.leader in every(Node, Config())
+"""
+
+
+def test_nothing_is_proved_of_a_model_that_may_raise(tmp_path: Path) -> None:
+    path = tmp_path / "raises.py"
+    text = RAISES.replace("every(Node, Config())", "frozenset({s.leader})")
+    path.write_text(model_text.PRELUDE + text + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    result = proof(str(path))
+    assert statuses(result)["leader_is_somebody"] != "proved"

@@ -1,0 +1,128 @@
+"""Models for any number == plain Python where there are so many: nodes, and formulas, which may admit more."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import z3
+
+from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
+from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.language.vocabulary import Model
+from reassure.spec.semantics.interpreter import BoundModel
+from tests.helpers import model_text
+from tests.helpers.any_number import bound_to, compare, difference, system_of
+from tests.helpers.constructs import CONSTRUCTS, action_text
+from tests.helpers.drawn_states import drawn, perturbed, reachable
+
+REFUSED = {
+    "sequence_slices",
+    "sequence_count",
+    "nested_any",
+    "extreme_of_numbers",
+    "set_image",
+    "messages_broadcast",
+}
+"""Constructs that have no translation for any number."""
+
+
+def of_construct(name: str, folder: Path) -> BoundModel:
+    """The model of a construct, of three nodes at least."""
+    prelude = model_text.PRELUDE.replace("Range(1, 6)", "Range(3, 6)")
+    made = model_text.module(action_text(name, CONSTRUCTS[name]), folder, prelude=prelude)
+    return BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
+
+
+@pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" |")[0].replace(" ", "") for n in CONSTRUCTS])
+def test_construct(name: str, tmp_path: Path) -> None:
+    bound, rng = of_construct(name, tmp_path), random.Random(name)
+    if name in REFUSED:
+        with pytest.raises(SubsetError, match="any number"):
+            system_of(bound)
+        return
+    system = system_of(bound)
+    steps = conditions = 0
+    for _ in range(60):
+        state = drawn(bound.type, rng)
+        steps += compare(system, bound, [state], 4)
+        found, compared = difference(system, bound, state, 1)
+        assert found is None
+        conditions += compared
+        if steps >= 4 and conditions >= 40:
+            break
+    assert steps >= 1 and conditions >= 1
+
+
+MODELS = [
+    ("core", ["brokers=3"]),
+    ("core", ["brokers=4", "min_isr=1"]),
+    ("two_phase_commit", ["managers=2"]),
+    ("two_phase_commit", ["managers=3"]),
+    ("kraft", ["brokers=2"]),
+    pytest.param("kraft", ["brokers=3", "unclean=off"], marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "pairs"), MODELS)
+def test_model(name: str, pairs: list[str]) -> None:
+    bound, rng = bound_to(name, *pairs), random.Random(1)
+    system = system_of(bound)
+    states = reachable(bound, rng, 16, {a.name for a in bound.model.actions})
+    states += [perturbed(bound, state, rng) for state in states]
+    assert compare(system, bound, states, 6) > 20
+    for state in states[::16] if name == "kraft" else states[::8]:
+        assert difference(system, bound, state, 2, 6)[0] is None
+
+
+def operations(bound: BoundModel) -> set[str]:
+    """The operations of a model's actions."""
+    system = system_of(bound)
+    roots = [node for move in system.moves for node in (move.taken, *move.after.values())]
+    return {node.op for node in arguments_first(roots)}
+
+
+FAULTS = {
+    "_truth": ("not", "and", "or", "lt", "eq", "member"),
+    "_member": ("union", "inter", "minus", "single", "those", "const", "ite", "seq_set"),
+    "_value": ("lowest", "highest", "card", "add", "sub", "min", "max", "ite", "at", "seq_first", "seq_len"),
+    "_listed": ("seq_cat", "seq_keep", "seq_sorted"),
+}
+"""Operations by the function of `AnyTerms` that translates them."""
+
+
+@pytest.mark.parametrize(("function", "operation"), [(f, op) for f, ops in FAULTS.items() for op in ops])
+def test_a_fault_in_a_translation_is_found(
+    function: str, operation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = getattr(AnyTerms, function)
+
+    def wrong(self: AnyTerms, node: Any, *rest: Any) -> Any:
+        term = right(self, node, *rest)
+        if node.op != operation:
+            return term
+        return another(self, node, term)
+
+    for name in CONSTRUCTS:
+        if name in REFUSED or operation not in operations(of_construct(name, tmp_path)):
+            continue
+        bound, rng = of_construct(name, tmp_path), random.Random(1)
+        system = system_of(bound)
+        with monkeypatch.context() as patch:
+            patch.setattr(AnyTerms, function, wrong)
+            if any(difference(system, bound, drawn(bound.type, rng), 1)[0] is not None for _ in range(12)):
+                return
+    pytest.fail(f"a wrong {operation} changes nothing in the tables")
+
+
+def another(terms: AnyTerms, node: Any, term: Any) -> Any:
+    """Another value of the same sort."""
+    if isinstance(term, z3.BoolRef):
+        return z3.Not(term)
+    if isinstance(term, z3.ArithRef):
+        return term + 1
+    first, second = (terms.member_named(i, node.type) for i in (0, 1))
+    return z3.If(term == first, second, first)
