@@ -51,7 +51,7 @@ from reassure.spec.semantics.trace import Trace
 
 STEPS_COMPARED = 12
 """States of each configuration whose steps are compared with Python's."""
-ELSEWHERE = 5.0
+ELSEWHERE = 2.5
 """Seconds of a search for violations in another configuration; at hand it takes four times as long, at most."""
 MEMORY = 1 << 30
 OTHERS = 4
