@@ -41,7 +41,7 @@ from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
-from reassure.checkers.engines.symbolic.solver import seed_z3, unanswered
+from reassure.checkers.engines.symbolic.solver import prepare_z3, unanswered
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.leaves import scalar_leaves
@@ -165,7 +165,7 @@ def prove_for_any_number(
         if options.budget is not None and rest is not None and rest <= 0:
             raise budget_ended(options.budget)
 
-    seed_z3(proof.seed)
+    prepare_z3(proof.seed)
     system = _system(prepared, options)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     prover: AnyNumberProver | None = None

@@ -11,8 +11,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
 from reassure.checkers.engines.symbolic.any_number.obligations import cvc5_settles, z3_settles
-from tests.checkers.engines.symbolic.any_number.test_any_number_prover import proof
-from tests.helpers.any_number import bound_to
+from tests.helpers.any_number import bound_to, proof
 
 
 @pytest.fixture(scope="module")
