@@ -10,6 +10,7 @@ from reassure.spec.frontend.record_sets import occupied
 from reassure.spec.frontend.sets_and_sequences import seq_len
 from reassure.spec.frontend.symbolic_values import Bag, Excess, MapOf, Option, Record, Scalar, Sym
 from reassure.spec.language.types import (
+    ANY,
     NUMBER,
     SEQUENCE_BITS,
     BagType,
@@ -54,11 +55,11 @@ def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
 def _scalar_excess(g: Graph, value: Scalar, kind: Type, path: str) -> Iterator[Excess]:
     condition = g.false
     if isinstance(kind, IntType) and isinstance(value.type, IntType):
-        low, high = value.type.low < kind.low, value.type.high > kind.high
+        low, high = value.type.low < kind.low != -ANY, value.type.high > kind.high != ANY
         too_low = g.lt(value.node, g.num(kind.low)) if low else g.false
         too_high = g.lt(g.num(kind.high), value.node) if high else g.false
         condition = g.or_(too_low, too_high)
-    elif isinstance(kind, SeqType) and isinstance(value.type, SeqType) and value.type.length > kind.length:
+    elif isinstance(kind, SeqType) and isinstance(value.type, SeqType) and value.type.length > kind.length != ANY:
         length = seq_len(g, value.node)
         condition = g.lt(g.num(kind.length), length)
     if condition is not g.false:

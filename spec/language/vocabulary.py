@@ -362,8 +362,8 @@ class Model:
 
     @classmethod
     def _build(
-        cls, name: str, state: type, config: type, declared: Iterable[Declaration], views: tuple[F, ...], deadlock: bool,
-        module: str,
+        cls, name: str, state: type, config: type, declared: Iterable[Declaration], views: tuple[F, ...],
+        deadlock: bool, module: str,
     ) -> Model:  # fmt: skip
         everything = list(declared)
         _none_hidden(module)

@@ -6,6 +6,10 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, moves_of
 from reassure.checkers.engines.symbolic.any_number.instance import Instance
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
@@ -82,4 +86,17 @@ def difference(
     return None, compared
 
 
-__all__ = ["bound_to", "compare", "conditions", "difference", "system_of", "values"]
+def proof(model: str, *pairs: str, **options: object) -> CheckResult:
+    """The result of a proof for any number."""
+    proof_options = ProofOptions(any_number=True)
+    chosen = SearchOptions(**options)  # type: ignore[arg-type]
+    request = CheckRequest(model, list(pairs), "prove:any-number", chosen, proof=proof_options)
+    return run(request, Progress(quiet=True))[0]
+
+
+def statuses(result: CheckResult) -> dict[str, str]:
+    """The status of each property that a proof is about."""
+    return {p.name: str(p.status) for p in result.properties if not p.temporal and p.kind != "deadlock"}
+
+
+__all__ = ["bound_to", "compare", "conditions", "difference", "proof", "statuses", "system_of", "values"]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import UsageFailure
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
 from reassure.checkers.engines.symbolic.any_number.obligations import (
@@ -25,14 +25,14 @@ from reassure.checkers.engines.symbolic.any_number.obligations import (
     z3_settles,
 )
 from reassure.checkers.engines.symbolic.any_number.samples import Samples
-from reassure.checkers.engines.symbolic.any_number.system import System
+from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.spec.frontend.any_number import lower_for_any_number
+from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import IntType, Type
+from reassure.spec.language.types import BoolType, IntType, SeqType, SetType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -72,15 +72,29 @@ def is_for_any_number(path: Path) -> bool:
 
 
 def read(path: Path) -> AnyCertificate:
-    """A certificate from its file; `UsageFailure` if it lacks something."""
+    """A certificate from its file; `UsageFailure` if it lacks something, `Failure` if it is of no property."""
     data = json.loads(path.read_text(encoding="utf-8"))
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
-    keys = ("model", "model_sha256", "config", "free", "properties", "lemmas", "cores")
     try:
-        return AnyCertificate(**{key: data[key] for key in keys}, model_file=data.get("model_file"))
-    except KeyError as error:
-        raise UsageFailure(f"{path} lacks {error}") from None
+        certificate = AnyCertificate(**{key: data[key] for key in KEYS}, model_file=data.get("model_file"))
+        texts = [certificate.model, certificate.model_sha256, *certificate.free, *certificate.properties]
+        texts += [lemma["text"] for lemma in certificate.lemmas]
+        shapes = (certificate.free, certificate.properties, certificate.lemmas, certificate.cores)
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(one, list) for one in shapes):
+            raise TypeError
+        if not isinstance(certificate.config, dict) or not isinstance(certificate.model_file, str | None):
+            raise TypeError
+        if not all(type(i) is int and 0 <= i < len(certificate.lemmas) for core in certificate.cores for i in core):
+            raise TypeError
+    except (KeyError, TypeError):
+        raise UsageFailure(f"{path} lacks something that a certificate has") from None
+    if not certificate.properties:
+        raise Failure(Exit.NOTHING, f"{path} is of no property: it proves nothing")
+    return certificate
+
+
+KEYS = ("model", "model_sha256", "config", "free", "properties", "lemmas", "cores")
 
 
 # -- nodes ---------------------------------------------------------------------------------------------------
@@ -97,16 +111,24 @@ def written(node: Node) -> list[list[Any]]:
     return rows
 
 
-def node_of(g: Graph, rows: list[list[Any]], types: dict[str, Type]) -> Node:
-    """The node of rows. Raises `KeyError` for a type, and `LookupError` for a variable, that the model has not."""
-    nodes: list[Node] = []
-    for op, type_text, args, data in rows:
-        kind = _type(type_text, types)
+def node_of(system: System, rows: list[list[Any]]) -> Node:
+    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are no condition on a state.
+
+    A type that a row gives is believed only where the model gives the same.
+    """
+    g, nodes = system.graph, list[Node]()
+    types = {str(node.type): node.type for node in g.nodes()}
+    for op, type_text, its_rows, data in rows:
+        args, kind = tuple(nodes[i] for i in its_rows), _type(type_text, types)
         if op in LEAVES:
-            nodes.append(LEAVES[op](g, data, kind))
+            node = LEAVES[op](g, data, kind)
         else:
-            prototype = SimpleNamespace(op=op, type=kind, data=data)
-            nodes.append(operation(op).rebuild(g, prototype, tuple(nodes[i] for i in args)))
+            node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
+        if not _well_typed(system, node):
+            raise ValueError(f"{type_text} is no type of {op} here")
+        nodes.append(node)
+    if not isinstance(nodes[-1].type, BoolType) or nodes[-1].params:
+        raise ValueError("it is no condition")
     return nodes[-1]
 
 
@@ -116,6 +138,33 @@ LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
     "config": lambda g, data, kind: g.config(data, kind.low),
     "bound": lambda g, data, kind: g.bound(data, kind),
 }
+
+
+def _well_typed(system: System, node: Node) -> bool:
+    """Whether a node has the type that the model gives it, where the node does not follow from its arguments."""
+    kinds = dict(places(system)) | dict(system.scalars)
+    if node.op == "var":
+        return kinds.get(node.data) == node.type
+    if node.op == "config":
+        return (node.data, node.type) in system.config
+    if node.op == "record":
+        slot = node.args[0]
+        return slot.op == "var" and any(slot.data.startswith(f"{p}#") and b.item == node.type for p, b in system.bags)
+    if node.op == "unpack":
+        return kinds.get(f"{node.args[0].args[0].data}.{node.data}") == node.type
+    if node.op == "seq_set":
+        sequence = node.args[0].type
+        return isinstance(sequence, SeqType) and node.type == SetType(sequence.item)
+    if node.op == "seq_keep":
+        return node.type == node.args[0].type
+    return node.op in FOLLOWING
+
+
+FOLLOWING = frozenset({
+    "const", "bound", "not", "and", "or", "eq", "lt", "ite", "add", "sub", "member", "single", "union", "inter",
+    "minus", "card", "lowest", "highest", "those", "table", "at",
+})  # fmt: skip
+"""Operations whose type follows from their arguments; a constant's is of no account."""
 
 
 def _type(text: str, types: dict[str, Type]) -> Type:
@@ -161,6 +210,8 @@ def verify(
 ) -> Verified:
     """Checks a certificate. bound: the model under the certificate's configuration."""
     any_number = AnyNumber(bound.config, frozenset(certificate.free))
+    if not any_number.free <= free_numbers(bound).free:
+        raise UsageFailure(f"{', '.join(sorted(any_number.free))} are not all numbers that may be free")
     system = System(*lower_for_any_number(bound, any_number), any_number)
     lemmas = list(_lemmas(certificate, system))
     states, _ = system.claims()
@@ -216,12 +267,11 @@ def summary(certificate: AnyCertificate, verified: Verified) -> list[str]:
 
 
 def _lemmas(certificate: AnyCertificate, system: System) -> Iterator[Lemma]:
-    types = {str(node.type): node.type for node in system.graph.nodes()}
     for lemma in certificate.lemmas:
         try:
-            yield Lemma(lemma["text"], node_of(system.graph, lemma["node"], types))
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise UsageFailure(f"lemma {lemma.get('text')!r} cannot be read: {error}") from None
+            yield Lemma(lemma["text"], node_of(system, lemma["node"]))
+        except (LookupError, TypeError, AttributeError, ValueError, AssertionError, RecursionError) as error:
+            raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
 
 
 def _hints(certificate: AnyCertificate, goals: Goals, first: list[int]) -> dict[Any, set[int]]:

@@ -20,6 +20,7 @@ from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTer
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.solver import satisfiable
 from reassure.spec.frontend.ir import Node
+from reassure.spec.language.types import IntType
 
 AT_ONCE = 6
 """Candidates that are told to a solver at a time."""
@@ -55,6 +56,14 @@ class Session:
 
     def __post_init__(self) -> None:
         self.terms, self.solver = AnyTerms(self.system.graph), z3.SimpleSolver()
+        g = self.system.graph
+        # what the types say of numbers is known also of those that nothing else names: a small state has them all
+        numbers = [
+            g.var(path, kind) for path, kind in self.system.scalars if isinstance(kind, IntType) and "#" not in path
+        ]
+        for node in [*numbers, *(g.config(name, kind.low) for name, kind in self.system.config)]:
+            self.terms.value(node)
+        self.solver.add(*self.terms.facts())
         for condition in [*self.system.relations, *([self.move.taken] if self.move else [])]:
             self.solver.add(self.terms.truth(condition, (), POSITIVE), *self.terms.facts())
 

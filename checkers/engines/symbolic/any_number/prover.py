@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import z3
 
@@ -25,7 +26,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Ending, Stop, StopReason, budget_ended
+from reassure.checkers.base.stop import BY_USER, MODEL_RAISES, Ending, Stop, StopReason, budget_ended
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare
@@ -47,12 +48,13 @@ from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import ANY, IntType, SeqType
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 STEPS_COMPARED = 12
 """States of each configuration whose steps are compared with Python's."""
-ELSEWHERE = 5.0
-"""Seconds of a search for violations in another configuration; at hand it takes four times as long, at most."""
+SEARCHED_FOR = 4.0
+"""Seconds of a search for violations in one configuration, at most."""
 MEMORY = 1 << 30
 OTHERS = 4
 """Other configurations that are searched, at most."""
@@ -80,13 +82,13 @@ class AnyNumberProver:
     def induction(self) -> AnyInduction:
         return self.goals.induction
 
-    def run(self) -> None:
-        """Tries every goal; at the end again, as a lemma that went may have proved some."""
+    def run(self, names: list[str]) -> None:
+        """Tries every goal of these properties; at the end again, as a lemma that went may have proved some."""
         induction = self.induction
-        for goals in self.goals.of.values():
-            induction.run(goals)
+        for name in names:
+            induction.run(self.goals.of[name])
         induction.run(self.goals.sides())
-        induction.run(goal for goals in self.goals.of.values() for goal in goals)
+        induction.run(goal for name in names for goal in self.goals.of[name])
 
     def proved(self, name: str) -> bool:
         """Whether a property is proved, and that it and the actions raise nowhere."""
@@ -176,9 +178,13 @@ def prove_for_any_number(
     raised: tuple[Trace, str] | None = None
     try:
         with Ending() as ending:
+            near = list(islice(configurations(bound, system.any_number.free), 1 + OTHERS))
+            found, raised = _violations(prepared, system, options, names, near[:1], say)
+            facts |= found
+            waiting = [name for name in names if name not in facts]
             prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
-            prover.run()
-            proved = [name for name in names if prover.proved(name)]
+            prover.run(waiting)
+            proved = [name for name in waiting if prover.proved(name)]
             if proved:
                 prover.check(proved)
                 covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
@@ -187,11 +193,9 @@ def prove_for_any_number(
                 used = prover.used(proved)
                 summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
                 facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
-            waiting = [name for name in names if name not in facts]
+            waiting = [name for name in waiting if name not in facts]
             facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
-            if waiting:
-                found, raised = _violations(prepared, system, options, waiting, say)
-                facts |= found
+            facts |= _violations(prepared, system, options, waiting, near[1:], say)[0]
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
@@ -199,7 +203,7 @@ def prove_for_any_number(
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
     waiting = [name for name in names if facts[name].evidence is Evidence.OPEN]
-    stopped = stopped or ending.stop
+    stopped = stopped or ending.stop or (MODEL_RAISES if raised is not None else None)
     if stopped is None and waiting:
         stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}")
     stopped = stopped or Stop(StopReason.COMPLETE, "everything asked for is decided")
@@ -250,30 +254,33 @@ REMARKS = {
 
 
 def _violations(
-    prepared: Prepared, system: System, options: SearchOptions, names: list[str], say: Callable[[str], None]
+    prepared: Prepared,
+    system: System,
+    options: SearchOptions,
+    names: list[str],
+    near: list[BoundModel],
+    say: Callable[[str], None],
 ) -> tuple[dict[str, PropertyFact], tuple[Trace, str] | None]:
-    """Violations in the configuration at hand, with their traces; and notes of those in others."""
+    """Violations that a short search finds: with a trace in the configuration at hand, with its numbers in others.
+
+    Also a run into a state in which the model raises, in the configuration at hand.
+    """
     facts: dict[str, PropertyFact] = {}
-    raised = None
-    for number, bound in enumerate(configurations(prepared.bound, system.any_number.free)):
+    raised: tuple[Trace, str] | None = None
+    for bound in near:
         waiting = [name for name in names if name not in facts]
-        if not waiting or number > OTHERS:
+        if not waiting:
             break
-        say(f"search for violations, configuration {number + 1}")
-        its_options = replace(
-            options, properties=waiting, budget=ELSEWHERE * (1 if number else 4), memory=MEMORY, workers=1
-        )
-        its = prepared if number == 0 else replace(prepared, bound=bound, restricted=None)
+        numbers = {f: getattr(bound.config, f) for f in sorted(system.any_number.free)}
+        changed = " ".join(f"--set {f}={n}" for f, n in numbers.items() if n != getattr(prepared.bound.config, f))
+        say(f"search for violations {changed}")
+        its_options = replace(options, properties=waiting, budget=SEARCHED_FOR, memory=MEMORY, workers=1)
+        its = replace(prepared, bound=bound, restricted=None) if changed else prepared
         result = native.check(its.only(its_options.wants), its_options, Progress(quiet=True))
         for name in waiting:
             fact = result.facts.get(name)
             if fact is not None and fact.evidence is Evidence.COUNTEREXAMPLE:
-                changed = " ".join(
-                    f"--set {f}={getattr(bound.config, f)}"
-                    for f in sorted(system.any_number.free)
-                    if getattr(bound.config, f) != getattr(prepared.bound.config, f)
-                )
-                elsewhere = PropertyFact(Evidence.OPEN, note=f"violated with {changed}: `reassure check` has the trace")
-                facts[name] = elsewhere if number else fact
-        raised = raised or (result.raised if number == 0 else None)
+                note = f"violated with {changed}: `reassure check` has the trace"
+                facts[name] = PropertyFact(Evidence.OPEN, note=note) if changed else fact
+        raised = raised or (None if changed else result.raised)
     return facts, raised

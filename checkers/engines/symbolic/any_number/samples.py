@@ -28,7 +28,7 @@ SEARCHED, WALKS = 20_000, SimulationOptions(200, 60, 1)
 """States of the search that a sample is drawn from, and the walks that go further."""
 FEW, MANY = 150, 800
 """States that are looked at first, and after that."""
-DRAWN, NEAR = 300, 100
+DRAWN, NEAR = 300, 40
 MOST = 5
 """Configurations, at most."""
 
@@ -108,7 +108,7 @@ class Samples:
         """Whether a condition is true in every state, and says something."""
         return (
             all(instance.holds(node) for instance in self.few)
-            and not self.anything.holds(node)
+            and not (self.anything.holds(node) and self.near.holds(node))
             and all(instance.holds(node) for instance in self.many)
         )
 
@@ -171,4 +171,7 @@ def promising_for_any_number(samples: Samples) -> list[Lemma]:
     """Candidates that hold in every state of the samples, and say something."""
     system = samples.system
     numbers = [system.graph.config(name, kind.low) for name, kind in system.config]
-    return samples.distinct(candidates(system.lowered, samples.hold, system.type, numbers))
+    lemmas = samples.distinct(candidates(system.lowered, samples.hold, system.type, numbers))
+    for columns in (*samples.few, *samples.many, samples.anything, samples.near):
+        columns.memo.clear()
+    return lemmas

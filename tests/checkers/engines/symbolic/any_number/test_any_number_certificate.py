@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, UsageFailure
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
 from reassure.checkers.engines.symbolic.any_number.obligations import cvc5_settles, z3_settles
-from tests.checkers.engines.symbolic.any_number.test_any_number_prover import proof
-from tests.helpers.any_number import bound_to
+from tests.helpers.any_number import bound_to, proof
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +72,43 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
     assert "a reachable state of a small configuration violates removing is empty" in wrong
 
 
-def test_a_lemma_of_no_field_is_refused(core: Path) -> None:
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["var", "set of Ghost", [], "ghosts"]],
+        [["var", "bool", [], "ghost"]],
+        [["var", "bool", [], "isr"]],
+        [["config", "int 5..1099511627776", [], "min_isr"], ["const", "int 5..5", [], 5], ["lt", "bool", [1, 0], None]],
+        [["switch", "bool", [], 0]],
+        [["var", "set of Broker", [], "isr"]],
+        [["bound", "Broker", [], 0], ["eq", "bool", [0, 3], None]],
+        [],
+    ],
+)
+def test_a_lemma_that_is_no_condition_on_the_state_is_refused(core: Path, rows: list[object]) -> None:
     certificate = read(core)
-    certificate.lemmas[0]["node"] = [["var", "set of Ghost", [], "ghosts"]]
+    certificate.lemmas[0]["node"] = rows
     with pytest.raises(UsageFailure, match="cannot be read"):
         verified(certificate)
+
+
+def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
+    certificate = read(core)
+    certificate.free = ["brokers", "managers"]
+    with pytest.raises(UsageFailure, match="are not all numbers that may be free"):
+        verified(certificate)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [("properties", [], "it proves nothing"), ("cores", [[99]], "lacks something"), ("lemmas", "x", "lacks something")],
+)
+def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core: Path) -> None:
+    data = json.loads(core.read_text(encoding="utf-8")) | {key: value}
+    path = core.with_name("odd.json")
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(Failure, match=why):
+        read(path)
 
 
 def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +116,7 @@ def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "for any brokers, min_isr: 7 lemmas hold initially, preserved by every step" in out
     data = json.loads(core.read_text(encoding="utf-8"))
-    data["lemmas"] = data["lemmas"][:3]
+    data["cores"] = [[] for _ in data["cores"]]
     broken = core.with_name("broken.json")
     broken.write_text(json.dumps(data), encoding="utf-8")
     assert main(["verify", str(broken)]) == Exit.EXPECTATION.value

@@ -8,26 +8,10 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.check import CheckRequest, run
 from tests.helpers import model_text
+from tests.helpers.any_number import proof, statuses
 
 CORE = Path(__file__).parents[5] / "models" / "examples" / "core.py"
-
-
-def proof(model: str, *pairs: str, **options: object) -> CheckResult:
-    """The result of a proof for any number."""
-    proof_options = ProofOptions(any_number=True)
-    chosen = SearchOptions(**options)  # type: ignore[arg-type]
-    request = CheckRequest(model, list(pairs), "prove:any-number", chosen, proof=proof_options)
-    return run(request, Progress(quiet=True))[0]
-
-
-def statuses(result: CheckResult) -> dict[str, str]:
-    """The status of each property that a proof is about."""
-    return {p.name: str(p.status) for p in result.properties if not p.temporal and p.kind != "deadlock"}
 
 
 def test_core_for_every_number_of_brokers_and_every_min_isr() -> None:

@@ -1,0 +1,37 @@
+"""kraft for any number of brokers, and mutants of which nothing false is proved."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.any_number import proof, statuses
+
+
+@pytest.mark.slow
+def test_kraft_with_nothing_but_min_isr_of_one_assumed() -> None:
+    result = proof("kraft", "unclean=off")
+    of = statuses(result)
+    assert {name for name, status in of.items() if status != "proved"} == {"limits_are_kept"}
+    assert len(of) == 43
+    assert result.proof is not None and result.proof.any_number is not None
+    assert result.proof.bounds_open == []
+    assert result.proof.any_number["free"]["min_isr"] == 1
+
+
+MUTANTS = [
+    ("adding_not_awaited", "completion_needs_everything_added"),
+    ("completion_without_min_isr", "completion_needs_min_isr"),
+    ("elr_not_emptied", "elr_only_below_min_isr"),
+    ("isr_not_trimmed", "isr_within_replicas"),
+    ("fenced_accepted", "isr_is_unfenced"),
+    ("leader_epoch_not_raised", "completion_raises_leader_epoch"),
+    ("epoch_unchecked", "stale_request_changes_nothing"),
+    ("cancel_unchecked", "cancel_below_min_isr_is_refused"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mutant", "name"), MUTANTS)
+def test_nothing_that_a_mutant_violates_is_proved(mutant: str, name: str) -> None:
+    result = proof(mutant, properties=[name])
+    assert statuses(result)[name] == "violated"
