@@ -72,8 +72,8 @@ def import_file(path: Path) -> ModuleType:
     """The module of a file; `LanguageError`, with the file and line of the cause, if it cannot be imported.
 
     A file in a package (its folder has an `__init__.py`) is imported by its dotted name, so that relative imports
-    work. A file that lies by itself is imported under its own name, and finds what lies beside it. Both find what lies in
-    the working folder.
+    work. A file that lies by itself is imported under its own name, and finds what lies beside it. Both find what
+    lies in the working folder.
     """
     try:
         program = (PROGRAM / "models").resolve()

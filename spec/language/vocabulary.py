@@ -31,9 +31,10 @@ class LanguageError(Exception):
 class Action:
     """A named, parameterised, guarded step. Two actions are equal when their names are.
 
-    who: the actor, for stories. members: for some parameters, a function of the state that gives the set the parameter is
-    drawn from. fair: None, "weak" or "strong", assumed by properties about whole runs. fair_each: parameters for each
-    value of which that is assumed separately. tags: kinds of steps, that protocols share. weight: for random walks.
+    who: the actor, for stories. members: for some parameters, a function of the state that gives the set the
+    parameter is drawn from. fair: None, "weak" or "strong", assumed by properties about whole runs. fair_each:
+    parameters for each value of which that is assumed separately. tags: kinds of steps that protocols share. weight:
+    for random walks.
     """
 
     name: str
