@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from reassure.checkers.base.declared import repro
 from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions, SparkOptions
+from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions, SimulationOptions, SparkOptions
 from reassure.checkers.base.prepare import Prepared, must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
@@ -115,6 +115,8 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     of_covers_alone = {n for n in names if options.wants(n)} <= set(covers)
     must_match(bound, [n for n in names if n not in covers] if request.proof and of_covers_alone else names, options)
     identity = RunIdentity.of(prepared, request.engine, request.repro())
+    if options.symmetry != "off" and request.engine != DEFAULT_ENGINE:
+        raise Failure(Exit.USAGE, f"--symmetry is for --engine {DEFAULT_ENGINE}, not for {request.engine}")
     load_seconds = time.monotonic() - began
     try:
         engine = ENGINES[request.engine.partition(":")[0]]

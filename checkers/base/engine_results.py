@@ -24,6 +24,8 @@ class SearchResult:
     """The assumed fairness: actions, how fair they are, and for each value of which parameters."""
     cluster: dict[str, Any] = field(default_factory=dict)
     """Of a distributed search: the master, the partitions, and what each level took."""
+    symmetry: dict[str, Any] = field(default_factory=dict)
+    """Of a search of one state of each class: the ids that were renamed, the classes, and their states."""
 
     def record(self) -> EngineRecord:
         """Its part of the run record."""
@@ -32,6 +34,8 @@ class SearchResult:
             record["fairness"] = self.fairness
         if self.cluster:
             record["spark"] = self.cluster
+        if self.symmetry:
+            record["symmetry"] = self.symmetry
         return record
 
 
@@ -120,6 +124,8 @@ class Evidence(Enum):
     COUNTEREXAMPLE = auto()
     NO_PREMISE = auto()
     """No reachable state satisfies the premise of a property about whole runs."""
+    EVERY_STATE = auto()
+    """Every reachable state and step satisfies it, whatever else the run leaves open."""
     EVERY_FAIR_RUN = auto()
     """Every fair run satisfies it."""
     PROOF = auto()

@@ -14,6 +14,10 @@ EXHAUSTIVE_ENGINES = ("native", "reference")
 DEFAULT_ENGINE = "native"
 
 
+SYMMETRIES = ("off", "on", "any-order")
+"""off: every state. on: one state of each class under renaming. any-order: so, the order of ids being forgotten."""
+
+
 @dataclass
 class SearchOptions:
     """Options that every engine takes. budget: seconds. memory: bytes. properties: names or patterns (empty: all)."""
@@ -25,6 +29,8 @@ class SearchOptions:
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     fail_fast: bool = False
     witness: bool = False
+    symmetry: str = "off"
+    """One of `SYMMETRIES`."""
 
     def wants(self, name: str) -> bool:
         """Whether a property or cover of this name is asked for."""

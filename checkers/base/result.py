@@ -279,7 +279,7 @@ def _status(temporal: bool, fact: PropertyFact | None, engine: EngineResult) -> 
             return PropertyStatus.VIOLATED, ""
         case Evidence.NO_PREMISE:
             return PropertyStatus.VACUOUS, "no reachable state satisfies its premise"
-        case Evidence.EVERY_FAIR_RUN:
+        case Evidence.EVERY_FAIR_RUN | Evidence.EVERY_STATE:
             return holds, ""
         case Evidence.PROOF:
             return (holds if clipped else PropertyStatus.PROVED), ""

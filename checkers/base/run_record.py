@@ -52,6 +52,7 @@ class EngineRecord(TypedDict, total=False):
 
     fairness: list[dict[str, Any]]
     spark: dict[str, Any]
+    symmetry: dict[str, Any]
     simulation: dict[str, Any]
     lemmas: list[str]
     bounds_open: list[str]

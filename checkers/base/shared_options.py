@@ -8,7 +8,14 @@ from pathlib import Path
 
 from reassure.checkers.base.argument_types import duration, positive, seed, setting, size, weight, whole
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.options import DEFAULT_ENGINE, ENGINE_NAMES, METHODS, SimulationOptions, SparkOptions
+from reassure.checkers.base.options import (
+    DEFAULT_ENGINE,
+    ENGINE_NAMES,
+    METHODS,
+    SYMMETRIES,
+    SimulationOptions,
+    SparkOptions,
+)
 
 MODEL = Option("MODEL", "a name (kraft), a path (my_idea.py) or a module (pkg.my_idea)")
 SET = Option(
@@ -45,6 +52,15 @@ ENGINE = Option(
     choices=ENGINE_NAMES,
     default=DEFAULT_ENGINE,
     always=True,
+)
+
+SYMMETRY = Option(
+    "--symmetry",
+    "visit one state of those that differ in names of ids; any-order: also take any eligible id where the model takes "
+    "the first one by their order, and confirm violations without that (default: off)",
+    choices=SYMMETRIES,
+    default="off",
+    place=8,
 )
 
 JSON = Option(
@@ -87,7 +103,7 @@ WALKS = SimulationOptions()
 SEARCH = (*COMMON, WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)
 
 CHECK = (
-    *SEARCH, ENGINE, DEPTH, MEMORY, ACCEPT_CLIPPING,
+    *SEARCH, ENGINE, DEPTH, MEMORY, SYMMETRY, ACCEPT_CLIPPING,
     Option("--dump-kernel", "print the loops that the native engine compiles; check nothing", bool, output=True),
     *SPARK,
     Option(

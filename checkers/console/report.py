@@ -247,6 +247,20 @@ def _distribution(spark: dict[str, Any], console: Console) -> None:
         console.print(text)
 
 
+def _classes(symmetry: dict[str, Any], console: Console) -> None:
+    """Prints what was renamed, and for how many states the classes stand."""
+    renamed, forgotten = ", ".join(symmetry["renamed"]), ", ".join(symmetry["order_forgotten"])
+    decided, whole = symmetry["decided_by_all_states"], symmetry.get("all_states")
+    text = f"{symmetry['classes']:,} classes under renaming of {renamed}, which have {symmetry['states']:,} states"
+    if decided == ["everything"]:
+        text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
+    elif forgotten:
+        text += f"; the order of {forgotten} is forgotten, and each violation and cover is confirmed with it"
+    console.print(text)
+    if whole:
+        console.print(f"decided by a search of all states ({whole['distinct']:,}): {', '.join(decided)}")
+
+
 def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
     """Numbers with bars."""
     width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
@@ -283,6 +297,8 @@ def _numbers(result: CheckResult, console: Console) -> None:
         where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
         text += f"; {s.clipped:,} steps clipped at a bound ({where})"
     console.print(text)
+    if result.search is not None and result.search.symmetry:
+        _classes(result.search.symmetry, console)
     seconds = s.seconds
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""

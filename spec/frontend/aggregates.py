@@ -197,7 +197,7 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
     assert isinstance(mask.type, SetType)
     if not isinstance(mask.type.item, IdType):
         raise context.refuse(node, f"{name}() of a set of {mask.type.item}", "only ids have an order here")
-    context.scope.ordered_sorts.add(mask.type.item.sort)
+    context.reads_order(mask.type.item.sort, mask)
     exists = g.not_(g.eq(mask, g.const(0, mask.type)))
     extreme = g.extreme("lowest" if name == "min" else "highest", mask)
     return _or_default(context, node, exists, Scalar(extreme), default)
@@ -234,7 +234,7 @@ def _better(context: Context, node: ast.Call, name: str, a: Node, b: Node) -> No
         return g.arith(name, a, b)
     if a.type != b.type or not isinstance(a.type, IdType):
         raise context.refuse(node, f"{name}() of values of two sorts", "of one sort")
-    context.scope.ordered_sorts.add(a.type.sort)
+    context.reads_order(a.type.sort, a, b)
     first = g.lt(a, b)
     return g.ite(first, a, b) if name == "min" else g.ite(first, b, a)
 

@@ -94,7 +94,7 @@ def _order(context: Context, node: ast.Compare, a: Sym, op: ast.cmpop, b: Sym) -
         if isinstance(a.type, IntType) and isinstance(b.type, IntType):
             return g.lt(x, y) if strict else g.le(x, y)
         if isinstance(a.type, IdType) and a.type == b.type:
-            context.scope.ordered_sorts.add(a.type.sort)
+            context.reads_order(a.type.sort, x, y)
             return g.lt(x, y) if strict else g.le(x, y)
         if isinstance(a.type, SetType) and a.type == b.type:
             within = g.subset(x, y)

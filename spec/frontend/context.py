@@ -17,12 +17,13 @@ from reassure.spec.frontend.conditions import implied
 from reassure.spec.frontend.introspection import Definition, find_source, hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
-from reassure.spec.frontend.lowered_model import Check, Formula, Guard
+from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling, ToldApart
 from reassure.spec.frontend.refusals import Refusal, Refused
 from reassure.spec.frontend.symbolic_values import Sym
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
 from reassure.spec.language.types import Type
+from reassure.spec.language.values import Id
 from reassure.spec.semantics.interpreter import BoundModel
 
 LowerExpression = Callable[["Context", Any], Sym]
@@ -76,8 +77,8 @@ class ModelScope:
         self.state = of_type(g, self.type, g.var)
         self.next_state = of_type(g, self.type, lambda path, kind: g.var(path + "'", kind))
         self.refusals: list[Refusal] = []
-        self.ordered_sorts: set[type] = set()
-        """Id sorts whose order is read somewhere: they are not symmetric."""
+        self.told_apart: dict[str, set[ToldApart]] = {}
+        """By declaration: how it tells ids apart."""
         self.guards: dict[Guard, list[str]] | None = {} if switches else None
         """With switches: the guards of the text, by number, each with the declarations that evaluate it."""
         self.narrowing: set[Guard] = set()
@@ -115,6 +116,7 @@ class Context:
         self.constructs = scope.constructs
         self.graph = scope.graph
         self.symbols = scope.symbols
+        self.symbols.told_apart = scope.told_apart.setdefault(declaration, set())
         self.config = scope.bound.config
         self.within_step = False
         """Whether the body of an action or initial function is being lowered: guards are allowed there."""
@@ -148,6 +150,11 @@ class Context:
         finally:
             self.frames.pop()
             self.path = path
+
+    def reads_order(self, sort: type[Id], *nodes: Node) -> None:
+        """Notes that the order of a sort is read, of these nodes; of constants, the graph does not show it."""
+        shown = any(node.op != "const" for node in nodes)
+        self.symbols.told_apart.add(ToldApart(sort, Telling.ORDER if shown else Telling.HIDDEN_ORDER))
 
     # -- refusals -------------------------------------------------------------------------------------
 

@@ -34,9 +34,10 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
     if isinstance(node, ast.Call):
         if calls(context, node, sorted):
             mask = sorted_set(context, node)
-            assert isinstance(mask.type, SetType)
+            assert isinstance(mask.type, SetType) and isinstance(mask.type.item, IdType)
             if unbounded(mask.type.item):
                 raise context.refuse(node, *of_any_number(mask.type.item))
+            context.reads_order(mask.type.item.sort)
             return _set_members(g, mask), True
         if calls(context, node, range):
             return _range(context, node), True
@@ -86,7 +87,7 @@ def sorted_set(context: Context, node: ast.Call) -> Node:
     if isinstance(source, Scalar) and isinstance(source.type, SetType):
         if not isinstance(source.type.item, IdType):
             raise context.refuse(node, "sorted() of this", "only ids have an order here")
-        context.scope.ordered_sorts.add(source.type.item.sort)
+        context.reads_order(source.type.item.sort, source.node)
         return source.node
     raise context.refuse(node, f"sorted() of {describe(source)}", "it sorts a set of ids")
 

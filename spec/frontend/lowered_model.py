@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.symbolic_values import Excess
 from reassure.spec.language.types import Type
+from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -29,6 +31,26 @@ class Check:
     column: int = 0
     part: tuple[int, int] = (0, 1)
     """Number of the conjunct, and how many conjuncts are written there."""
+
+
+class Telling(Enum):
+    """How a declaration tells the ids of a sort apart."""
+
+    NAME = auto()
+    """It names one of them."""
+    ORDER = auto()
+    """It reads their order by nodes of the graph: `lowest`, `highest`, `seq_sorted`, `lt`."""
+    HIDDEN_ORDER = auto()
+    """It reads their order while it is lowered: the graph does not show it."""
+
+
+@dataclass(frozen=True)
+class ToldApart:
+    """A declaration tells ids of a sort apart. index: of the id that it names, counted from 0."""
+
+    sort: type[Id]
+    by: Telling
+    index: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +90,8 @@ class Parameter:
     type: Type
     leaves: tuple[Node, ...]
     drawn: Node | tuple[Node, ...] | None
+    most: int | None = None
+    """Values that it has in one state, at most; None: those of its type."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +134,8 @@ class LoweredModel:
     """For each action, the claims over its steps."""
     terminal_formulas: tuple[Formula, ...]
     """States in which a run may stop."""
-    ordered_sorts: frozenset[type] = field(default_factory=frozenset)
-    """Id sorts whose order is read somewhere: they are not symmetric."""
+    told_apart: Mapping[str, frozenset[ToldApart]] = field(default_factory=dict)
+    """By declaration: how it tells ids apart; where nothing does, renaming them changes nothing."""
     guards: tuple[Guard, ...] = ()
     """With switches: the guards of the text. Node `switch` with data k says that guard k is left out; a `refuse` has
     none."""
@@ -135,4 +159,4 @@ class LoweredModel:
         return tuple(sorted(names | ({"deadlock"} if self.terminal_formulas else set())))
 
 
-__all__ = ["Check", "Formula", "Guard", "Leaf", "LoweredAction", "LoweredModel", "Parameter"]
+__all__ = ["Check", "Formula", "Guard", "Leaf", "LoweredAction", "LoweredModel", "Parameter", "Telling", "ToldApart"]

@@ -23,7 +23,7 @@ from reassure.spec.frontend.declarations import (
 from reassure.spec.frontend.expressions import CONSTRUCTS
 from reassure.spec.frontend.introspection import Definition
 from reassure.spec.frontend.leaves import scalar_leaves
-from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel
+from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
 from reassure.spec.frontend.refusals import Refusal, SubsetError
 from reassure.spec.frontend.watching import refuse_unwatched
 from reassure.spec.language.annotations import AnyNumber
@@ -73,7 +73,7 @@ def lower_model(
         state_formulas=state_formulas,
         step_formulas=step_formulas,
         terminal_formulas=terminal_formulas,
-        ordered_sorts=frozenset(scope.ordered_sorts),
+        told_apart=_told_apart(scope),
         guards=tuple(
             dataclasses.replace(g, reached_by=tuple(by), narrows=g in scope.narrowing)
             for g, by in (scope.guards or {}).items()
@@ -107,7 +107,8 @@ def with_changed(
     if scope.refusals:
         raise SubsetError(scope.refusals)
     refuse_unwatched(scope, model.leaves, actions)
-    return dataclasses.replace(model, initials=initials, actions=actions)
+    told_apart = {**model.told_apart, **_told_apart(scope)}
+    return dataclasses.replace(model, initials=initials, actions=actions, told_apart=told_apart)
 
 
 def check(bound: BoundModel) -> list[Refusal]:
@@ -126,6 +127,10 @@ def _terminal_formulas(scope: ModelScope) -> tuple[Formula, ...]:
         any_before = scope.graph.or_(*(f.condition for f in formulas))
         formulas.append(lower_terminal(scope, terminal, unless=any_before))
     return tuple(formulas)
+
+
+def _told_apart(scope: ModelScope) -> dict[str, frozenset[ToldApart]]:
+    return {name: frozenset(how) for name, how in scope.told_apart.items() if how}
 
 
 def _state_leaves(scope: ModelScope) -> tuple[Leaf, ...]:

@@ -10,6 +10,7 @@ from reassure.spec.frontend.bounds import excess
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import leaves, nothing, slot_type, zero
+from reassure.spec.frontend.lowered_model import Telling, ToldApart
 from reassure.spec.frontend.record_sets import insert, occupied, padded, unpack_slot
 from reassure.spec.frontend.sets_and_sequences import empty_like, is_empty, sequence_of, set_of
 from reassure.spec.frontend.symbolic_values import (
@@ -37,6 +38,7 @@ from reassure.spec.language.types import (
     BagType,
     DomainError,
     EnumType,
+    IdType,
     IntType,
     MapType,
     OptionType,
@@ -60,6 +62,8 @@ class Symbols:
         self.config = config
         self.sizes = config if sizes is None else sizes
         self._config_class: Any = type(config)
+        self.told_apart: set[ToldApart] = set()
+        """How the declaration that is being lowered tells ids apart."""
         self._record_types: dict[type, RecordType] = {}
         self._field_types: dict[tuple[type, str], Type | None] = {}
 
@@ -95,6 +99,7 @@ class Symbols:
                 raise Mismatch(misfit.message)
             if unbounded(kind):
                 self._must_exist(value)
+            self.told_apart.add(ToldApart(type(value), Telling.NAME, int(value) - value.first))
             return Scalar(g.const(int(value) - value.first, kind))
         if type(value) is int:
             return Scalar(g.num(value))
@@ -109,6 +114,8 @@ class Symbols:
             kind = resolve(type(pairs[0][0]), self.sizes)
             if unbounded(kind):
                 raise Mismatch(f"a constant map from {kind}, of which there may be any number")
+            if isinstance(kind, IdType) and len({v for _, v in pairs}) > 1:
+                self.told_apart |= {ToldApart(kind.sort, Telling.NAME, i) for i in range(kind.count)}
             return MapOf(kind, tuple(self.lift(value[k]) for k in kind.values()))
         named = isinstance(value, Action | Initial | Model | Property | Terminal | type)
         if hasattr(type(value), "__dataclass_fields__") and value is not self.config and not named:

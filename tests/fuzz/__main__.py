@@ -15,7 +15,7 @@ from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.worker import Worker
 
-CHECKS = ("terms", "watching", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "spark")
+CHECKS = ("terms", "watching", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "symmetry", "spark")
 EVERY = {
     "terms": 1,
     "watching": 1,
@@ -26,10 +26,13 @@ EVERY = {
     "prove": 12,
     "guards": 4,
     "mutants": 4,
+    "symmetry": 1,
     "spark": 40,
 }
 """One of how many models each check is made on, as fast as it is. Spark is asked for by name: it needs Java."""
 LANGUAGE = "reassure"
+ALIKE = 3
+"""One of so many models has ids that are alike, so that they can be renamed."""
 
 
 def main() -> int:
@@ -56,7 +59,7 @@ def main() -> int:
     number = given.model if given.model is not None else given.seed * 1_000_000
     while time.monotonic() < end:
         checks = [c for c in only if given.model is not None or number % every[c] == 0]
-        source = generate(number, LANGUAGE)
+        source = generate(number, LANGUAGE, alike=number % ALIKE == 0)
         answer = worker.judge(source, number, checks)
         models += 1
         refused += bool(answer.refused)

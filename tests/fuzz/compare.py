@@ -13,6 +13,7 @@ from tests.fuzz.compare_guards import guards
 from tests.fuzz.compare_mutants import mutants
 from tests.fuzz.compare_proofs import proofs
 from tests.fuzz.compare_searches import native, replays, spark, wide
+from tests.fuzz.compare_symmetry import symmetry
 from tests.fuzz.compare_terms import terms
 from tests.fuzz.compare_watching import watching
 from tests.fuzz.subject import Difference, Refused, Subject, loaded
@@ -28,6 +29,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "guards": guards,
     "asked": asked,
     "mutants": mutants,
+    "symmetry": symmetry,
 }
 
 

@@ -57,8 +57,8 @@ class Source:
 class Writer(Bodies):
     """Writes one model."""
 
-    def __init__(self, rng: random.Random, language: str) -> None:
-        taste = Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08)
+    def __init__(self, rng: random.Random, language: str, alike: bool = False) -> None:
+        taste = Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, alike=alike)
         super().__init__(rng, [], [], taste)
         self.language = language
         self.sorts: list[Sort] = []
@@ -129,7 +129,7 @@ class Writer(Bodies):
         used = self.config_used
         text = self.constant(kind)
         self.numeric_fields = saved
-        made = None if "fill(" in text else text
+        made = None if "fill(" in text or "every(" in text else text
         self.config_used = used
         return made
 
@@ -428,6 +428,6 @@ class Writer(Bodies):
         return "\n\n".join([header, text, f"MODEL = {stem}.MODEL.replacing({name})"]) + "\n"
 
 
-def generate(seed: int, language: str, stem: str | None = None) -> Source:
-    """The model of a seed. language: the package to import the vocabulary from."""
-    return Writer(random.Random(seed), language).model(stem or f"fuzz_{seed}")
+def generate(seed: int, language: str, stem: str | None = None, alike: bool = False) -> Source:
+    """The model of a seed. language: the package to import the vocabulary from. alike: as of `Taste`."""
+    return Writer(random.Random(seed), language, alike).model(stem or f"fuzz_{seed}")

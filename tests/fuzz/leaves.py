@@ -43,6 +43,8 @@ class Taste:
     """May raise: indices, extremes and `next` without a default."""
     big: bool = False
     """Products and constants near the limits of a machine word."""
+    alike: bool = False
+    """Ids are seldom named, and their order is not read."""
 
 
 @dataclass
@@ -163,6 +165,13 @@ class Leaves:
     def constant(self, kind: Kind) -> str:
         """A value written out."""
         rng = self.rng
+        if self.taste.alike:
+            if isinstance(kind, Sort) and self.known_paths(kind):
+                return rng.choice(self.known_paths(kind))
+            if isinstance(kind, SetOf) and isinstance(kind.item, Sort):
+                return rng.choice((f"every({kind.item.text}, {self.c})", "frozenset()"))
+            if isinstance(kind, Sequence) and isinstance(kind.item, Sort):
+                return "()"
         if isinstance(kind, Bool):
             return rng.choice(("True", "False"))
         if isinstance(kind, Int):

@@ -22,6 +22,8 @@ FIXED = (8, 122, 202, 257, 282, 291)
 """Models that show every construct together (`constructs.chosen`)."""
 PROVED = (60, 65, 67, 71)
 """Models that every method of `prove` is quick about."""
+RENAMED = (61, 86, 109, 117, 327, 397, 401)
+"""Models of which ids can be renamed: with one sort and two, with relations between ids, with clipped steps."""
 MOST_REFUSED = 0.2
 """Of all models."""
 
@@ -61,6 +63,12 @@ def test_fixed(number: int, folder: Path) -> None:
 @pytest.mark.parametrize("number", PROVED)
 def test_proved(number: int, folder: Path) -> None:
     said = answer(generate(number, LANGUAGE), number, ["prove"], folder)
+    assert (said.differences, said.refused) == ((), "")
+
+
+@pytest.mark.parametrize("number", RENAMED)
+def test_renamed(number: int, folder: Path) -> None:
+    said = answer(generate(number, LANGUAGE, alike=True), number, ["symmetry"], folder)
     assert (said.differences, said.refused) == ((), "")
 
 

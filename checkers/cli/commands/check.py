@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import CHECK, OF_SPARK
@@ -17,7 +17,7 @@ from reassure.checkers.console.reporting import run_and_report
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "symmetry"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -26,6 +26,8 @@ KIND = GateKind(
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, reports, and writes what is asked for."""
     if args.dump_kernel:
+        if args.symmetry != "off":
+            raise Failure(Exit.USAGE, "--dump-kernel prints the kernel of the whole search: leave out --symmetry")
         return dump_kernel(args, console)
     request = CheckRequest(
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args)

@@ -34,10 +34,12 @@ def shape_of(model: ModelKernel) -> KernelShape:
     )
 
 
-def compiled(lowered: LoweredModel, layout: Layout, parameters: bool = False, passing: bool = False) -> CompiledKernel:
+def compiled(
+    lowered: LoweredModel, layout: Layout, parameters: bool = False, passing: bool = False, representatives: str = ""
+) -> CompiledKernel:
     """The kernel of a model, its machine code taken from disk if it is there.
 
-    parameters: successors come with the parameters of their step. passing: as of `Kernel`. Raises `LanguageError` for a
+    parameters, representatives: as of `model_kernel`. passing: as of `Kernel`. Raises `LanguageError` for a
     model with more actions or claims than a kernel has room for, or of a larger state.
     """
     if layout.words > UNROLLED:
@@ -47,4 +49,4 @@ def compiled(lowered: LoweredModel, layout: Layout, parameters: bool = False, pa
         )
     if len(lowered.actions) > MAX_TAG:
         raise LanguageError(f"{len(lowered.actions)} actions: the compiled engines take at most {MAX_TAG}")
-    return CompiledKernel(model_kernel(lowered, layout, parameters), passing)
+    return CompiledKernel(model_kernel(lowered, layout, parameters, representatives), passing)

@@ -47,9 +47,9 @@ class Paths:
 
     def shown(self, prop: Property | None, flag: Flag, level: int) -> Trace:
         """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
-        state = self._smallest(level, Wanted(flag))
+        state = self.first_hit(level, flag)
         if prop is None or not prop.over_steps:
-            if not shows(self.bound, prop, None, None, state):
+            if not self.shows(prop, state):
                 raise Disagreement(
                     f"{prop.name if prop else 'deadlock'}: plain Python and the kernel differ on {state}"
                 )
@@ -58,6 +58,14 @@ class Paths:
             if not isinstance(step, FailedCall) and self._shows_on(prop, state, step):
                 return self._trace(level, state, step)
         raise Disagreement(f"{prop.name}: plain Python and the kernel differ on the steps of {state}")
+
+    def first_hit(self, level: int, flag: Flag) -> Any:
+        """The smallest state of a level that, by itself or by a step, hits a claim."""
+        return self._smallest(level, Wanted(flag))
+
+    def shows(self, prop: Property | None, state: Any) -> bool:
+        """Whether a state shows a claim over states (none: a deadlock)."""
+        return shows(self.bound, prop, None, None, state)
 
     def _shows_on(self, prop: Property, state: Any, step: Step) -> bool:
         """Whether a step shows a claim; no, where the claim raises."""

@@ -7,7 +7,6 @@ words for each state), so that counterexamples are rebuilt backwards without sto
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from reassure.checkers.base.engine_results import EngineResult, SearchResult
 from reassure.checkers.base.options import SearchOptions
@@ -16,15 +15,17 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims, whole_runs
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
-from reassure.checkers.engines.native.kernels.tally import GENERATED
+from reassure.checkers.engines.native.exploration import Limits, Start, explore, reporting
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
+from reassure.checkers.engines.native.symmetry import reduced_search
 from reassure.spec.semantics.liveness import assumptions_of
 
 
 def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes: SearchSizes = SIZES) -> EngineResult:
-    """Searches every reachable state. Raises as the reference engine does."""
+    """Searches every reachable state, or one of each class. Raises as the reference engine does."""
+    if options.symmetry != "off":
+        return reduced_search.check(prepared, options, progress, sizes, check)
     began, bound, lowered = time.monotonic(), prepared.bound, prepared.lowered
     layout = state_layout(bound)
     progress.ready("compiling")
@@ -48,13 +49,3 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
     stats.seconds["compile"] = compile_seconds
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
     return conclusion(prepared, options, exploration, paths, SearchResult(), runs)
-
-
-def reporting(search: Search, start: Start, progress: Progress) -> Callable[[int], None]:
-    """Reports a search in this process; to be called with the number of states of the level that are left."""
-
-    def report(left: int) -> None:
-        generated = start.stats.generated + sum(int(worker.tally[GENERATED]) for worker in search.workers)
-        progress.report(search.depth, generated, search.distinct, left, search.memory)
-
-    return report

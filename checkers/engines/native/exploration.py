@@ -13,6 +13,7 @@ from typing import Protocol
 
 from reassure.checkers.base.engine_results import ActionStatistics, SearchStatistics
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import (
     ALL_VISITED,
     FAILED_FAST,
@@ -48,6 +49,10 @@ class Start:
             else:
                 seeds.add(layout.encode(state))
         return cls(sorted(seeds), stats)
+
+    def of_classes(self, representative: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Start:
+        """The representatives of the initial states."""
+        return Start(sorted({representative(row) for row in self.rows}), self.stats)
 
 
 class LevelSearch(Protocol):
@@ -225,3 +230,13 @@ def explore(
             if search.depth > search.raised_on:
                 search.leave_off()
     return Exploration(bound, kernel, start, search, ending.stop or stopped, limits.clock.seconds)
+
+
+def reporting(search: Search, start: Start, progress: Progress) -> Callable[[int], None]:
+    """Reports a search in this process; to be called with the number of states of the level that are left."""
+
+    def report(left: int) -> None:
+        generated = start.stats.generated + sum(int(worker.tally[GENERATED]) for worker in search.workers)
+        progress.report(search.depth, generated, search.distinct, left, search.memory)
+
+    return report

@@ -110,11 +110,15 @@ class Worker:
         if self.tally[ERROR]:
             self.raised, self.tally[ERROR] = True, 0
 
+    def new_states(self) -> list[Rows]:
+        """The new states of the level that is being found."""
+        return [p for p in (*self.parts, self.chunk[self.start : self.end]) if len(p)]
+
     def close_level(self) -> list[Rows]:
         """The new states of the level that ends."""
-        parts = [*self.parts, self.chunk[self.start : self.end]]
+        parts = self.new_states()
         self.parts, self.start, self.fresh = [], self.end, 0
-        return [p for p in parts if len(p)]
+        return parts
 
 
 @dataclass

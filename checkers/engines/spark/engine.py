@@ -30,8 +30,7 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.engine import reporting
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED

@@ -200,7 +200,7 @@ class ActionBuilder:
             self.most *= max(1, len(p.drawn))
             self.nest.open(p.name, form.ForEachSlot(p.leaves[0], None, p.drawn))
             return
-        self.most *= p.type.count
+        self.most *= p.most or p.type.count
         if isinstance(p.drawn, Node) and p.name in self.domains:
             self.domains[p.name].mask.within.append(p.drawn)
         g = self.numbers.graph

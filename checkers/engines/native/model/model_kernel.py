@@ -76,11 +76,14 @@ class ModelKernel:
         return {**flags, "deadlock": DEAD}
 
 
-def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) -> ModelKernel:
+def model_kernel(
+    model: LoweredModel, layout: Layout, parameters: bool = False, representatives: str = ""
+) -> ModelKernel:
     """The kernel's own part of a lowered model.
 
     parameters: successors come with the parameters of their step. A model that was lowered with switches goes without
-    guard k where `tally[SWITCH] = k + 1`.
+    guard k where `tally[SWITCH] = k + 1`. representatives: the text of a function of this name, which puts other states
+    in the place of successors.
     Raises `LanguageError` if the model has more of something than there is room for.
     """
     paths = tuple(leaf.path for leaf in model.leaves)
@@ -106,7 +109,8 @@ def model_kernel(model: LoweredModel, layout: Layout, parameters: bool = False) 
     )
     functions = [emitter.action(one) for one in loops]
     claims, check = _check(model, layout, paths, helpers)
-    parts = [DECLARATIONS, *functions, _expand(len(loops)), check, *helpers.values()]
+    row_words = emitter.row_words if representatives else 0
+    parts = [DECLARATIONS, *functions, _expand(len(loops), row_words), check, *helpers.values(), *_new(representatives)]
     return ModelKernel(
         "\n".join(parts), layout, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
         most, parameter_words, fields if parameters else (), loops, claims,
@@ -120,14 +124,22 @@ def kernel_listing(model: LoweredModel) -> str:
     return kernel_text(kernel.loops, kernel.state_claims, paths, kernel.step_flags)
 
 
-def _expand(actions: int) -> str:
-    """The function that calls every action and counts their successors."""
+def _new(text: str) -> list[str]:
+    """The lines of a text but for the declarations that every kernel has."""
+    known = DECLARATIONS.splitlines()
+    return [line for line in text.splitlines() if line not in known]
+
+
+def _expand(actions: int, row_words: int) -> str:
+    """The function that calls every action and counts their successors. row_words: where others take their place."""
     f = FunctionText("expand", PARAMETERS, internal=False, suffix="nounwind ")
     n = "%n"
     for number in range(actions):
         end = f.op(f"call i64 @action_{number}(ptr %row, ptr %out, i64 {n}, ptr %tally, i64 %where)")
         count(f, ACTIONS_AT + number, f.sub(end, n))
         n = end
+    if row_words:
+        f.op(f"call i64 @representatives(ptr %out, i64 %n, i64 {n}, i64 {row_words})")
     f.do(f"ret i64 {n}")
     return f.text()
 

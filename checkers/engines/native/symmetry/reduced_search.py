@@ -1,0 +1,167 @@
+"""A search of one state of each class: states are in one class if renaming ids leads from one to the other.
+
+Exact (`on`): where nothing that is evaluated tells ids apart, the model takes the same steps from every state of a
+class, but for names. With the order of ids forgotten (`any-order`) there are more steps than the model has: what holds
+then holds in the model, and everything else is confirmed by a run of the model, or decided by the search without
+renaming.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from reassure.checkers.base.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
+from reassure.checkers.engines.native.search import Search, SearchSizes
+from reassure.checkers.engines.native.symmetry.cells import Sort, sorts_to_rename
+from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, NoRun
+from reassure.checkers.engines.native.symmetry.renamings import Renamings
+from reassure.spec.frontend.any_order import guards_read_order, in_any_order
+from reassure.spec.semantics.interpreter import Clipped
+
+Check = Callable[[Prepared, SearchOptions, Progress], EngineResult]
+OF_WHOLE_RUNS = "about whole runs, which take the graph of all states: leave out --symmetry"
+OPEN = PropertyFact(Evidence.OPEN, note="with the order of ids forgotten it is open, and not all states were searched")
+HOLDS = PropertyFact(Evidence.EVERY_STATE)
+
+
+@dataclass
+class Undecided:
+    """What a search with the order of ids forgotten does not decide. everything: since the model may raise."""
+
+    names: set[str] = field(default_factory=set)
+    everything: bool = False
+
+
+def check(
+    prepared: Prepared, options: SearchOptions, progress: Progress, sizes: SearchSizes, whole: Check
+) -> EngineResult:
+    """Searches one state of each class. whole: the search without renaming. `Failure` if no id can be renamed."""
+    began, bound, lowered = time.monotonic(), prepared.bound, prepared.lowered
+    layout, any_order = state_layout(bound), options.symmetry == "any-order"
+    starts = [state for _, _, state in bound.initial_states() if not isinstance(state, Clipped)]
+    sorts = sorts_to_rename(lowered, starts, any_order)
+    forgotten = [sort.type.sort for sort in sorts if sort.order_forgotten]
+    renamings = Renamings(sorts, layout)
+    progress.ready("compiling")
+    searched = in_any_order(lowered, forgotten) if forgotten else lowered
+    kernel = compiled(searched, layout, representatives=renamings.functions)
+    search = Search(kernel, max(1, options.workers), options.memory, sizes)
+    search.warm_up()
+    compile_seconds = time.monotonic() - began
+    progress.begin()
+    start = Start.of(bound, layout).of_classes(renamings.representative)
+    # A violation may be one that the model does not have: the search goes on until it is confirmed.
+    limits = Limits.of(replace(options, fail_fast=options.fail_fast and not forgotten), state_claims(bound, options))
+    exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
+    stats = exploration.stats
+    stats.seconds["compile"] = compile_seconds
+    stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
+    paths = ClassPaths.along(bound, kernel, search, renamings, exact=not forgotten)
+    undecided = _undecided(exploration, paths, options) if forgotten else Undecided()
+    if forgotten and guards_read_order(lowered, forgotten) and "deadlock" in state_claims(bound, options):
+        undecided.names.add("deadlock")
+    summary = SearchResult(symmetry=_record(sorts, exploration, renamings))
+    result = None if undecided.everything else conclusion(prepared, options, exploration, paths, summary)
+    decidable = exploration.complete or exploration.stopped.reason is StopReason.DEPTH
+    del exploration, paths, search, start  # before another search, which may take as much memory
+    if result is None:
+        return _decided_by(whole, prepared, options, progress, summary, began)
+    if undecided.names and decidable:
+        result = _completed(result, undecided, whole, prepared, _remaining(options, began), progress)
+    elif undecided.names:
+        result = replace(result, facts={**result.facts, **dict.fromkeys(undecided.names, OPEN)})
+    note = PropertyFact(Evidence.LEFT_OUT, note=OF_WHOLE_RUNS)
+    return replace(result, facts={**result.facts, **dict.fromkeys(temporal_claims(bound, options), note)})
+
+
+def _record(sorts: tuple[Sort, ...], exploration: Exploration, renamings: Renamings) -> dict[str, Any]:
+    """The part of the run record about classes."""
+    assert isinstance(exploration.search, Search)
+    search = exploration.search
+    parts = [part for parts in [*search.level_rows, search.beyond] for part in parts]
+    parts += [part for worker in search.workers for part in worker.new_states()]
+    return {
+        "renamed": [str(sort) for sort in sorts],
+        "order_forgotten": [sort.type.sort.__name__ for sort in sorts if sort.order_forgotten],
+        "classes": exploration.distinct,
+        "states": sum(renamings.states_of(part) for part in parts),
+        "decided_by_all_states": [],
+    }
+
+
+def _undecided(exploration: Exploration, paths: ClassPaths, options: SearchOptions) -> Undecided:
+    """The claims that were hit and of which no run of the model was found; they count as not hit from here on."""
+    undecided, bound, levels = Undecided(), exploration.bound, exploration.search.hits.levels
+    if exploration.search.raised_on is not None:
+        return Undecided(everything=True)
+    claims = {p.name: p for p in [*bound.properties, *bound.covers]}
+    for name, flag in exploration.kernel.model.flags().items():
+        if flag not in levels or not options.wants(name) or (name == "deadlock" and not bound.model.deadlock):
+            continue
+        try:
+            paths.shown(claims.get(name), flag, levels[flag])
+        except NoRun:
+            undecided.names.add(name)
+            del levels[flag]
+    return undecided
+
+
+def _remaining(options: SearchOptions, began: float) -> SearchOptions:
+    """The options of a search without renaming in the time that is left."""
+    left = None if options.budget is None else max(0.001, options.budget - (time.monotonic() - began))
+    return replace(options, budget=left, symmetry="off")
+
+
+def _decided_by(
+    whole: Check, prepared: Prepared, options: SearchOptions, progress: Progress, summary: SearchResult, began: float
+) -> EngineResult:
+    """The result of the search without renaming, since a step of the other one may raise where the model does not."""
+    result = whole(prepared, _remaining(options, began), progress)
+    assert isinstance(result.summary, SearchResult)
+    result.summary.symmetry = {**summary.symmetry, "decided_by_all_states": ["everything"]}
+    return result
+
+
+def _completed(
+    result: EngineResult,
+    undecided: Undecided,
+    whole: Check,
+    prepared: Prepared,
+    options: SearchOptions,
+    progress: Progress,
+) -> EngineResult:
+    """The result with what the search without renaming says of what is undecided.
+
+    Where that search ends early, what the first search decided stays, and the run is not complete.
+    """
+    names = undecided.names
+    asked = replace(options, properties=sorted(names))
+    exact = whole(prepared.only(names.__contains__), asked, progress)
+    assert isinstance(result.summary, SearchResult)
+    result.summary.symmetry["decided_by_all_states"] = sorted(names)
+    result.summary.symmetry["all_states"] = {"distinct": exact.stats.distinct, "complete": exact.complete}
+    facts = {**result.facts, **exact.facts}
+    to_depth = exact.stopped.reason is StopReason.DEPTH
+    properties = state_claims(prepared.bound, replace(options, properties=[]))
+    if exact.complete:
+        facts |= dict.fromkeys((names & properties) - facts.keys(), HOLDS)
+    elif not to_depth:
+        facts |= dict.fromkeys((names & properties) - facts.keys(), OPEN)
+        if result.complete:
+            facts |= dict.fromkeys(properties - facts.keys(), HOLDS)
+    reached = {cover.name: cover for cover in exact.covers}
+    covers: tuple[CoverResult, ...] = tuple(reached.get(c.name, c) if c.name in names else c for c in result.covers)
+    if exact.complete or (to_depth and not result.complete):
+        return replace(result, facts=facts, covers=covers, raised=exact.raised)
+    return replace(result, facts=facts, covers=covers, raised=exact.raised, complete=False, stopped=exact.stopped)

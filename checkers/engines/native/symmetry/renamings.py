@@ -1,0 +1,177 @@
+"""The renamings of a model's ids as machine code: representatives of states, and how many states a class has.
+
+Where nothing in a state relates two ids, their columns are sorted (`emit_columns.py`); else `kernels/canonical.py` has
+the representative, by a plan that is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from reassure.checkers.encoding.state_layout import Layout, packed_fields
+from reassure.checkers.engines.native.kernels import canonical as kernel
+from reassure.checkers.engines.native.kernels.kernel_shape import LEVEL, Rows
+from reassure.checkers.engines.native.symmetry.cells import Sort
+from reassure.checkers.engines.native.symmetry.emit_columns import column_functions, columns_of
+from reassure.checkers.engines.native.symmetry.entries import FieldEntry, entries_of
+from reassure.checkers.engines.native.translator import llvm
+from reassure.checkers.engines.native.translator.native_function import ModelFunction, text_of
+from reassure.spec.language.types import Type
+
+FURTHER_ROUNDS = 2
+"""Rounds in which the colours of ids are told by those of others, where a state holds relations between ids."""
+AT_A_TIME = 1 << 16
+"""States whose classes are counted at a time."""
+
+
+class Renamings:
+    """The renamings of a model's ids, and the representatives of its states."""
+
+    def __init__(self, sorts: Sequence[Sort], layout: Layout, columns: bool = True) -> None:
+        """columns: sort columns where that suffices; representatives are others without, and classes the same."""
+        self.sorts, self.layout = tuple(sorts), layout
+        first: dict[Type, int] = {}
+        count = 0
+        for sort in sorts:
+            first[sort.type] = count
+            count += sort.type.count
+        self.first, self.ids = first, count
+        self.entries = entries_of(layout.type, first)
+        self.functions = (self._of_columns() if columns else "") or self._of_plan()
+        """LLVM IR: `representatives(rows, low, high, row words)` puts representatives in the place of the states that
+        rows begin with; `stabilisers(rows, count, same)` writes how many renamings leave each as it is."""
+        names = ("representatives", "stabilisers")
+        addresses = llvm.compiled_functions(llvm.digest(self.functions), lambda: self.functions, names, LEVEL)
+        self._representatives = ModelFunction(addresses["representatives"], "wiii")
+        self._stabilisers = ModelFunction(addresses["stabilisers"], "wiw")
+
+    @property
+    def order(self) -> int:
+        """The number of renamings."""
+        return prod(sort.order for sort in self.sorts)
+
+    def representatives(self, states: Rows) -> Rows:
+        """The representative of each row's class."""
+        rows = np.array(states, np.int64, order="C")
+        self._representatives(rows, 0, len(rows), self.layout.words)
+        return rows
+
+    def representative(self, row: tuple[int, ...]) -> tuple[int, ...]:
+        """The representative of a state, both as unsigned words."""
+        rows = self.representatives(np.array([row], np.uint64).view(np.int64))
+        return tuple(int(word) for word in rows.view(np.uint64)[0])
+
+    def states_of(self, representatives: Rows) -> int:
+        """The number of states of the classes that these representatives stand for."""
+        total, order = 0, self.order
+        for low in range(0, len(representatives), AT_A_TIME):
+            rows = np.array(representatives[low : low + AT_A_TIME], np.int64, order="C")
+            same = np.zeros(len(rows), np.int64)
+            self._stabilisers(rows, len(rows), same)
+            values, counts = np.unique(same, return_counts=True)
+            total += sum(int(n) * (order // int(one)) for one, n in zip(values, counts, strict=True))
+        return total
+
+    # -- by columns ---------------------------------------------------------------------------------
+
+    def _of_columns(self) -> str:
+        """The functions that sort columns; "" if that does not suffice."""
+        columns = []
+        for sort in self.sorts:
+            of_sort = columns_of(self.first[sort.type], sort.cells, self.entries)
+            if of_sort is None:
+                return ""
+            columns.append(of_sort)
+        words = self.layout.words
+        return f"""declare i64 @llvm.cttz.i64(i64, i1)
+{column_functions(columns, self.layout.fields, words)}
+define i64 @representatives(ptr %rows, i64 %low, i64 %high, i64 %row_words) nounwind {{
+entry:
+  %any = icmp slt i64 %low, %high
+  br i1 %any, label %next, label %end
+next:
+  %i = phi i64 [ %low, %entry ], [ %following, %next ]
+  %at = mul i64 %i, %row_words
+  %row = getelementptr i64, ptr %rows, i64 %at
+  %done = call i64 @representative(ptr %row)
+  %following = add i64 %i, 1
+  %more = icmp slt i64 %following, %high
+  br i1 %more, label %next, label %end
+end:
+  ret i64 0
+}}
+define i64 @stabilisers(ptr %rows, i64 %count, ptr %same) nounwind {{
+entry:
+  %any = icmp slt i64 0, %count
+  br i1 %any, label %next, label %end
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+  %at = mul i64 %i, {words}
+  %row = getelementptr i64, ptr %rows, i64 %at
+  %number = call i64 @stabiliser(ptr %row)
+  %place = getelementptr i64, ptr %same, i64 %i
+  store i64 %number, ptr %place, align 8
+  %following = add i64 %i, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %end
+end:
+  ret i64 0
+}}
+"""
+
+    # -- by a plan ----------------------------------------------------------------------------------
+
+    def _of_plan(self) -> str:
+        """The functions that call those of `kernels/canonical.py` with the plan."""
+        plan, words = self.plan(), self.layout.words
+        slots = max((e.count for e in self.entries if e.kind == kernel.SLOTS), default=0)
+        scratch = kernel.scratch_words(words, self.ids, slots)
+        numbers = ", ".join(f"i64 {word}" for word in plan)
+        return f"""{text_of(kernel, words)}
+@plan = internal constant [{len(plan)} x i64] [{numbers}]
+define i64 @representatives(ptr %rows, i64 %low, i64 %high, i64 %row_words) nounwind {{
+  %scratch = alloca i64, i64 {scratch}, align 8
+  call void @canonical_rows(ptr @plan, ptr %rows, i64 %low, i64 %high, i64 %row_words, ptr %scratch)
+  ret i64 0
+}}
+define i64 @stabilisers(ptr %rows, i64 %count, ptr %same) nounwind {{
+  %scratch = alloca i64, i64 {scratch}, align 8
+  call void @canonical_stabilisers(ptr @plan, ptr %rows, i64 %count, ptr %same, ptr %scratch)
+  ret i64 0
+}}
+"""
+
+    def plan(self) -> list[int]:
+        """The plan, as `kernels/canonical.py` describes it."""
+        cells = [[self.first[sort.type] + one for one in cell] for sort in self.sorts for cell in sort.cells]
+        places = [number for field in self.layout.fields for number in (field.word, field.shift)]
+        entries: list[tuple[FieldEntry, int, int]] = []
+        """Each with the place that its fields are counted from, and the number of its record's first entry."""
+        records: list[tuple[FieldEntry, int, int]] = []
+        for entry in self.entries:
+            base, inner = len(places) // 2, len(self.entries) + len(records)
+            if entry.record_type is not None:
+                places += [number for _, below in packed_fields(entry.record_type) for number in (0, below)]
+                records += [(one, base, 0) for one in entry.record]
+            entries.append((entry, 0, inner))
+        related = max((e.members for e in self.entries), default=0) > 1
+        rounds = 1 + (FURTHER_ROUNDS if related else 0)
+        cell_words = [number for cell in cells for number in (len(cell), *cell)]
+        cells_at = kernel.PLACES + 1
+        entries_at = cells_at + len(cell_words)
+        keys_at = entries_at + kernel.ENTRY * (len(entries) + len(records))
+        keys: list[int] = []
+        entry_words: list[int] = []
+        for entry, base, inner in [*entries, *records]:
+            slots = entry.kind == kernel.SLOTS
+            entry_words += [
+                entry.kind, base + entry.field, entry.shape, len(entry.record) if slots else entry.sort,
+                (1 << entry.code.bits) - 1, entries_at + kernel.ENTRY * inner if slots else entry.item, entry.count,
+                keys_at + len(keys), len(entry.keys),
+            ]  # fmt: skip
+            keys += [number for key in entry.keys for number in key]
+        header = [self.ids, rounds, len(cells), cells_at, len(entries), entries_at, keys_at + len(keys)]
+        return [*header, *cell_words, *entry_words, *keys, *places]

@@ -1,0 +1,272 @@
+"""The order of ids forgotten: what holds then holds; everything else is said only if a run of the model shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.base.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import budget_ended
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.native import engine
+from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.native.symmetry import reduced_search
+from reassure.checkers.engines.native.symmetry.cells import renamed, sorts_to_rename
+from reassure.spec.frontend.any_order import in_any_order
+from tests.fuzz.compare_symmetry import decided, states_of
+from tests.helpers.alike_models import HEAD, every_renaming
+from tests.helpers.command import model_file, said
+from tests.helpers.model_text import module
+from tests.helpers.runs import bind, checked, result_of
+
+pytestmark = pytest.mark.usefixtures("quick_kernels")
+
+STATE = """
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+    first: Node | None
+    second: Node | None
+    order: Annotated[tuple[Node, ...], MaxLen("nodes")] = ()
+
+@initial
+def start(c: Config) -> State:
+    return State(every(Node, c), None, None)
+"""
+LOWEST = """
+@action(who="one")
+def choose(s: State) -> State:
+    require(s.first is None)
+    return replace(s, first=min(s.up))
+
+@action(who="other")
+def choose_too(s: State) -> State:
+    require(s.second is None)
+    return replace(s, second=min(s.up))
+
+@invariant
+def both_choose_alike(s: State) -> bool:
+    return s.first is None or s.second is None or s.first == s.second
+
+@invariant
+def somebody_is_up(s: State) -> bool:
+    return s.up != NOBODY
+
+@cover
+def they_differ(s: State) -> bool:
+    return s.first is not None and s.second is not None and s.first != s.second
+
+@cover
+def both_chose(s: State) -> bool:
+    return s.first is not None and s.second is not None
+"""
+ORDERED = """
+@action(who="one")
+def line_up(s: State) -> State:
+    require(s.order == ())
+    return replace(s, order=tuple(sorted(s.up)))
+
+@action(who="one")
+def leave(s: State, node: Node) -> State:
+    require(node in s.up and len(s.up) > 1)
+    return replace(s, up=s.up - {node}, order=tuple(n for n in s.order if n != node))
+
+@action(who="one")
+def choose(s: State) -> State:
+    return replace(s, first=max(s.up), second=next((n for n in sorted(s.up) if n != s.first), None))
+
+@action(who="one")
+def prefer_less(s: State, node: Node) -> State:
+    require(s.first is not None and node < s.first)
+    return replace(s, first=node)
+
+@invariant
+def first_of_the_line_is_up(s: State) -> bool:
+    return s.order == () or s.order[0] in s.up
+
+@invariant
+def first_is_up(s: State) -> bool:
+    return s.first is None or s.first in s.up
+
+@cover
+def one_left(s: State) -> bool:
+    return len(s.order) == 1 and s.second is None and s.first is not None
+"""
+STUCK = """
+@action(who="one")
+def choose(s: State, node: Node) -> State:
+    require(s.first is None)
+    return replace(s, first=node)
+
+@action(who="one")
+def go_on(s: State) -> State:
+    require(s.first == min(s.up))
+    return replace(s, first=None)
+"""
+RAISES = """
+@action(who="one")
+def choose(s: State) -> State:
+    return replace(s, first=min(s.up), second=s.first if s.first is None or s.first == min(s.up) else s.order[0])
+
+@invariant
+def first_is_up(s: State) -> bool:
+    return s.first is None or s.first in s.up
+"""
+TELLS = """
+@action(who="one")
+def choose(s: State) -> State:
+    return replace(s, first=min(s.up))
+
+@invariant
+def lowest_first(s: State) -> bool:
+    return s.first is None or s.first == min(s.up)
+
+@invariant
+def first_is_up(s: State) -> bool:
+    return s.first is None or s.first in s.up
+
+@infinitely_often
+def chosen_again(s: State) -> bool:
+    return s.first is not None
+"""
+
+
+def searched(text: str, folder: Path, symmetry: str, deadlock: bool = False, **options: Any) -> CheckResult:
+    ended = f"MODEL = Model.of(__name__, state=State, config=Config, deadlock={deadlock})"
+    bound, lowered = bind(module(f"{STATE}{text}{ended}\n", folder, HEAD).MODEL, {})
+    chosen = SearchOptions(symmetry=symmetry, workers=1, witness=True, **options)
+    return result_of(engine.check, bound, chosen, lowered)
+
+
+def by_all_states(result: CheckResult) -> Any:
+    assert result.search is not None
+    return result.search.symmetry["decided_by_all_states"]
+
+
+def test_what_only_another_order_does_is_decided_by_all_states(tmp_path: Path) -> None:
+    found, whole = searched(LOWEST, tmp_path, "any-order"), searched(LOWEST, tmp_path, "off")
+    assert decided(found) == decided(whole)
+    assert [p.status for p in found.properties] == ["holds", "holds"]
+    assert [c.depth for c in found.covers] == [None, 3]
+    assert by_all_states(found) == ["both_choose_alike", "both_chose", "they_differ"]
+    assert found.exit() == whole.exit() == Exit.VACUOUS
+
+
+def test_without_time_for_all_states_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first search decided stays decided."""
+
+    def ends(*given: Any) -> EngineResult:
+        return EngineResult(
+            SearchResult(),
+            SearchStatistics(),
+            budget_ended(1).stop,
+            False,
+            covers=(CoverResult("they_differ"), CoverResult("both_chose")),
+        )
+
+    check = reduced_search.check
+    monkeypatch.setattr(reduced_search, "check", lambda *given: check(*given[:-1], ends))
+    found = searched(LOWEST, tmp_path, "any-order")
+    assert {p.name: p.status for p in found.properties} == {"both_choose_alike": "unknown", "somebody_is_up": "holds"}
+    assert [c.depth for c in found.covers] == [None, None]
+    assert (found.complete, found.exit()) == (False, Exit.INCONCLUSIVE)
+
+
+def test_sorted_lists_and_comparisons(tmp_path: Path) -> None:
+    found, whole = searched(ORDERED, tmp_path, "any-order"), searched(ORDERED, tmp_path, "off")
+    assert decided(found) == decided(whole)
+    assert [c.depth for c in found.covers] == [6]
+
+
+def test_a_deadlock_that_another_order_would_end(tmp_path: Path) -> None:
+    found, whole = (searched(STUCK, tmp_path, how, True) for how in ("any-order", "off"))
+    assert decided(found) == decided(whole)
+    assert by_all_states(found) == ["deadlock"]
+    assert found.exit() == Exit.DEADLOCK
+
+
+def test_what_raises_with_another_order_alone(tmp_path: Path) -> None:
+    found, whole = searched(RAISES, tmp_path, "any-order"), searched(RAISES, tmp_path, "off")
+    assert decided(found) == decided(whole)
+    assert by_all_states(found) == ["everything"]
+    assert [p.status for p in found.properties] == ["holds"]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ended = "MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)\n"
+    mine = model_file(tmp_path, f"{HEAD}{STATE}{TELLS}{ended}")
+    assert said(capsys, "check", mine, "--symmetry", "on")[::2] == (
+        Exit.USAGE.value,
+        "reassure: --symmetry: nothing of mine can be renamed: choose reads the order of Node (`--symmetry any-order` "
+        "forgets the order)\n",
+    )
+    assert said(capsys, "check", mine, "--symmetry", "any-order")[::2] == (
+        Exit.USAGE.value,
+        "reassure: --symmetry: nothing of mine can be renamed: lowest_first reads the order of Node; name other "
+        "properties by --property\n",
+    )
+    code, out, _ = said(capsys, "check", mine, "--symmetry=any-order", "--property=first_is_up")
+    assert code == Exit.OK.value
+    assert "classes under renaming of Node 1-3, which have" in out
+    assert "the order of Node is forgotten" in out
+    assert "--symmetry=any-order" in out.splitlines()[-1]
+    code, out, _ = said(capsys, "check", mine, "--symmetry=any-order", "--property=first_is_up", "--property=chosen*")
+    assert code == Exit.INCONCLUSIVE.value
+    assert "not checked (about whole runs, which take the graph of all states: leave out --symmetry)" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("check", "two_phase_commit", "--engine=reference"), "--symmetry is for --engine native, not for reference"),
+        (("check", "two_phase_commit", "--engine=spark"), "--symmetry is for --engine native, not for spark"),
+        (("check", "two_phase_commit", "--dump-kernel"), "leave out --symmetry"),
+        (("check", "die_hard"), "its states hold no ids"),
+        (("check", "two_phase_commit", "--set=managers=1"), "there is one Manager"),
+        (("sweep", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
+        (("find", "two_phase_commit", "s.heard"), "unrecognized arguments: --symmetry=on"),
+        (("guards", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
+        (("mutants", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
+    ],
+)
+def test_refused(words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, *words, "--symmetry=on")
+    assert (code, says in err) == (Exit.USAGE.value, True), err
+
+
+# -- models that come with the project ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("brokers", "classes"), [(3, 287), (4, 3_200)])
+def test_core(brokers: int, classes: int) -> None:
+    """The classes have as many states as a search of all states with any order has, from any initial state renamed."""
+    whole, bound = checked("core", [f"brokers={brokers}"], "native", witness=True)
+    found, _ = checked("core", [f"brokers={brokers}"], "native", witness=True, symmetry="any-order")
+    assert found.stats.distinct == classes
+    assert decided(found) == decided(whole)
+    _, lowered = bind(bound.model, {"brokers": brokers})
+    (sort,) = sorts_to_rename(lowered, [], True)
+    assert sort.order_forgotten
+    layout = state_layout(bound)
+    compiled_kernel = compiled(in_any_order(lowered, [sort.type.sort]), layout)
+    starts = [s for _, _, s in bound.initial_states()]
+    rows = sorted({layout.encode(renamed(s, table)) for s in starts for table in every_renaming((sort,))})
+    search = Search(compiled_kernel, 1)
+    explored = explore(bound, compiled_kernel, Start(rows, Start.of(bound, layout).stats), search, Limits())
+    assert explored.distinct == states_of(found)
+
+
+def test_kraft() -> None:
+    """Lists in any order; what is violated is shown by runs as short as those of the whole search."""
+    pairs = ["admin_requests=1", "replication_factor=1", "unclean=on"]
+    whole, _ = checked("kraft", pairs, "native", witness=True)
+    found, _ = checked("kraft", pairs, "native", witness=True, symmetry="any-order")
+    assert decided(found) == decided(whole)
+    assert [p.status for p in found.properties if p.temporal] == ["not_checked"] * 2

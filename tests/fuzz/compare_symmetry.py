@@ -1,0 +1,58 @@
+"""A search of one state of each class against a search of all states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.engines.native import engine
+from reassure.spec.semantics.interpreter import ModelError
+from tests.fuzz.subject import Difference, Subject
+from tests.helpers.runs import result_of
+
+
+def symmetry(subject: Subject) -> Iterator[Difference]:
+    """Verdicts, depths and lengths of traces are those of the whole search; the classes' states are its states."""
+    whole = _searched(subject, "off")
+    for mode in ("on", "any-order"):
+        try:
+            found = _searched(subject, mode)
+        except Failure:
+            continue  # nothing can be renamed
+        want, got = decided(whole), decided(found)
+        if mode == "any-order" and isinstance(found, CheckResult) and found.stats.clipped:
+            continue  # of a step that the model does not take, perhaps
+        if want != got:
+            yield Difference("symmetry", f"{mode}: another verdict", f"all states {want}, classes {got}")
+        elif mode == "on" and isinstance(whole, CheckResult) and isinstance(found, CheckResult):
+            states = states_of(found)
+            if states != whole.stats.distinct:
+                yield Difference("symmetry", "other states", f"{states}, not {whole.stats.distinct}")
+
+
+def _searched(subject: Subject, mode: str) -> CheckResult | str:
+    options = SearchOptions(depth=subject.depth, witness=True, workers=1, symmetry=mode)
+    try:
+        return result_of(engine.check, subject.bound, options, subject.lowered)
+    except ModelError:
+        return "it raises"
+
+
+def states_of(result: CheckResult) -> int:
+    """The states of the classes that a search visited."""
+    assert result.search is not None
+    return int(result.search.symmetry["states"])
+
+
+def decided(result: CheckResult | str) -> Any:
+    """All that renaming does not change: properties of whole runs are left to the whole search."""
+    if isinstance(result, str):
+        return result
+    properties = [
+        (p.name, p.status, p.depth, p.trace and len(p.trace)) for p in result.properties if not p.temporal
+    ]  # fmt: skip
+    covers = [(c.name, c.depth, c.trace and len(c.trace)) for c in result.covers]
+    return properties, covers, result.complete, result.stopped.reason, result.stats.clipped > 0

@@ -1,0 +1,196 @@
+"""Models whose ids are alike: with sequences, with relations between ids, with messages, with ids that are named."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.engines.native.symmetry.cells import Sort
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.semantics.interpreter import BoundModel
+from tests.helpers.model_text import module
+from tests.helpers.runs import bind
+
+HEAD = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range
+
+class Node(Id, size="nodes", first=1): ...
+class Job(Id, size="jobs"): ...
+Nodes = frozenset[Node]
+NOBODY: Nodes = frozenset()
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 12)] = 3
+    jobs: Annotated[int, Range(1, 4)] = 2
+"""
+QUEUE = """
+@dataclass(frozen=True)
+class State:
+    waiting: Annotated[tuple[Node, ...], MaxLen("nodes")]
+    holder: Node | None
+    last: Node
+    turns: Map[Node, Annotated[int, Range(0, 1)]]
+    out: Nodes
+
+@initial
+def start(c: Config, last: Node) -> State:
+    return State((), None, last, fill(Node, c, 0), NOBODY)
+
+@action(who="node")
+def ask(s: State, node: Node) -> State:
+    require(node not in s.waiting and node != s.holder and node not in s.out)
+    return replace(s, waiting=s.waiting + (node,))
+
+@action(who="lock")
+def grant(s: State) -> State:
+    require(s.holder is None and len(s.waiting) > 0)
+    return replace(s, holder=s.waiting[0], waiting=s.waiting[1:])
+
+@action(who="node")
+def give_back(s: State) -> State:
+    node = some(s.holder)
+    require(s.turns[node] == 0)
+    return replace(s, holder=None, last=node, turns=s.turns.put(node, 1))
+
+@action(who="node")
+def leave(s: State, node: Node) -> State:
+    require(node != s.holder and len(s.out) == 0)
+    return replace(s, out=s.out | {node}, waiting=tuple(n for n in s.waiting if n != node))
+
+@invariant
+def holder_is_in(s: State) -> bool:
+    return s.holder is None or s.holder not in s.out
+
+@invariant
+def no_second_turn(s: State) -> bool:
+    return s.holder is None or s.turns[s.holder] == 0
+
+@step_property
+def order_is_kept(before: State, after: State) -> bool:
+    return len(before.waiting) < 2 or after.holder != before.waiting[1]
+
+@cover
+def everybody_had_a_turn(s: State, c: Config) -> bool:
+    return all(s.turns[n] == 1 for n in every(Node, c))
+
+@cover
+def all_wait(s: State, c: Config) -> bool:
+    return len(s.waiting) == c.nodes
+"""
+GOSSIP = """
+@dataclass(frozen=True)
+class Message:
+    source: Node
+    to: Node
+    urgent: bool
+
+@dataclass(frozen=True)
+class State:
+    points: Map[Node, Node | None]
+    knows: Map[Node, Nodes]
+    sent: Annotated[frozenset[Message], MaxSize(2)]
+    owner: Map[Job, Node | None]
+
+@initial
+def start(c: Config) -> State:
+    return State(fill(Node, c, None), fill(Node, c, NOBODY), frozenset(), fill(Job, c, None))
+
+@action(who="node")
+def point(s: State, node: Node, other: Node) -> State:
+    require(s.points[node] is None and node != other and s.points[other] != node)
+    return replace(s, points=s.points.put(node, other))
+
+@action(who="node")
+def send(s: State, node: Node, urgent: bool) -> State:
+    to = some(s.points[node])
+    require(len(s.sent) < 2 and to not in s.knows[node] and all(m.source != node for m in s.sent))
+    return replace(s, sent=s.sent | {Message(node, to, urgent)})
+
+@action(who="node", message=lambda s: s.sent)
+def hear(s: State, message: Message) -> State:
+    known = s.knows[message.source] | {message.to}
+    return replace(s, sent=s.sent - {message}, knows=s.knows.put(message.source, known))
+
+@action(who="node")
+def take(s: State, job: Job, node: Node) -> State:
+    require(s.owner[job] is None and len(s.knows[node]) > 0)
+    return replace(s, owner=s.owner.put(job, node))
+
+@invariant
+def nobody_owns_two(s: State, c: Config) -> bool:
+    return all(s.owner[a] is None or s.owner[a] != s.owner[b] or a == b for a in every(Job, c) for b in every(Job, c))
+
+@invariant
+def no_triangle(s: State, c: Config) -> bool:
+    return not any(
+        s.points[a] == b and s.points[b] == d and s.points[d] == a
+        for a in every(Node, c) for b in every(Node, c) for d in every(Node, c)
+    )
+
+@cover
+def two_urgent(s: State) -> bool:
+    return sum(1 for m in s.sent if m.urgent) == 2
+"""
+NAMED = """
+FIRST = Node(1)
+
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+    leader: Node | None
+    votes: Nodes
+
+@initial
+def start(c: Config) -> State:
+    return State(every(Node, c), Node(2), NOBODY)
+
+@action(who="node")
+def fail(s: State, node: Node) -> State:
+    require(node in s.up and node != FIRST)
+    return replace(s, up=s.up - {node}, leader=None if s.leader == node else s.leader)
+
+@action(who="node")
+def vote(s: State, node: Node) -> State:
+    require(node in s.up and s.leader is None)
+    return replace(s, votes=s.votes | {node})
+
+@action(who="node")
+def lead(s: State, node: Node) -> State:
+    require(s.leader is None and node in s.votes and len(s.votes) > 1)
+    return replace(s, leader=node, votes=NOBODY)
+
+@invariant
+def first_is_up(s: State) -> bool:
+    return FIRST in s.up
+
+@invariant
+def leader_is_up(s: State) -> bool:
+    return s.leader is None or s.leader in s.up
+
+@invariant
+def third_votes_last(s: State) -> bool:
+    return Node(3) not in s.votes or len(s.votes) > 1
+"""
+ALIKE = {"queue": QUEUE, "gossip": GOSSIP, "named": NAMED}
+
+
+def alike(name: str, folder: Path, **settings: int) -> tuple[BoundModel, LoweredModel]:
+    """One of these models under a configuration."""
+    made = module(f"{ALIKE[name]}\nMODEL = Model.of(__name__, state=State, config=Config)\n", folder, HEAD)
+    return bind(made.MODEL, settings)
+
+
+def every_renaming(sorts: tuple[Sort, ...]) -> list[dict[Any, Any]]:
+    """All renamings, as tables of ids by sort and number."""
+    tables: list[dict[Any, Any]] = [{}]
+    for sort in sorts:
+        for cell in sort.cells:
+            ids = [sort.type.sort(one + sort.type.first) for one in cell]
+            keys = [(sort.type.sort, int(one)) for one in ids]
+            tables = [t | dict(zip(keys, p, strict=True)) for t in tables for p in itertools.permutations(ids)]
+    return tables
