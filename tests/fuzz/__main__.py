@@ -32,7 +32,7 @@ EVERY = {
 """One of how many models each check is made on, as fast as it is. Spark is asked for by name: it needs Java."""
 LANGUAGE = "reassure"
 ALIKE = 3
-"""One of so many models has ids that are alike, so that they can be renamed."""
+"""One of so many models has ids that are alike, and can be renamed; every second of these reads their order."""
 
 
 def main() -> int:
@@ -59,7 +59,7 @@ def main() -> int:
     number = given.model if given.model is not None else given.seed * 1_000_000
     while time.monotonic() < end:
         checks = [c for c in only if given.model is not None or number % every[c] == 0]
-        source = generate(number, LANGUAGE, alike=number % ALIKE == 0)
+        source = generate(number, LANGUAGE, alike=number % ALIKE == 0, in_order=number % (2 * ALIKE) == 0)
         answer = worker.judge(source, number, checks)
         models += 1
         refused += bool(answer.refused)

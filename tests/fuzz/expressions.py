@@ -133,7 +133,7 @@ class Expressions(Leaves):
             if not ordered:
                 options.append((3, lambda k=k: (self.of(SetOf(k), depth), k)))
                 options.append((1, lambda k=k: (f"every({k.text}, {self.c})", k)))
-            if isinstance(k, Sort) and not self.taste.alike:
+            if isinstance(k, Sort) and self.taste.order_is_read:
                 options.append((2, lambda k=k: (f"sorted({self.of(SetOf(k), depth)})", k)))
             options.append((2, lambda k=k: (self.of(Sequence(k), depth), k)))
             if isinstance(k, Sort) and self.taste.alike:
@@ -235,7 +235,7 @@ class Expressions(Leaves):
             return "(" + terms[0] + "".join(f" {rng.choice(COMPARISONS)} {t}" for t in terms[1:]) + ")"
         kinds = [k for _, k in self.scope.paths()] or [Bool()]
         kind = rng.choice([*kinds, *self.items])
-        ordered = isinstance(kind, SetOf) or (isinstance(kind, Sort) and not self.taste.alike)
+        ordered = isinstance(kind, SetOf) or (isinstance(kind, Sort) and self.taste.order_is_read)
         sign = rng.choice(COMPARISONS if ordered else COMPARISONS[:2])
         left, right = self.of(kind, depth), self.held(kind, depth)
         if isinstance(kind, SetOf) and not self.taste.alike and sign in ("==", "!=") and self.chance(0.3):
@@ -306,8 +306,8 @@ class Expressions(Leaves):
                 return f"{word}(({self.over(source, its, None, depth - 1, False)}){default})"
             return f"{word}({self.of(SetOf(kind), depth)}{default})"
 
-        found: list[Production] = [(3, (lambda: self.leaf(kind)) if self.taste.alike else extreme)]
-        if not self.taste.alike:
+        found: list[Production] = [(3, extreme if self.taste.order_is_read else (lambda: self.leaf(kind)))]
+        if self.taste.order_is_read:
             found.append(
                 (1, lambda: f"{self.rng.choice(('min', 'max'))}({self.of(kind, depth)}, {self.of(kind, depth)})")
             )
@@ -350,7 +350,7 @@ class Expressions(Leaves):
             (1, lambda: "None"),
             (1, lambda: f"({self.of(kind.inner, depth)} if {self.of(Bool(), depth)} else None)"),
         ]
-        if isinstance(kind.inner, Sort) and not self.taste.alike:
+        if isinstance(kind.inner, Sort) and self.taste.order_is_read:
             extreme = self.rng.choice(("min", "max"))
             found.append((2, lambda: f"{extreme}({self.of(SetOf(kind.inner), depth)}, default=None)"))
         return found
@@ -361,7 +361,7 @@ class Expressions(Leaves):
 
         def kept() -> str:
             ordered = f"sorted({self.of(SetOf(item), depth)})"
-            reads_order = isinstance(item, Sort) and not self.taste.alike
+            reads_order = isinstance(item, Sort) and self.taste.order_is_read
             source = ordered if reads_order and self.chance(0.4) else self.of(kind, depth)
             return f"tuple({self.over(source, item, None, depth, False)})"
 
@@ -373,7 +373,7 @@ class Expressions(Leaves):
             (2, lambda: f"({self.of(item, depth)},)"),
             (2, kept),
         ]
-        if isinstance(item, Sort) and not self.taste.alike:
+        if isinstance(item, Sort) and self.taste.order_is_read:
             found.append((2, lambda: f"tuple(sorted({self.of(SetOf(item), depth)}))"))
         return found
 

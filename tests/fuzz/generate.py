@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.fuzz.kinds import (
     Bool,
@@ -57,8 +57,8 @@ class Source:
 class Writer(Bodies):
     """Writes one model."""
 
-    def __init__(self, rng: random.Random, language: str, alike: bool = False) -> None:
-        taste = Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, alike=alike)
+    def __init__(self, rng: random.Random, language: str, alike: bool = False, in_order: bool = False) -> None:
+        taste = Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, alike=alike, in_order=in_order)
         super().__init__(rng, [], [], taste)
         self.language = language
         self.sorts: list[Sort] = []
@@ -393,6 +393,7 @@ class Writer(Bodies):
         parts += [self.action(f"a{i}") for i in range(rng.choice((1, 2, 2, 3, 4)))]
         kinds = ("invariant", "invariant", "step_property", "cover", "step_cover", "terminal", "leads_to")
         chosen = ["invariant", *rng.choices(kinds, k=rng.choice((1, 2, 3, 4)))]
+        self.taste = replace(self.taste, in_order=False)
         parts += [self.claim(kind, f"{kind}{i}") for i, kind in enumerate(chosen)]
         options = ", views=(view,)" if self.view else ""
         options += ", deadlock=False" if self.chance(0.4) else ""
@@ -428,6 +429,9 @@ class Writer(Bodies):
         return "\n\n".join([header, text, f"MODEL = {stem}.MODEL.replacing({name})"]) + "\n"
 
 
-def generate(seed: int, language: str, stem: str | None = None, alike: bool = False) -> Source:
-    """The model of a seed. language: the package to import the vocabulary from. alike: as of `Taste`."""
-    return Writer(random.Random(seed), language, alike).model(stem or f"fuzz_{seed}")
+def generate(seed: int, language: str, stem: str | None = None, alike: bool = False, in_order: bool = False) -> Source:
+    """The model of a seed. language: the package to import the vocabulary from.
+
+    alike, in_order: as of `Taste`; claims do not read the order of ids that are alike.
+    """
+    return Writer(random.Random(seed), language, alike, in_order).model(stem or f"fuzz_{seed}")

@@ -45,6 +45,12 @@ class Taste:
     """Products and constants near the limits of a machine word."""
     alike: bool = False
     """Ids are seldom named, and their order is not read."""
+    in_order: bool = False
+    """Although ids are alike, their order is read."""
+
+    @property
+    def order_is_read(self) -> bool:
+        return self.in_order or not self.alike
 
 
 @dataclass
