@@ -250,15 +250,17 @@ def _distribution(spark: dict[str, Any], console: Console) -> None:
 def _classes(symmetry: dict[str, Any], console: Console) -> None:
     """Prints what was renamed, and for how many states the classes stand."""
     renamed, forgotten = ", ".join(symmetry["renamed"]), ", ".join(symmetry["order_forgotten"])
-    decided, whole = symmetry["decided_by_all_states"], symmetry.get("all_states")
+    searches = symmetry["all_states"]
     text = f"{symmetry['classes']:,} classes under renaming of {renamed}, which have {symmetry['states']:,} states"
-    if decided == ["everything"]:
+    if searches and not searches[0]["asked"]:
         text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
     elif forgotten:
         text += f"; the order of {forgotten} is forgotten, and each violation and cover is confirmed with it"
     console.print(text)
-    if whole:
-        console.print(f"decided by a search of all states ({whole['distinct']:,}): {', '.join(decided)}")
+    for search in searches:
+        to_depth = f" to depth {search['depth']}" if search["depth"] is not None else ""
+        if search["asked"]:
+            console.print(f"a search of all states{to_depth} ({search['distinct']:,}): {', '.join(search['asked'])}")
 
 
 def _shares(title: str, numbers: dict[str, int], console: Console) -> None:

@@ -39,7 +39,8 @@ HOLDS = PropertyFact(Evidence.EVERY_STATE)
 class Undecided:
     """What a search with the order of ids forgotten does not decide. everything: since the model may raise."""
 
-    names: set[str] = field(default_factory=set)
+    levels: dict[str, int] = field(default_factory=dict)
+    """By claim: the level of the hit that no run of the model was found for; 0 where there may be one without a hit."""
     everything: bool = False
 
 
@@ -70,17 +71,17 @@ def check(
     paths = ClassPaths.along(bound, kernel, search, renamings, exact=not forgotten)
     undecided = _undecided(exploration, paths, options) if forgotten else Undecided()
     if forgotten and guards_read_order(lowered, forgotten) and "deadlock" in state_claims(bound, options):
-        undecided.names.add("deadlock")
+        undecided.levels["deadlock"] = 0
     summary = SearchResult(symmetry=_record(sorts, exploration, renamings))
     result = None if undecided.everything else conclusion(prepared, options, exploration, paths, summary)
     decidable = exploration.complete or exploration.stopped.reason is StopReason.DEPTH
     del exploration, paths, search, start  # before another search, which may take as much memory
     if result is None:
         return _decided_by(whole, prepared, options, progress, summary, began)
-    if undecided.names and decidable:
+    if undecided.levels and decidable:
         result = _completed(result, undecided, whole, prepared, _remaining(options, began), progress)
-    elif undecided.names:
-        result = replace(result, facts={**result.facts, **dict.fromkeys(undecided.names, OPEN)})
+    elif undecided.levels:
+        result = replace(result, facts={**result.facts, **dict.fromkeys(undecided.levels, OPEN)})
     note = PropertyFact(Evidence.LEFT_OUT, note=OF_WHOLE_RUNS)
     return replace(result, facts={**result.facts, **dict.fromkeys(temporal_claims(bound, options), note)})
 
@@ -96,7 +97,7 @@ def _record(sorts: tuple[Sort, ...], exploration: Exploration, renamings: Renami
         "order_forgotten": [sort.type.sort.__name__ for sort in sorts if sort.order_forgotten],
         "classes": exploration.distinct,
         "states": sum(renamings.states_of(part) for part in parts),
-        "decided_by_all_states": [],
+        "all_states": [],
     }
 
 
@@ -112,8 +113,7 @@ def _undecided(exploration: Exploration, paths: ClassPaths, options: SearchOptio
         try:
             paths.shown(claims.get(name), flag, levels[flag])
         except NoRun:
-            undecided.names.add(name)
-            del levels[flag]
+            undecided.levels[name] = levels.pop(flag)
     return undecided
 
 
@@ -129,7 +129,7 @@ def _decided_by(
     """The result of the search without renaming, since a step of the other one may raise where the model does not."""
     result = whole(prepared, _remaining(options, began), progress)
     assert isinstance(result.summary, SearchResult)
-    result.summary.symmetry = {**summary.symmetry, "decided_by_all_states": ["everything"]}
+    result.summary.symmetry = {**summary.symmetry, "all_states": [_noted([], options, result)]}
     return result
 
 
@@ -141,27 +141,56 @@ def _completed(
     options: SearchOptions,
     progress: Progress,
 ) -> EngineResult:
-    """The result with what the search without renaming says of what is undecided.
+    """The result with what searches of all states say of what is undecided.
 
-    Where that search ends early, what the first search decided stays, and the run is not complete.
+    The first goes to the depth of the hits alone: many are as near in the model. Where one of them ends early, what the
+    search of classes decided stays, and the run is not complete.
     """
-    names = undecided.names
-    asked = replace(options, properties=sorted(names))
-    exact = whole(prepared.only(names.__contains__), asked, progress)
-    assert isinstance(result.summary, SearchResult)
-    result.summary.symmetry["decided_by_all_states"] = sorted(names)
-    result.summary.symmetry["all_states"] = {"distinct": exact.stats.distinct, "complete": exact.complete}
-    facts = {**result.facts, **exact.facts}
+    began, names, exact = time.monotonic(), set(undecided.levels), None
+    depth = max(undecided.levels.values())
+    if depth and (options.depth is None or depth < options.depth):
+        nearby = {name for name, level in undecided.levels.items() if level}
+        exact = _asked(nearby, whole, prepared, replace(options, depth=depth), progress, result)
+        result = _taken_over(result, exact, nearby)
+        shown = {*exact.facts, *(cover.name for cover in exact.covers if cover.reached)}
+        names -= nearby if exact.complete else shown
+    if names and (exact is None or exact.complete or exact.stopped.reason is StopReason.DEPTH):
+        exact = _asked(names, whole, prepared, _remaining(options, began), progress, result)
+        result = _taken_over(result, exact, names)
+    assert exact is not None
     to_depth = exact.stopped.reason is StopReason.DEPTH
-    properties = state_claims(prepared.bound, replace(options, properties=[]))
-    if exact.complete:
-        facts |= dict.fromkeys((names & properties) - facts.keys(), HOLDS)
-    elif not to_depth:
+    if not names or exact.complete or (to_depth and not result.complete):
+        return result
+    facts = dict(result.facts)
+    if not to_depth:
+        properties = state_claims(prepared.bound, options)
         facts |= dict.fromkeys((names & properties) - facts.keys(), OPEN)
         if result.complete:
             facts |= dict.fromkeys(properties - facts.keys(), HOLDS)
+    return replace(result, facts=facts, complete=False, stopped=exact.stopped)
+
+
+def _asked(
+    names: set[str], whole: Check, prepared: Prepared, options: SearchOptions, progress: Progress, result: EngineResult
+) -> EngineResult:
+    """The result of a search of all states for some claims, which is noted in the record."""
+    exact = whole(prepared.only(names.__contains__), replace(options, properties=sorted(names)), progress)
+    assert isinstance(result.summary, SearchResult)
+    result.summary.symmetry["all_states"].append(_noted(sorted(names), options, exact))
+    return exact
+
+
+def _noted(asked: list[str], options: SearchOptions, exact: EngineResult) -> dict[str, Any]:
+    """A search of all states as the record has it; nothing asked: everything."""
+    distinct, complete = exact.stats.distinct, exact.complete
+    return {"asked": asked, "depth": options.depth, "distinct": distinct, "complete": complete}
+
+
+def _taken_over(result: EngineResult, exact: EngineResult, names: set[str]) -> EngineResult:
+    """The result with the violations and covers that a search of all states found, and what it decided."""
+    facts = {**result.facts, **exact.facts}
+    if exact.complete:
+        facts |= dict.fromkeys(names - facts.keys(), HOLDS)
     reached = {cover.name: cover for cover in exact.covers}
     covers: tuple[CoverResult, ...] = tuple(reached.get(c.name, c) if c.name in names else c for c in result.covers)
-    if exact.complete or (to_depth and not result.complete):
-        return replace(result, facts=facts, covers=covers, raised=exact.raised)
-    return replace(result, facts=facts, covers=covers, raised=exact.raised, complete=False, stopped=exact.stopped)
+    return replace(result, facts=facts, covers=covers, raised=exact.raised)

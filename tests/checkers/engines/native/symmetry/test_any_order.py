@@ -147,7 +147,7 @@ def searched(text: str, folder: Path, symmetry: str, deadlock: bool = False, **o
 
 def by_all_states(result: CheckResult) -> Any:
     assert result.search is not None
-    return result.search.symmetry["decided_by_all_states"]
+    return [(search["asked"], search["depth"]) for search in result.search.symmetry["all_states"]]
 
 
 def test_what_only_another_order_does_is_decided_by_all_states(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_what_only_another_order_does_is_decided_by_all_states(tmp_path: Path) -
     assert decided(found) == decided(whole)
     assert [p.status for p in found.properties] == ["holds", "holds"]
     assert [c.depth for c in found.covers] == [None, 3]
-    assert by_all_states(found) == ["both_choose_alike", "both_chose", "they_differ"]
+    assert by_all_states(found) == [(["both_choose_alike", "both_chose", "they_differ"], 3)]
     assert found.exit() == whole.exit() == Exit.VACUOUS
 
 
@@ -188,14 +188,14 @@ def test_sorted_lists_and_comparisons(tmp_path: Path) -> None:
 def test_a_deadlock_that_another_order_would_end(tmp_path: Path) -> None:
     found, whole = (searched(STUCK, tmp_path, how, True) for how in ("any-order", "off"))
     assert decided(found) == decided(whole)
-    assert by_all_states(found) == ["deadlock"]
+    assert by_all_states(found) == [(["deadlock"], None)]
     assert found.exit() == Exit.DEADLOCK
 
 
 def test_what_raises_with_another_order_alone(tmp_path: Path) -> None:
     found, whole = searched(RAISES, tmp_path, "any-order"), searched(RAISES, tmp_path, "off")
     assert decided(found) == decided(whole)
-    assert by_all_states(found) == ["everything"]
+    assert by_all_states(found) == [([], None)]
     assert [p.status for p in found.properties] == ["holds"]
 
 
