@@ -14,7 +14,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.result import CheckResult
-from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.encoding.state_layout import layout_of, state_layout
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.symmetry import emit_columns, renamings
@@ -48,14 +48,18 @@ def all_alike(bound: BoundModel) -> tuple[Sort, ...]:
     return tuple(Sort(kind, (tuple(range(kind.count)),)) for kind in dict.fromkeys(id_types(bound.type)))
 
 
+@pytest.mark.parametrize("wide", [False, True], ids=["", "many words"])
 @pytest.mark.parametrize("columns", [True, False], ids=["columns", "plan"])
 @pytest.mark.parametrize(
     ("name", "settings"), [("queue", {"nodes": 4}), ("gossip", {"nodes": 3}), ("named", {"nodes": 5})]
 )
-def test_representatives(name: str, settings: dict[str, int], columns: bool, tmp_path: Path) -> None:
+def test_representatives(name: str, settings: dict[str, int], columns: bool, wide: bool, tmp_path: Path) -> None:
     """One for each class, of the class; and as many states in it as there are."""
     bound, _ = alike(name, tmp_path, **settings)
     layout, rng = state_layout(bound), random.Random(1)
+    if wide:
+        layout = layout_of(bound.type, max(field.code.bits for field in layout.fields))
+    assert (layout.words > 2) == wide
     sorts = all_alike(bound)
     if name == "named":  # 2 and 4 keep their names
         sorts = (Sort(sorts[0].type, ((0, 2, 4), (1,), (3,))),)
