@@ -14,8 +14,9 @@ EXHAUSTIVE_ENGINES = ("native", "reference")
 DEFAULT_ENGINE = "native"
 
 
-SYMMETRIES = ("off", "on", "any-order")
-"""off: every state. on: one state of each class under renaming. any-order: so, the order of ids being forgotten."""
+SYMMETRIES = ("off", "auto", "on", "any-order")
+"""off: every state. on: one state of each class under renaming; auto: where it pays. any-order: the order of ids is
+forgotten too."""
 
 
 @dataclass

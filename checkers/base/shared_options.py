@@ -56,8 +56,9 @@ ENGINE = Option(
 
 SYMMETRY = Option(
     "--symmetry",
-    "visit one state of those that differ in names of ids; any-order: also take any eligible id where the model takes "
-    "the first one by their order, and confirm violations without that (default: off)",
+    "on: visit one state of those that differ in names of ids; auto: do so if 4 or more ids of a sort can be renamed "
+    "and no property of whole runs is asked for; any-order: also take any eligible id where the model takes the first "
+    "one by their order, and confirm violations without that (default: off)",
     choices=SYMMETRIES,
     default="off",
     place=8,

@@ -249,6 +249,9 @@ def _distribution(spark: dict[str, Any], console: Console) -> None:
 
 def _classes(symmetry: dict[str, Any], console: Console) -> None:
     """Prints what was renamed, and for how many states the classes stand."""
+    if not symmetry["renamed"]:
+        console.print(f"all states were searched: {symmetry['why']}")
+        return
     renamed, forgotten = ", ".join(symmetry["renamed"]), ", ".join(symmetry["order_forgotten"])
     searches = symmetry["all_states"]
     text = f"{symmetry['classes']:,} classes under renaming of {renamed}, which have {symmetry['states']:,} states"

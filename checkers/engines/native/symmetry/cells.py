@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from math import factorial, prod
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.spec.frontend.lowered_model import LoweredModel, Telling, ToldApart
 from reassure.spec.language.types import BagType, IdType, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
 
 MOST_RENAMINGS = 1 << 63
 """Fewer renamings than these: those that leave a state as it is are counted in a word."""
+
+
+class NotRenamed(Exception):
+    """The reason why no ids are renamed."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def id_types(kind: Type) -> Iterator[IdType]:
 
 
 def sorts_to_rename(lowered: LoweredModel, starts: list[Any], any_order: bool) -> tuple[Sort, ...]:
-    """The sorts whose ids may be renamed, and among which; `Failure` if there is none.
+    """The sorts whose ids may be renamed, and among which; `NotRenamed` if there is none.
 
     starts: the initial states; in exact mode a renaming maps them onto themselves, so that the states of all classes
     are those that the whole search reaches. any_order: where an action reads the order of ids, it is forgotten, and
@@ -80,17 +83,18 @@ def sorts_to_rename(lowered: LoweredModel, starts: list[Any], any_order: bool) -
         sorts.append(Sort(kind, (*(c for c in cells if c), *((i,) for i in sorted(named))), reads))
     if not sorts:
         why = "; ".join(reasons) or "its states hold no ids"
-        raise Failure(Exit.USAGE, f"--symmetry: nothing of {lowered.bound.model.name} can be renamed: {why}")
+        raise NotRenamed(f"nothing of {lowered.bound.model.name} can be renamed: {why}")
     renamings = prod(sort.order for sort in sorts)
     if renamings >= MOST_RENAMINGS:
-        raise Failure(Exit.USAGE, f"--symmetry: there are {renamings:,} renamings, at most {MOST_RENAMINGS - 1:,}")
+        raise NotRenamed(f"there are {renamings:,} renamings, at most {MOST_RENAMINGS - 1:,} are possible")
     return tuple(sorts)
 
 
 def _tellings(lowered: LoweredModel, sort: type[Id]) -> Iterator[tuple[str, ToldApart]]:
     """How actions and the claims that are evaluated tell ids of a sort apart. Initial functions are left out."""
     actions = [action.name for action in lowered.actions]
-    claims = [f.name for f in (*lowered.state_formulas, *lowered.terminal_formulas)]
+    temporal = {f.name for f in lowered.state_formulas if f.claim is not None and f.claim.temporal}  # not evaluated
+    claims = [f.name for f in (*lowered.state_formulas, *lowered.terminal_formulas) if f.name not in temporal]
     claims += [f.name for formulas in lowered.step_formulas for f in formulas]
     for name in dict.fromkeys([*actions, *claims]):
         for told in sorted(lowered.told_apart.get(name, ()), key=lambda t: (t.by.value, t.index or 0)):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.checkers.base.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
@@ -23,13 +24,15 @@ from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
 from reassure.checkers.engines.native.search import Search, SearchSizes
-from reassure.checkers.engines.native.symmetry.cells import Sort, sorts_to_rename
+from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, NoRun
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.spec.frontend.any_order import guards_read_order, in_any_order
 from reassure.spec.semantics.interpreter import Clipped
 
 Check = Callable[[Prepared, SearchOptions, Progress], EngineResult]
+PAYS = 4
+"""Ids that may take each other's names, at least, where a search of classes is quicker."""
 OF_WHOLE_RUNS = "about whole runs, which take the graph of all states: leave out --symmetry"
 OPEN = PropertyFact(Evidence.OPEN, note="with the order of ids forgotten it is open, and not all states were searched")
 HOLDS = PropertyFact(Evidence.EVERY_STATE)
@@ -47,11 +50,22 @@ class Undecided:
 def check(
     prepared: Prepared, options: SearchOptions, progress: Progress, sizes: SearchSizes, whole: Check
 ) -> EngineResult:
-    """Searches one state of each class. whole: the search without renaming. `Failure` if no id can be renamed."""
+    """Searches one state of each class. whole: the search without renaming. `Failure` if no id can be renamed.
+
+    With `auto` it is for those who do not know whether it pays: it is exact, and searches all states where it does not.
+    """
     began, bound, lowered = time.monotonic(), prepared.bound, prepared.lowered
     layout, any_order = state_layout(bound), options.symmetry == "any-order"
     starts = [state for _, _, state in bound.initial_states() if not isinstance(state, Clipped)]
-    sorts = sorts_to_rename(lowered, starts, any_order)
+    try:
+        sorts = sorts_to_rename(lowered, starts, any_order)
+        why_not = _why_not(sorts, prepared, options) if options.symmetry == "auto" else ""
+    except NotRenamed as error:
+        if options.symmetry != "auto":
+            raise Failure(Exit.USAGE, f"--symmetry: {error}") from None
+        sorts, why_not = (), str(error)
+    if why_not:
+        return _all_states(whole(prepared, replace(options, symmetry="off"), progress), why_not)
     forgotten = [sort.type.sort for sort in sorts if sort.order_forgotten]
     renamings = Renamings(sorts, layout)
     progress.ready("compiling")
@@ -84,6 +98,22 @@ def check(
         result = replace(result, facts={**result.facts, **dict.fromkeys(undecided.levels, OPEN)})
     note = PropertyFact(Evidence.LEFT_OUT, note=OF_WHOLE_RUNS)
     return replace(result, facts={**result.facts, **dict.fromkeys(temporal_claims(bound, options), note)})
+
+
+def _why_not(sorts: tuple[Sort, ...], prepared: Prepared, options: SearchOptions) -> str:
+    """The reason why a search of classes would not pay; "" if it does."""
+    most = max(len(cell) for sort in sorts for cell in sort.cells)
+    if most < PAYS:
+        return f"{most} ids can be renamed, and it pays from {PAYS} on"
+    temporal = temporal_claims(prepared.bound, options)
+    return f"{temporal[0]} is about whole runs, which take the graph of all states" if temporal else ""
+
+
+def _all_states(result: EngineResult, why: str) -> EngineResult:
+    """The result of a search of all states, with the reason for it."""
+    assert isinstance(result.summary, SearchResult)
+    result.summary.symmetry = {"renamed": [], "why": why}
+    return result
 
 
 def _record(sorts: tuple[Sort, ...], exploration: Exploration, renamings: Renamings) -> dict[str, Any]:

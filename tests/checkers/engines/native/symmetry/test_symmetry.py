@@ -18,15 +18,16 @@ from reassure.checkers.encoding.state_layout import layout_of, state_layout
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.symmetry import emit_columns, renamings
-from reassure.checkers.engines.native.symmetry.cells import Sort, id_types, renamed, sorts_to_rename
+from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, id_types, renamed, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.engines.native.translator.language import Static, Words, rare_kernel
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.fuzz.compare_symmetry import decided, states_of
 from tests.fuzz.subject import drawn
-from tests.helpers.alike_models import alike, every_renaming
-from tests.helpers.runs import checked, result_of
+from tests.helpers.alike_models import HEAD, QUEUE, alike, every_renaming
+from tests.helpers.model_text import module
+from tests.helpers.runs import bind, checked, result_of
 
 Model = tuple[BoundModel, LoweredModel]
 SETTINGS: dict[str, list[dict[str, int]]] = {
@@ -137,7 +138,7 @@ def test_only_ids_that_nothing_tells_apart(tmp_path: Path) -> None:
     fewer = lowered.only(lambda name: name != "third_votes_last")
     assert [str(*sorts_to_rename(one, starts, False)) for one in (lowered, fewer)] == ["Node 4-6", "Node 3-6"]
     assert str(*sorts_to_rename(fewer, starts, True)) == "Node 2-6"
-    with pytest.raises(Failure, match="the initial states tell ids of Node apart"):
+    with pytest.raises(NotRenamed, match="the initial states tell ids of Node apart"):
         small, of_small = alike("named", tmp_path, nodes=3)
         sorts_to_rename(of_small.only(lambda name: name == "leader_is_up"), [next(small.initial_states())[2]], False)
 
@@ -147,6 +148,42 @@ def test_two_phase_commit(managers: int, classes: int, states: int) -> None:
     found, _ = checked("two_phase_commit", [f"managers={managers}"], "native", symmetry="on", witness=True)
     assert (found.exit(), found.stats.distinct, states_of(found)) == (Exit.OK, classes, states)
     assert [c.trace and len(c.trace) for c in found.covers] == [3 * managers + 2, managers + 1]
+
+
+@pytest.mark.parametrize(
+    ("model", "pairs", "why", "distinct"),
+    [
+        ("two_phase_commit", ["managers=4"], "", 166),
+        ("two_phase_commit", [], "3 ids can be renamed, and it pays from 4 on", 288),
+        ("core", [], "nothing of core can be renamed: fence reads the order of Broker", 1_668),
+        ("die_hard", [], "nothing of die_hard can be renamed: its states hold no ids", 16),
+    ],
+)
+def test_where_it_pays(model: str, pairs: list[str], why: str, distinct: int) -> None:
+    found, _ = checked(model, pairs, "native", symmetry="auto")
+    assert found.search is not None
+    assert found.stats.distinct == distinct
+    assert why in found.search.symmetry.get("why", "")
+    assert bool(why) == ("classes" not in found.search.symmetry)
+
+
+def test_properties_of_whole_runs_take_all_states(tmp_path: Path) -> None:
+    text = (
+        QUEUE
+        + """
+@infinitely_often
+def free_again(s: State) -> bool:
+    return s.holder is None
+"""
+    )
+    made = module(f"{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", tmp_path, HEAD)
+    model = bind(made.MODEL, {"nodes": 4})
+    found, whole = searched(model, "auto"), searched(model, "off")
+    assert found.search is not None
+    assert "free_again is about whole runs" in found.search.symmetry["why"]
+    assert [(p.name, p.status) for p in found.properties] == [(p.name, p.status) for p in whole.properties]
+    asked = searched(model, "auto", properties=["holder_is_in"])
+    assert asked.stats.distinct < whole.stats.distinct
 
 
 def test_rolling_upgrade() -> None:
