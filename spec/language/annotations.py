@@ -65,7 +65,11 @@ class _Read:
         cls: Any = type(self.config)
         declared, names = getattr(cls, name, None), [f.name for f in fields(cls)]
         if isinstance(declared, property) and declared.fget is not None:
-            return declared.fget(self)
+            try:
+                return declared.fget(self)
+            except TypeError:  # `super()` takes no other object than a configuration
+                self.names |= set(names)
+                return getattr(self.config, name)
         self.names |= {name} if name in names else set(names)  # of anything else it is not known what it reads
         return getattr(self.config, name)
 
