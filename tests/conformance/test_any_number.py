@@ -89,9 +89,9 @@ def operations(bound: BoundModel) -> set[str]:
 
 FAULTS = {
     "_truth": ("not", "and", "or", "lt", "eq", "member"),
-    "_member": ("union", "inter", "minus", "single", "those", "const", "ite", "seq_set"),
+    "_member": ("union", "inter", "minus", "single", "those", "const", "seq_set"),
     "_value": ("lowest", "highest", "card", "add", "sub", "min", "max", "ite", "at", "seq_first", "seq_len"),
-    "_listed": ("seq_cat", "seq_keep", "seq_sorted"),
+    "_listed": ("seq_cat", "seq_keep"),
 }
 """Operations by the function of `AnyTerms` that translates them."""
 
