@@ -18,11 +18,12 @@ the packed record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import BOOL as BOOL
+from reassure.spec.frontend.node import Node as Node
 from reassure.spec.frontend.operations import BINDERS, OPERATIONS, operation
 from reassure.spec.language.types import (
     ANY,
@@ -36,37 +37,6 @@ from reassure.spec.language.types import (
     Type,
     unbounded,
 )
-
-BOOL = BoolType()
-
-
-class Node:
-    """One operation. Compared by identity: a `Graph` never makes two equal ones."""
-
-    __slots__ = ("args", "counts", "data", "height", "number", "op", "params", "type")
-
-    def __init__(self, number: int, op: str, type_: Type, args: tuple[Node, ...], data: Any, params: frozenset[str]):
-        self.number = number
-        self.op = op
-        self.type = type_
-        self.args = args
-        self.data = data
-        self.params = params
-        """Names of the action parameters it depends on, and `#n` of a bound member that it does not bind itself."""
-        self.counts: bool = op in ("card", "seq_len", "total") or any(a.counts for a in args)
-        """Whether it depends on a number of members."""
-        self.height: int = max((a.height for a in args), default=0) + (op in BINDERS)
-        """The number of operations of `BINDERS` in it, one within the other, at most."""
-
-    def __repr__(self) -> str:
-        inner = ", ".join([*(repr(a) for a in self.args), *([repr(self.data)] if self.data is not None else [])])
-        return f"{self.op}({inner})"
-
-    @property
-    def value(self) -> Any:
-        """The value of a constant."""
-        assert self.op == "const"
-        return self.data
 
 
 def items(kind: Type) -> int:
@@ -112,6 +82,8 @@ class Graph:
             return None
         if op in COUNTING and args[0].data < 0:
             return None
+        if op == "eq" and isinstance(args[0].type, SetType) and (args[0].data < 0) != (args[1].data < 0):
+            return None  # all members but some are no members, or just these, if there are so few
         value = fold(*(a.data for a in args))
         if value is None:
             return None
@@ -422,12 +394,40 @@ class Graph:
         return self._make(op, kind, (self.replaced(body, {member: canonical}),), canonical.data)
 
     def replaced(self, node: Node, others: dict[Node, Node]) -> Node:
-        """The node with other nodes in place of some, simplified again. A member that is bound in it stays."""
-        results = dict(others)
-        for one in arguments_first([node], results):
-            args = tuple(results[a] for a in one.args)
-            results[one] = one if args == one.args else operation(one.op).rebuild(self, one, args)
+        """The node with other nodes in place of bound members that are free in it, simplified again."""
+        return self.rebuilt(node, dict(others), lambda leaf: leaf)
+
+    def rebuilt(self, node: Node, results: dict[Node, Node], leaf: Callable[[Node], Node]) -> Node:
+        """The node on other leaves, simplified again. results: what was rebuilt already. leaf: in place of a leaf.
+
+        A bound member has a name of its own while what binds it is rebuilt: what replaces a leaf is captured nowhere.
+        """
+        stack = [node]
+        while stack:
+            one = stack[-1]
+            if one in results:
+                stack.pop()
+            elif one.op in BINDERS:
+                results[one] = self._bound_again(one, results, leaf)
+            elif not one.args:
+                results[one] = leaf(one)
+            elif missing := [a for a in one.args if a not in results]:
+                stack += missing
+            else:
+                args = tuple(results[a] for a in one.args)
+                results[one] = one if args == one.args else operation(one.op).rebuild(self, one, args)
         return results[node]
+
+    def _bound_again(self, node: Node, results: dict[Node, Node], leaf: Callable[[Node], Node]) -> Node:
+        """A node of `BINDERS` rebuilt."""
+        kind = node.type
+        sort = kind.item if isinstance(kind, SetType) else kind.key if isinstance(kind, MapType) else kind
+        fresh = self.bound(next(self._fresh), sort)
+        opened = self.replaced(node.args[0], {self.bound(node.data, sort): fresh})
+        body = self.rebuilt(opened, results, leaf)
+        if body is opened:
+            return node
+        return self.those(sort, fresh, body) if node.op == "those" else self.tabulate(fresh, body)
 
     def nodes(self) -> Iterable[Node]:
         """Every node that was made."""

@@ -82,8 +82,10 @@ def _free(context: Context, any_number: AnyNumber, node: ast.Attribute) -> Sym |
         return lower_function(
             context, declared.fget, {next(iter(signature_of(declared.fget).parameters)): Static(context.config)}
         )
-    kind = resolve(hints_of(cls)[node.attr], context.config)
-    assert isinstance(kind, IntType)
+    hints = hints_of(cls)
+    kind = resolve(hints[node.attr], context.config) if node.attr in hints else None
+    if not isinstance(kind, IntType):
+        raise context.refuse(node, f"`.{node.attr}` of a configuration with free numbers", "use fields and properties")
     return Scalar(context.graph.config(node.attr, kind.low))
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from typing import Any, TypeVar
 
-N = TypeVar("N", bound=Any)
-"""A node (`ir.py` imports this module)."""
+from reassure.spec.frontend.ir import Node
 
 
-def arguments_first(roots: Iterable[N], done: Container[N] = ()) -> Iterator[N]:
+def arguments_first(roots: Iterable[Node], done: Container[Node] = ()) -> Iterator[Node]:
     """Every node below the roots, and they, each once and after its arguments; nothing that is done, nor below it.
 
     done: may grow while the nodes are taken.
     """
-    seen: set[N] = set()
+    seen: set[Node] = set()
     for root in roots:
         stack = [(root, iter(root.args))] if root not in done and root not in seen else []
         seen.add(root)

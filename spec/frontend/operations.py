@@ -48,11 +48,6 @@ def _build(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
     return g.build(node.type.item, list(args))
 
 
-def _binder(g: Any, node: Any) -> Any:
-    """The bound member of a node of `BINDERS`."""
-    return g.bound(node.data, node.type.item if node.op == "those" else node.type.key)
-
-
 def _as_it_was(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
     return g.op(node.op, node.type, args, node.data)
 
@@ -130,9 +125,9 @@ OPERATIONS = {operation.name: operation for operation in _TABLE}
 
 _OF_ANY_NUMBER = [
     Operation("those", "bool -> set", "the members for which the condition holds; data: the bound member in it", "",
-              None, lambda g, node, args: g.those(node.type.item, _binder(g, node), args[0])),
+              None, lambda g, node, args: g.those(node.type.item, g.bound(node.data, node.type.item), args[0])),
     Operation("table", "one -> table", "the value for each member of a sort; data: the bound member in it", "",
-              None, lambda g, node, args: g.tabulate(_binder(g, node), args[0])),
+              None, lambda g, node, args: g.tabulate(g.bound(node.data, node.type.key), args[0])),
     Operation("at", "table, item -> one", "the value of a member", "", None, _by("at")),
     Operation("total", "set, table -> int", "the sum of the values of the members", "", None, _as_it_was),
 ]  # fmt: skip

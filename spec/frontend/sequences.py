@@ -35,9 +35,9 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
         if isinstance(node.slice, ast.Slice):
-            if unbounded(base.type.item):
-                what = f"a slice of a sequence of {base.type.item}, of which there may be any number"
-                raise context.refuse(node, what, "--set a number of them")
+            if context.scope.any_number is not None:
+                what = "a slice, which has no translation for any number"
+                raise context.refuse(node, what, "work with the items themselves, or --set every number")
             return _slice(context, node, node.slice, base.node, base.type)
         return _item(context, node, base.node, base.type)
     raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")

@@ -124,11 +124,11 @@ class Symbols:
 
     def _must_exist(self, value: Id) -> None:
         """Raises `Mismatch` for an id that a configuration with fewer of them lacks."""
-        size, cls = value.size, self._config_class
-        least = resolve(hints_of(cls)[str(size)], self.config)
-        assert isinstance(least, IntType)
-        if int(value) - value.first >= least.low:
-            raise Mismatch(f"{value!r}: with {size}={least.low} there is none")
+        size, hints = value.size, hints_of(self._config_class)
+        least = resolve(hints[str(size)], self.config) if size in hints else None
+        low = least.low if isinstance(least, IntType) else 1
+        if int(value) - value.first >= low:
+            raise Mismatch(f"{value!r}: with {size}={low} there is none")
 
     # -- sets of records --------------------------------------------------------------------------------
 

@@ -62,10 +62,15 @@ class _Read:
         self.config, self.names = config, set[str]()
 
     def __getattr__(self, name: str) -> Any:
-        declared = getattr(type(self.config), name, None)
+        cls: Any = type(self.config)
+        declared, names = getattr(cls, name, None), [f.name for f in fields(cls)]
         if isinstance(declared, property) and declared.fget is not None:
-            return declared.fget(self)
-        self.names.add(name)
+            try:
+                return declared.fget(self)
+            except TypeError:  # `super()` takes no other object than a configuration
+                self.names |= set(names)
+                return getattr(self.config, name)
+        self.names |= {name} if name in names else set(names)  # of anything else it is not known what it reads
         return getattr(self.config, name)
 
 

@@ -155,6 +155,9 @@ def _well_typed(system: System, node: Node) -> bool:
     if node.op == "seq_set":
         sequence = node.args[0].type
         return isinstance(sequence, SeqType) and node.type == SetType(sequence.item)
+    if node.op == "seq_len":
+        sequence = node.args[0].type
+        return isinstance(sequence, SeqType) and node.type == IntType(0, sequence.length)
     if node.op == "seq_keep":
         return node.type == node.args[0].type
     return node.op in FOLLOWING

@@ -211,6 +211,8 @@ class Naming:
         """A member that depends on those of `env`."""
         number = self._once(("number", what), lambda: next(self._numbers))
         term = self.function(f"w!{kind}!{len(env)}!{number}", [t for _, t in env], kind)
+        if not unbounded(kind):
+            self._fact(z3.And(term >= 0, term < kind.count))
         return self._element(kind, term, self._depth(env) + 1)
 
     def _for_all(self, kind: Type, condition: Callable[..., Any], env: Env, arity: int = 1, given: Any = None) -> None:

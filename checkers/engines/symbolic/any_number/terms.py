@@ -213,8 +213,6 @@ class AnyTerms(Naming):
 
             def refuted() -> None:
                 witness = self._witness(key, kind, env)
-                if not unbounded(kind):
-                    self._fact(conj(witness >= 0, witness < kind.count))
                 self._fact(disj(truth, neg(same(witness, NEGATIVE))))
 
             self._once((*key, NEGATIVE), refuted)
@@ -367,8 +365,6 @@ class AnyTerms(Naming):
         for one, other in ((a, b), (b, a)):
             if one.op == "const" and not one.data:
                 return self.truth(g.eq(g.op("seq_set", SetType(kind), (other,)), g.const(0, SetType(kind))), env)
-        if not unbounded(kind):
-            raise NoTranslation("the equality of sequences over a sort of a fixed number of members")
         key = ("same sequences", a, b, self._key(env))
         alike = self.function(f"s!{a.number}!{b.number}", [t for _, t in env], BoolType())
         distinct = [self._distinct(s, env) for s in (a, b)]
