@@ -102,9 +102,8 @@ class AnyNumberProver:
         goal = next((goal for goal in open_goals if goal in self.induction.failed), None)
         if goal is None:
             return ""
-        move, state = self.induction.sessions[goal.session].move, self.induction.failed[goal]
-        members = ", ".join(f"{count} {sort.__name__}" for sort, count in state.instance.sizes.items())
-        return f"{move.name if move else 'a step'} may break it, from a state with {members} that satisfies all lemmas"
+        move = self.induction.sessions[goal.session].move
+        return f"{move.name if move else 'a step'} may break it, from a state that satisfies all lemmas"
 
     def open_bounds(self) -> dict[str, bool]:
         """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
