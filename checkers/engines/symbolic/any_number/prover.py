@@ -181,20 +181,21 @@ def prove_for_any_number(
             found, raised = _violations(prepared, system, options, names, near[:1], say)
             facts |= found
             waiting = [name for name in names if name not in facts]
-            prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
-            prover.run(waiting)
-            proved = [name for name in waiting if prover.proved(name)]
-            if proved:
-                prover.check(proved)
-                covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
-                summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
-                summary.bounds_open = sorted(prover.open_bounds())
-                used = prover.used(proved)
-                summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
-                facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
-            waiting = [name for name in waiting if name not in facts]
-            facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
-            facts |= _violations(prepared, system, options, waiting, near[1:], say)[0]
+            if waiting:
+                prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
+                prover.run(waiting)
+                proved = [name for name in waiting if prover.proved(name)]
+                if proved:
+                    prover.check(proved)
+                    covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
+                    summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
+                    summary.bounds_open = sorted(prover.open_bounds())
+                    used = prover.used(proved)
+                    summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
+                    facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
+                waiting = [name for name in waiting if name not in facts]
+                facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
+                facts |= _violations(prepared, system, options, waiting, near[1:], say)[0]
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
