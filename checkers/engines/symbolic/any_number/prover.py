@@ -102,9 +102,8 @@ class AnyNumberProver:
         goal = next((goal for goal in open_goals if goal in self.induction.failed), None)
         if goal is None:
             return ""
-        move, state = self.induction.sessions[goal.session].move, self.induction.failed[goal]
-        members = ", ".join(f"{count} {sort.__name__}" for sort, count in state.instance.sizes.items())
-        return f"{move.name if move else 'a step'} may break it, from a state with {members} that satisfies all lemmas"
+        move = self.induction.sessions[goal.session].move
+        return f"{move.name if move else 'a step'} may break it, from a state that satisfies all lemmas"
 
     def open_bounds(self) -> dict[str, bool]:
         """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
@@ -182,20 +181,21 @@ def prove_for_any_number(
             found, raised = _violations(prepared, system, options, names, near[:1], say)
             facts |= found
             waiting = [name for name in names if name not in facts]
-            prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
-            prover.run(waiting)
-            proved = [name for name in waiting if prover.proved(name)]
-            if proved:
-                prover.check(proved)
-                covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
-                summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
-                summary.bounds_open = sorted(prover.open_bounds())
-                used = prover.used(proved)
-                summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
-                facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
-            waiting = [name for name in waiting if name not in facts]
-            facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
-            facts |= _violations(prepared, system, options, waiting, near[1:], say)[0]
+            if waiting:
+                prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
+                prover.run(waiting)
+                proved = [name for name in waiting if prover.proved(name)]
+                if proved:
+                    prover.check(proved)
+                    covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
+                    summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
+                    summary.bounds_open = sorted(prover.open_bounds())
+                    used = prover.used(proved)
+                    summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
+                    facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
+                waiting = [name for name in waiting if name not in facts]
+                facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
+                facts |= _violations(prepared, system, options, waiting, near[1:], say)[0]
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
