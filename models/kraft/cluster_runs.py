@@ -4,7 +4,8 @@ It is `kraft_kafka_operated` from any replicas, with the targets of `kraft_kafka
 of a cluster reaches. It is not searched, and so not among the models: its steps are theirs, but for these. A leader's
 request and the answer that changes the partition are one step, in which several followers that lag may be dropped: a
 metadata log shows no other request, and a change between the two would have the request refused. Followers of a leader
-that lacks records truncate their logs, and catch up. An administrator may ask for an unclean election.
+that lacks records truncate their logs, and catch up. An administrator may ask for an unclean election, and for the
+replicas that there are, or that were asked for last: that may change the ELR.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from reassure.models.kraft.kraft_kafka import Cause, changed, written
 from reassure.models.kraft.kraft_kafka_operated import Operated
 from reassure.models.kraft.protocol import proposes
 from reassure.models.kraft.state import Unclean
-from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas, members
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas, members, reassigning
 
 HIDDEN = ("catch_up",)
 """Steps that a metadata log does not show.
@@ -83,6 +84,20 @@ def any_replicas(c: Config, replicas: Replicas, unclean: bool) -> Operated:
     )
 
 
+@action(who="admin", tags=["start"])
+def start(s: Operated, c: Config, target: Replicas) -> Operated:
+    """As in `kraft_kafka_ordered`, and for the present list too."""
+    require(not reassigning(s.partition) and kraft_kafka_ordered.valid(target))
+    return kraft_kafka.reassigned(s, c, target)  # type: ignore[return-value]
+
+
+@action(who="admin", tags=["retarget"])
+def retarget(s: Operated, c: Config, target: Replicas) -> Operated:
+    """As in `kraft_kafka_ordered`, and for the same list again."""
+    require(reassigning(s.partition) and kraft_kafka_ordered.valid(target))
+    return kraft_kafka.reassigned(s, c, target)  # type: ignore[return-value]
+
+
 @action(who="follower", fair="weak", fair_each=("follower",))
 def catch_up(s: Operated, follower: Broker) -> Operated:
     """As the original, but also with a leader that lacks committed records: the follower truncates its log."""
@@ -124,6 +139,4 @@ def model() -> Model:
     whole = kraft_kafka_operated.MODEL.adding(any_replicas, elect_by_hand)
     left_out = ("settled", "propose_shrink", "propose_expansion", "hear", "commit")
     parts = whole.without(*(p.name for p in whole.properties), *left_out)
-    return parts.replacing(
-        kraft_kafka_ordered.start, kraft_kafka_ordered.retarget, catch_up, alter_partition, config=Config
-    )
+    return parts.replacing(start, retarget, catch_up, alter_partition, config=Config)

@@ -36,7 +36,7 @@ BY_HAND = "an unclean election by hand"
 
 @dataclass
 class RandomRun:
-    """One run: the steps taken, and the result. records: None if they could not be read.
+    """One run: the steps taken, and the result. records: None if they could not be read, and why_not says why.
 
     never_ended, offline: the reassignment had to be cancelled, the leader to be elected by hand. model: the comparison
     with the model; None if there was none. changes: of the partition. broken: promises, with their number. unexplained:
@@ -53,6 +53,7 @@ class RandomRun:
     unexplained: list[str] = field(default_factory=list)
     model: ModelRun | None = None
     seconds: float = 0.0
+    why_not: str = ""
 
     @property
     def code(self) -> Exit:
@@ -122,8 +123,7 @@ def _carried_out(executor: Executor, run: RandomRun, rng: random.Random) -> Rand
             step += f" -> {error.name}"
         run.steps.append(step)
         executor.rest(rng.choice(PAUSES))
-    _end(executor, run, execution)
-    run.records = execution.records
+    end_run(executor, run, execution)
     return run
 
 
@@ -155,7 +155,7 @@ def drawn(executor: Executor, rng: random.Random, brokers: list[int]) -> tuple[s
     return text, act
 
 
-def _end(executor: Executor, run: RandomRun, execution: Execution) -> None:
+def end_run(executor: Executor, run: RandomRun, execution: Execution) -> None:
     """Brings every broker back, ends what does not end by itself, and reads all records."""
     executor.recover()
 
@@ -169,6 +169,16 @@ def _end(executor: Executor, run: RandomRun, execution: Execution) -> None:
             executor.client.cancel(run.topic)
         except RequestRefused as error:
             run.steps.append(f"cancel -> {error.name}")
+    _elect_if_offline(executor, run)
+    executor.read(execution)
+    if execution.records is None:  # since then a broker that had been killed registered anew, and nobody led
+        _elect_if_offline(executor, run)
+        executor.read(execution)
+    run.records, run.why_not = execution.records, execution.why_not
+
+
+def _elect_if_offline(executor: Executor, run: RandomRun) -> None:
+    executor.watch.poll()
     state = executor.watch.state()
     if state is not None and state.partition.leader is None:
         run.offline = True
@@ -177,7 +187,6 @@ def _end(executor: Executor, run: RandomRun, execution: Execution) -> None:
         except RequestRefused as error:
             run.steps.append(f"elect uncleanly -> {error.name}")
     executor.recover()
-    executor.read(execution)
 
 
 def judge_log(file: Path, runs: Sequence[RandomRun], rules: str) -> None:

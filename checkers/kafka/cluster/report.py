@@ -140,7 +140,7 @@ def report_random_run(run: RandomRun, console: Console) -> None:
     console.print(f"  {', '.join(parts)}", style="dim")
     r = run.records
     if r is None:
-        console.print("  the records could not be read", style="red")
+        console.print(f"  the records could not be read: {run.why_not}", style="red")
     elif r.lost or r.different:
         by = f" by {', '.join(run.explanations)}" if r.lost and run.explanations else ""
         console.print(f"  {r.lost:,} of {r.acknowledged:,} records lost{by}, {r.different:,} different", style="red")

@@ -73,6 +73,14 @@ def test_a_batch_may_hold_several_events(seen: list[SeenState]) -> None:
     assert run.difference.startswith("offset 99: unfenced brokers {1, 2, 3, 4} -> {1, 2}: ")
 
 
+def test_a_request_for_the_present_list_empties_the_elr(seen: list[SeenState]) -> None:
+    removed = seen[1].state
+    p = removed.partition
+    assert (p.replicas, p.isr, p.elr) == ((3,), {3}, {1, 2})
+    asked = replace(removed, partition=replace(p, elr=frozenset(), partition_epoch=p.partition_epoch + 1))
+    assert matching_run([*seen[:2], SeenState(99, asked, 1)], "4.4", True) == ModelRun(2, 0)
+
+
 def test_events_of_brokers(seen: list[SeenState]) -> None:
     first = seen[0].state
     fenced = replace(first, unfenced=first.unfenced - {Broker(4)})

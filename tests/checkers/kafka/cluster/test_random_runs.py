@@ -14,9 +14,10 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import printed
 from reassure.checkers.kafka.cluster.client import RecordCounts
+from reassure.checkers.kafka.cluster.execute import Execution, Waits
 from reassure.checkers.kafka.cluster.model_run import ModelRun
 from reassure.checkers.kafka.cluster.processes import ProcessState
-from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope, drawn, judge_log
+from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope, drawn, end_run, judge_log
 from reassure.checkers.kafka.cluster.report import random_data, random_record, report_random, report_random_run
 
 KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.1.0.log"
@@ -96,6 +97,53 @@ def test_the_last_running_broker_stays() -> None:
     texts = {drawn(executor, random.Random(seed), [1, 2, 3])[0] for seed in range(300)}
     assert "start broker 2" in texts
     assert not [text for text in texts if text.startswith("kill")]
+
+
+class PlayedEnd:
+    """Stands for the executor at the end of a run. leaders: when it is looked at; reads: whether records come."""
+
+    def __init__(self, leaders: list[int | None], reads: list[bool]) -> None:
+        self.leaders, self.reads, self.elected, self.waits = leaders, reads, 0, Waits()
+        self.watch = self.client = self
+
+    def state(self) -> SimpleNamespace:
+        leader = self.leaders.pop(0)
+        return SimpleNamespace(partition=SimpleNamespace(leader=leader, adding=frozenset(), removing=frozenset()))
+
+    def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        return condition()
+
+    def read(self, execution: Execution) -> None:
+        execution.records = WHOLE if self.reads.pop(0) else None
+        execution.why_not = "" if execution.records else "TimeoutException: no"
+
+    def elect_uncleanly(self, topic: str) -> None:
+        self.elected += 1
+
+    def recover(self) -> None:
+        pass
+
+    poll = recover
+
+
+@pytest.mark.parametrize(
+    ("leaders", "reads", "elected", "records"),
+    [
+        ([1, 1], [True], 0, WHOLE),
+        ([None, None], [True], 1, WHOLE),
+        ([1, 1, None], [False, True], 1, WHOLE),
+        ([1, 1, 1], [False, False], 0, None),
+    ],
+)
+def test_records_are_read_once_somebody_leads(
+    leaders: list[int | None], reads: list[bool], elected: int, records: RecordCounts | None
+) -> None:
+    played: Any = PlayedEnd(leaders, reads)
+    one = RandomRun("random-1")
+    end_run(played, one, Execution())
+    assert (played.elected, one.offline, one.records) == (elected, elected > 0, records)
+    assert one.why_not == ("" if records else "TimeoutException: no")
+    assert (played.leaders, played.reads) == ([], [])
 
 
 def test_sums_and_their_report() -> None:
