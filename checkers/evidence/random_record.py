@@ -29,7 +29,8 @@ class RandomRecord:
     undecided: runs, by the comparison with the model. model_steps, hidden_steps: of the runs of the model that match.
     acknowledged, lost, different: records. lost_by: lost records by their explanation, "" for none. never_ended,
     offline: runs whose reassignment had to be cancelled, and whose leader to be elected by hand. broken: runs in which
-    a promise is broken. unread: runs of which the records could not be read.
+    a promise is broken. unread: runs of which the records could not be read. note: how the counts came about, where
+    that is not by the command alone.
     """
 
     release: str
@@ -53,6 +54,7 @@ class RandomRecord:
     offline: int
     broken: dict[str, int]
     unread: int
+    note: str = ""
 
     @property
     def key(self) -> tuple[list[int], int, int]:
@@ -86,7 +88,8 @@ def random_section(records: Sequence[RandomRecord]) -> str:
     names = [row[0] for row in _rows(records[0])]
     values = [[row[1] for row in _rows(r)] for r in records]
     rows = [[name, *each] for name, *each in zip(names, *values, strict=True)]
-    return f"\n{HEAD}\n{table(('', *columns), rows)}\n"
+    notes = "".join(f"\n{r.note}\n" for r in records if r.note)
+    return f"\n{HEAD}\n{table(('', *columns), rows)}\n{notes}"
 
 
 def _rows(r: RandomRecord) -> list[tuple[str, str]]:

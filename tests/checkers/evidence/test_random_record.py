@@ -37,6 +37,11 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     assert refused.value.code is Exit.SYSTEM
 
 
+def test_a_note_follows_the_table() -> None:
+    assert random_section([replace(ONE, note="Compared again.")]).endswith("|\n\nCompared again.\n")
+    assert random_section([ONE]).endswith("|\n")
+
+
 def test_the_section() -> None:
     assert random_section([]) == ""
     rows = random_section([ONE, replace(ONE, seed=2, lost_by={}, broken={})]).splitlines()

@@ -168,7 +168,7 @@ def test_sums_and_their_report() -> None:
         "not_by_rules": 1, "matched": 2, "not_matched": 1, "undecided": 1, "model_steps": 16, "hidden_steps": 4,
         "acknowledged": 600, "lost": 180, "different": 0,
         "lost_by": {"": 60, "an unclean election by hand": 60, "nothing_lost_by_a_completion": 60}, "never_ended": 1,
-        "offline": 1, "broken": {"elr_within_replicas": 1}, "unread": 1,
+        "offline": 1, "broken": {"elr_within_replicas": 1}, "unread": 1, "note": "",
     }  # fmt: skip
     each = random_data(runs, "4.4.0", SCOPE)["each"]
     assert each[1]["records"]["lost"] == 60
