@@ -19,6 +19,7 @@ MESSAGE = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)@!@!@ENDMSG \1 @!@!
 ERRORS = ("1", "2")
 """Classes of messages about what is wrong."""
 COMPLETE, COUNTS, DEPTH, STATE, BACK, STUTTERS = "2193", "2199", "2194", "2217", "2122", "2218"
+BY_INITIAL_STATE = "2107"
 VIOLATIONS = {
     "2114": "deadlock",
     "2110": "invariant",
@@ -121,6 +122,8 @@ def read_run(text: str, seconds: float) -> TlcRun:
             run.complete = True
         elif code in VIOLATIONS and not run.violated:
             run.violated = VIOLATIONS[code]
+            if code == BY_INITIAL_STATE:
+                run.states.append(read_state(body))
         elif code == STATE:
             run.states.append(read_state(body))
         elif code == STUTTERS:

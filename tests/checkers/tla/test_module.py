@@ -13,13 +13,13 @@ from reassure.checkers.tla.module import export
 from tests.helpers.command import said
 from tests.helpers.model_text import PRELUDE
 
-KEPT = Path(__file__).parent / "kept"
+KEPT = Path(__file__).parents[2] / "helpers" / "kept_tla"
 MODELS = ("die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts")
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_kept_modules(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`for m in ...; do reassure export $m --to tla --out tests/checkers/tla/kept; done` writes them anew."""
+    """`for m in ...; do reassure export $m --to tla --out tests/helpers/kept_tla; done` writes them anew."""
     code, out, _ = said(capsys, "export", model, "--to", "tla", "--out", str(tmp_path))
     assert code == 0
     assert out.splitlines()[:2] == [str(tmp_path / f"{model}.tla"), str(tmp_path / f"{model}.cfg")]

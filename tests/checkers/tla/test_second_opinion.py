@@ -184,6 +184,13 @@ def test_values_are_read_back() -> None:
             read_value(wrong, kinds["unfenced"])
 
 
+def test_an_initial_state_may_violate() -> None:
+    body = "Invariant x is violated by the initial state:\n/\\ big = 1\n/\\ small = 0\n"
+    text = f"@!@!@STARTMSG 2107:1 @!@!@\n{body}@!@!@ENDMSG 2107 @!@!@\n"
+    run = read_run(text, 0)
+    assert (run.violated, run.states) == ("invariant", [{"big": "1", "small": "0"}])
+
+
 def test_lassos_are_read() -> None:
     back = "@!@!@STARTMSG 2122:4 @!@!@\n2: Back to state 2: <step>\n@!@!@ENDMSG 2122 @!@!@\n"
     stutters = "@!@!@STARTMSG 2218:4 @!@!@\n8: Stuttering\n@!@!@ENDMSG 2218 @!@!@\n"
