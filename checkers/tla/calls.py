@@ -116,8 +116,8 @@ def _every(context: Context, node: ast.Call) -> Value:
 
 def _fill(context: Context, node: ast.Call) -> Value:
     sort = context.translate(node.args[0]).static
-    value = context.translate(node.args[2])
     name = context.fresh(sort.__name__.lower())
+    value = context.translate(node.args[2])
     context.in_use.discard(name)
     term = Term("function", (context.scope.sets.of(sort), context.whole(value, node)), (name,))
     return Value(term, maps_of(sort, value.kind))
@@ -194,11 +194,11 @@ def _next(context: Context, node: ast.Call) -> Value:
     kept, element, name, kind, _ = selected(context, node.args[0])
     if len(node.args) == 1:
         return Value(let(name, call("Head", kept), element), kind)
+    found = context.fresh("found")
     default = context.term(node.args[1])
+    context.in_use.discard(found)
     if kept.op == "atom":
         return Value(choose(infix("=", kept, EMPTY_SEQUENCE), default, let(name, call("Head", kept), element)), kind)
-    found = context.fresh("found")
-    context.in_use.discard(found)
     first = let(name, call("Head", atom(found)), element)
     return Value(let(found, kept, choose(infix("=", atom(found), EMPTY_SEQUENCE), default, first)), kind)
 

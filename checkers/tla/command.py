@@ -16,7 +16,7 @@ from reassure.checkers.tla.module import export
 OPTIONS = (
     MODEL,
     SET,
-    Option("--to", "the language (default: tla)", choices=("tla",), default="tla", output=True),
+    Option("--to", "the language of the module", choices=("tla",), required=True),
     Option("--out DIR", "write MODEL.tla and MODEL.cfg to this folder", Path, required=True, output=True),
 )
 

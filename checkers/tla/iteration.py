@@ -47,7 +47,8 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
         if callee is builtins.range:
             bounds = [context.term(a) for a in node.args]
             low = bounds[0] if len(bounds) == 2 else atom("0")
-            return IterationDomain(infix("..", low, infix("-", bounds[-1], atom("1"))), int)
+            numbers = infix("..", low, infix("-", bounds[-1], atom("1")))
+            return IterationDomain(numbers, int, call(scope.helper("Sorted"), numbers))
     if isinstance(node, ast.Tuple):
         values = [context.translate(e) for e in node.elts]
         terms = tuple(context.whole(v, node) for v in values)
@@ -134,8 +135,10 @@ def total(context: Context, node: ast.GeneratorExp) -> Term:
 
     def add(generators: list[ast.comprehension]) -> Term:
         def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
+            place = context.fresh("i")
             element = add(generators[1:]) if len(generators) > 1 else context.term(node.elt)
-            if domain.sequence is None:
+            context.in_use.discard(place)
+            if domain.sequence is None or domain.members.names == ("..",):
                 chosen = filtered(name, domain.members, condition)
                 if element == atom("1"):
                     return call("Cardinality", chosen)
@@ -143,8 +146,6 @@ def total(context: Context, node: ast.GeneratorExp) -> Term:
             if element == atom("1") and len(generators) == 1:
                 lambda_ = Term("lambda", (condition,), (name,))
                 return call("Len", call("SelectSeq", domain.sequence, lambda_))
-            place = context.fresh("i")
-            context.in_use.discard(place)
             item = Term("index", (domain.sequence, atom(place)))
             here = let(name, item, choose(condition, element, atom("0")))
             every = Term("prefix", (domain.sequence,), ("DOMAIN",))

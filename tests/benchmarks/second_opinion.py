@@ -106,10 +106,11 @@ def page(data: dict[str, Any]) -> str:
     partly = sum(o.startswith("same;") for o in outcomes)
     different = sum(o.startswith("different") for o in outcomes)
     refused = sum(o.startswith("refused") for o in outcomes)
-    rest = len(outcomes) - same - partly - different - refused
+    left = sum(o == NOT_RUN for o in outcomes)
+    rest = len(outcomes) - same - partly - different - refused - left
     summary = (
         f"Of {len(outcomes)} checks {same} are the same, {partly} the same as far as TLC came, {different} different, "
-        f"{refused} refused, and {rest} without a search by TLC that ended."
+        f"{refused} refused; TLC's search did not end in time for {rest}, and {left} have not been run."
     )
     return HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary) + "".join(rows)
 

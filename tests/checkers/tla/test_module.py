@@ -33,7 +33,7 @@ def test_a_model_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     path = tmp_path / "mine.py"
     action = '\n@action(who="x")\ndef act(s: State, c: Config) -> State:\n    return replace(s, number=s.number + 1)\n'
     path.write_text(PRELUDE + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
-    code, _, _ = said(capsys, "export", str(path), "--set", "nodes=2", "--out", str(tmp_path))
+    code, _, _ = said(capsys, "export", str(path), "--set", "nodes=2", "--to", "tla", "--out", str(tmp_path))
     text = (tmp_path / "mine.tla").read_text()
     assert code == 0
     assert "Next == Step /\\ InBounds'" in text
