@@ -14,7 +14,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
-from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, run_tlc
+from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
@@ -214,6 +214,9 @@ class Asked:
             return
         if run.complete and name in self.exported.steps:
             self.opinion.rows.append(self._changes_nothing(about, name))
+            return
+        if run.violated == CONSTANT_FALSE:  # TLC does not search: every initial state is a counterexample
+            self.opinion.rows.append(ComparedAnswer(about, f"{depth} states", "1 states"))
             return
         self.opinion.rows.append(self._replayed(about, f"{depth} states, executed", run, name))
 

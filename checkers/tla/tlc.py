@@ -20,7 +20,9 @@ ERRORS = ("1", "2")
 """Classes of messages about what is wrong."""
 COMPLETE, COUNTS, DEPTH, STATE, BACK, STUTTERS = "2193", "2199", "2194", "2217", "2122", "2218"
 BY_INITIAL_STATE = "2107"
+CONSTANT_FALSE = "constant"
 VIOLATIONS = {
+    "2230": CONSTANT_FALSE,
     "2114": "deadlock",
     "2110": "invariant",
     "2107": "invariant",

@@ -191,6 +191,11 @@ def test_an_initial_state_may_violate() -> None:
     assert (run.violated, run.states) == ("invariant", [{"big": "1", "small": "0"}])
 
 
+def test_an_invariant_may_be_false_everywhere() -> None:
+    text = "@!@!@STARTMSG 2230:1 @!@!@\nThe invariant of x is equal to FALSE\n@!@!@ENDMSG 2230 @!@!@\n"
+    assert (read_run(text, 0).violated, read_run(text, 0).error) == ("constant", "")
+
+
 def test_lassos_are_read() -> None:
     back = "@!@!@STARTMSG 2122:4 @!@!@\n2: Back to state 2: <step>\n@!@!@ENDMSG 2122 @!@!@\n"
     stutters = "@!@!@STARTMSG 2218:4 @!@!@\n8: Stuttering\n@!@!@ENDMSG 2218 @!@!@\n"
