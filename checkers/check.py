@@ -37,6 +37,8 @@ class CheckRequest:
     """A proof instead of a search."""
     cluster: SparkOptions = field(default_factory=SparkOptions)
     """For the distributed engine."""
+    second_opinion: str | None = None
+    """Another program that is asked the same afterwards."""
 
     def repro(self) -> str:
         """The command that repeats it."""

@@ -23,6 +23,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "base": (),
     "encoding": ("base",),
     "traces": ("base",),
+    "tla": ("base",),
     "engines": ("base", "encoding", "traces"),
     "check.py": ("base", "traces", "engines"),
     "api.py": ("base", "traces", "check.py"),
@@ -33,7 +34,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "evidence": ("base", "traces", "check.py", "pictures", "console", "analyses"),
     "explorer": ("base", "traces", "pictures", "console", "analyses", "check.py"),
     "kafka": ("base", "encoding", "traces", "engines", "pictures", "console", "gate", "analyses", "evidence"),
-    "cli": ("base", "traces", "engines", "pictures", "console", "check.py"),
+    "cli": ("base", "traces", "tla", "engines", "pictures", "console", "check.py"),
     "testing": ("base", "traces", "check.py", "api.py", "gate"),
     "publish": ("base", "traces", "check.py", "console", "gate", "analyses", "evidence", "cli"),
 }

@@ -78,4 +78,5 @@ class RunRecord(EngineRecord):
     not_applicable: list[str]
     actions: dict[str, ActionRecord]
     stats: StatisticsRecord
+    second_opinion: NotRequired[dict[str, Any]]
     repro: str

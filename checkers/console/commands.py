@@ -32,6 +32,7 @@ _COMMANDS = {
     "sweep": ("analyses.sweep.command", "check every configuration of a grid, here or on Spark"),
     "query": ("cli.commands.query", "run SQL over the state space that a Spark run has kept"),
     "traces": ("analyses.suites.command", "write few traces that together cover every action, pair or state"),
+    "export": ("tla.command", "write a model as a TLA+ module, with its configuration for TLC"),
     "replay": ("cli.commands.replay", "execute a trace, or a folder of them, in plain Python"),
     "validate": ("analyses.validate.command", "find a run of a model that matches a log"),
     "explore": ("explorer.command", "walk through a model in the browser, step by step"),

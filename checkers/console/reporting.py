@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.progress import Progress
@@ -11,13 +13,21 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.report import report
+from reassure.spec.semantics.interpreter import BoundModel
 
 
 def run_and_report(request: CheckRequest, args: argparse.Namespace, console: Console) -> CheckResult:
     """Runs it, writes what is asked for, and reports."""
     result, bound = run(request, Progress(quiet=args.quiet))
+    report_result(result, bound, args, console, {})
+    return result
+
+
+def report_result(
+    result: CheckResult, bound: BoundModel, args: argparse.Namespace, console: Console, more: Mapping[str, Any]
+) -> None:
+    """Writes what is asked for, and reports. more: keys of the record in place of those of the result."""
     written = result.write_traces(args.trace_dir, bound) if args.trace_dir else {}
-    write_record(args.json, result.record(written))
+    write_record(args.json, {**result.record(written), **more})
     report(result, bound, console, 0 if args.quiet else args.stories, args.full)
     name_traces(list(written.values()), console)
-    return result

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import CHECK, OF_SPARK
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
+from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
-from reassure.checkers.console.reporting import run_and_report
+from reassure.checkers.console.reporting import report_result, run_and_report
 
 OPTIONS = CHECK
 KIND = GateKind(
@@ -30,9 +32,40 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             raise Failure(Exit.USAGE, "--dump-kernel prints the kernel of the whole search: leave out --symmetry")
         return dump_kernel(args, console)
     request = CheckRequest(
-        args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args)
-    )
+        args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
+        second_opinion=args.second_opinion,
+    )  # fmt: skip
+    if args.second_opinion:
+        if args.symmetry != "off":
+            raise Failure(Exit.USAGE, "--second-opinion compares whole searches: leave out --symmetry")
+        return check_twice(request, args, console)
+    if args.jar:
+        raise Failure(Exit.USAGE, "--jar is for --second-opinion")
     return run_and_report(request, args, console).exit()
+
+
+def check_twice(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
+    """Searches, lets TLC search the same model as TLA+, and reports what both say."""
+    from reassure.checkers.tla.second_opinion import ask_tlc, lines_of
+    from reassure.checkers.tla.tlc import TlcInstallation
+
+    tlc = TlcInstallation.find(args.jar)
+    result, bound = search(request, Progress(quiet=args.quiet))
+    with Progress(quiet=args.quiet) as progress:
+        opinion = ask_tlc(result, bound, request.options, tlc, progress)
+    code = worst([result.exit(), opinion.exit()])
+    keys = {"second_opinion": opinion.record()}
+    report_result(result, bound, args, console, keys if code is result.exit() else keys | code_keys(code))
+    for line in lines_of(opinion):
+        console.print(line, markup=False, highlight=False)
+    if code is not result.exit():
+        console.print(f"{VERDICTS[code]} (exit code {code.value})")
+    return code
+
+
+def code_keys(code: Exit) -> dict[str, str | int]:
+    """The keys of a record that have an exit code."""
+    return {"verdict": VERDICTS[code], "exit_code": code.value}
 
 
 def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:

@@ -1,0 +1,181 @@
+"""Comprehensions: what they range over, quantifiers, sets, sums."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reassure.checkers.tla.context import Context, Value
+from reassure.checkers.tla.kinds import Kind, family, item_of, sets_of
+from reassure.checkers.tla.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    atom,
+    call,
+    choose,
+    conjunction,
+    filtered,
+    implies,
+    infix,
+    let,
+    quantified,
+)
+
+Comprehension = ast.GeneratorExp | ast.SetComp | ast.DictComp
+
+
+@dataclass(frozen=True)
+class IterationDomain:
+    """What a comprehension ranges over. sequence: of what has an order; None for a set."""
+
+    members: Term
+    kind: Kind
+    sequence: Term | None = None
+
+
+def domain_of(context: Context, node: ast.expr) -> IterationDomain:
+    """The range of a comprehension."""
+    scope = context.scope
+    if isinstance(node, ast.Call):
+        callee = context.translate(node.func).static
+        if callee is builtins.sorted:
+            members = set_of(context, node.args[0])
+            return IterationDomain(members.term, item_of(members.kind), call(scope.helper("Sorted"), members.term))
+        if callee is builtins.range:
+            bounds = [context.term(a) for a in node.args]
+            low = bounds[0] if len(bounds) == 2 else atom("0")
+            numbers = infix("..", low, infix("-", bounds[-1], atom("1")))
+            return IterationDomain(numbers, int, call(scope.helper("Sorted"), numbers))
+    if isinstance(node, ast.Tuple):
+        values = [context.translate(e) for e in node.elts]
+        terms = tuple(context.whole(v, node) for v in values)
+        return IterationDomain(Term("set", terms), values[0].kind if values else None, Term("tuple", terms))
+    value = set_of(context, node)
+    if family(value.kind) is tuple:
+        return IterationDomain(call(scope.helper("Range"), value.term), item_of(value.kind), value.term)
+    if family(value.kind) is frozenset:
+        return IterationDomain(value.term, item_of(value.kind))
+    raise context.refuse(node, f"iteration over `{ast.unparse(node)}`")
+
+
+def set_of(context: Context, node: ast.expr) -> Value:
+    """A value, or the set that a comprehension gives."""
+    if isinstance(node, ast.GeneratorExp | ast.SetComp):
+        return set_comprehension(context, node)
+    return context.translate(node)
+
+
+def _in_generator(
+    context: Context, generator: ast.comprehension, op: str, inner: Callable[[str, IterationDomain, Term], Term]
+) -> Term:
+    """What `inner` makes of the bound name, its range and the filter; guards are quantified over."""
+    if not isinstance(generator.target, ast.Name):
+        raise context.refuse(generator.target, "this loop variable")
+    domain = domain_of(context, generator.iter)
+    with context.naming(generator.target.id, domain.kind) as name:
+        number = len(context.guards)
+        condition = TRUE
+        for test in generator.ifs:
+            with context.guards_if(condition):
+                term = context.condition(test)
+            condition = conjunction((condition, term))
+        result = inner(name, domain, condition)
+        if len(context.guards) > number:
+            if domain.sequence is not None and op != "all":
+                raise context.refuse(generator.iter, "a guard in a comprehension over a sequence")
+            found = implies(condition, conjunction(context.guards[number:]))
+            context.guards[number:] = [quantified("forall", name, domain.members, found)]
+        return result
+
+
+def truths(context: Context, node: ast.GeneratorExp, conjunctive: bool) -> Term:
+    """`any` and `all`."""
+
+    def quantify(generators: list[ast.comprehension]) -> Term:
+        if not generators:
+            return context.condition(node.elt)
+
+        def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
+            body = quantify(generators[1:])
+            if conjunctive:
+                return quantified("forall", name, domain.members, implies(condition, body))
+            return quantified("exists", name, domain.members, conjunction((condition, body)))
+
+        return _in_generator(context, generators[0], "any", inner)
+
+    return quantify(node.generators)
+
+
+def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) -> Value:
+    """The set that a comprehension makes."""
+    kinds: list[Kind] = []
+
+    def collect(generators: list[ast.comprehension]) -> Term:
+        def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
+            chosen = filtered(name, domain.members, condition)
+            if len(generators) > 1:
+                return Term("prefix", (Term("image", (chosen, collect(generators[1:])), (name,)),), ("UNION",))
+            element = context.translate(node.elt)
+            kinds.append(element.kind)
+            term = context.whole(element, node)
+            return chosen if term == atom(name) else Term("image", (chosen, term), (name,))
+
+        return _in_generator(context, generators[0], "all", inner)
+
+    term = collect(node.generators)
+    return Value(term, sets_of(kinds[0]))
+
+
+def total(context: Context, node: ast.GeneratorExp) -> Term:
+    """`sum(...)`."""
+    scope = context.scope
+
+    def add(generators: list[ast.comprehension]) -> Term:
+        def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
+            place = context.fresh("i")
+            element = add(generators[1:]) if len(generators) > 1 else context.term(node.elt)
+            context.in_use.discard(place)
+            if domain.sequence is None or domain.members.names == ("..",):
+                chosen = filtered(name, domain.members, condition)
+                if element == atom("1"):
+                    return call("Cardinality", chosen)
+                return call(scope.helper("Sum"), Term("function", (chosen, element), (name,)))
+            if element == atom("1") and len(generators) == 1:
+                lambda_ = Term("lambda", (condition,), (name,))
+                return call("Len", call("SelectSeq", domain.sequence, lambda_))
+            item = Term("index", (domain.sequence, atom(place)))
+            here = let(name, item, choose(condition, element, atom("0")))
+            every = Term("prefix", (domain.sequence,), ("DOMAIN",))
+            return call(scope.helper("Sum"), Term("function", (every, here), (place,)))
+
+        return _in_generator(context, generators[0], "all", inner)
+
+    return add(node.generators)
+
+
+def selected(context: Context, node: ast.GeneratorExp) -> tuple[Term, Term, str, Kind, IterationDomain]:
+    """Of `tuple(...)` and `next(...)`: the sequence of the members that pass, the element, the bound name, its kind."""
+    if len(node.generators) != 1:
+        raise context.refuse(node, "two `for` here")
+    (generator,) = node.generators
+    out: list[tuple[Term, Term, str, Kind, IterationDomain]] = []
+
+    def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
+        element = context.translate(node.elt)
+        term = context.whole(element, node)
+        if domain.sequence is None:
+            raise context.refuse(node, "a sequence of a set's members")
+        kept = domain.sequence
+        if condition != TRUE:
+            kept = call("SelectSeq", domain.sequence, Term("lambda", (condition,), (name,)))
+        out.append((kept, term, name, element.kind, domain))
+        return FALSE
+
+    _in_generator(context, generator, "any", inner)
+    return out[0]
+
+
+__all__ = ["IterationDomain", "domain_of", "selected", "set_comprehension", "set_of", "total", "truths"]

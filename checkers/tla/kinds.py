@@ -1,0 +1,259 @@
+"""What is known of an expression's values: annotations as kinds, their sets of values, Python's constants as terms."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Annotated, Any
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.tla.terms import EMPTY_SEQUENCE, NONE, Term, atom, call, choose, conjunction, infix, truth
+from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.language.types import MaxLen, MaxSize, Range, Size
+from reassure.spec.language.values import Id, Map
+
+Kind = Any
+"""An annotation without bounds: `bool`, `Broker`, `frozenset[Broker]`, a dataclass; `frozenset`, of an empty set."""
+INTEGER = 1 << 31
+"""TLC's integers have 32 bits."""
+
+
+class Untranslatable(Failure):
+    """A construct that has no translation, with its place."""
+
+    def __init__(self, what: str, place: str = "") -> None:
+        super().__init__(Exit.MODEL, f"{place}{': ' if place else ''}{what} has no translation to TLA+")
+
+
+@dataclass(frozen=True)
+class Static:
+    """The kind of what is known while translating: a function, a class, a module, an action, the configuration."""
+
+    value: Any
+
+
+def plain(annotation: Any) -> Kind:
+    """The kind of values of an annotation; that of an optional is the kind of what may be there."""
+    if typing.get_origin(annotation) is Annotated:
+        return plain(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        inner = [a for a in typing.get_args(annotation) if a is not type(None)]
+        return plain(inner[0]) if len(inner) == 1 else None
+    return annotation
+
+
+def is_optional(annotation: Any) -> bool:
+    """Whether None is a value."""
+    if typing.get_origin(annotation) is Annotated:
+        return is_optional(typing.get_args(annotation)[0])
+    return typing.get_origin(annotation) in (typing.Union, types.UnionType)
+
+
+def family(kind: Kind) -> Any:
+    """`frozenset`, `tuple` or `Map` of what is one, else the kind itself."""
+    return typing.get_origin(kind) or kind
+
+
+def item_of(kind: Kind) -> Kind:
+    """The kind of a set's or a sequence's items; None of an empty one."""
+    arguments = typing.get_args(kind)
+    return plain(arguments[0]) if arguments else None
+
+
+def sets_of(item: Kind) -> Kind:
+    """The kind of sets of items; without one, of an empty set."""
+    return frozenset if item is None else types.GenericAlias(frozenset, (item,))
+
+
+def sequences_of(item: Kind) -> Kind:
+    """The kind of sequences of items; without one, of an empty sequence."""
+    return tuple if item is None else types.GenericAlias(tuple, (item, ...))
+
+
+def maps_of(key: Kind, value: Kind) -> Kind:
+    """The kind of maps."""
+    return typing.cast(Any, Map)[key, value]
+
+
+def value_of(kind: Kind) -> Kind:
+    """The kind of a map's values."""
+    return plain(typing.get_args(kind)[1])
+
+
+def field_of(kind: Kind, name: str) -> Kind:
+    """The kind of a record's field."""
+    return plain(hints_of(kind)[name])
+
+
+def is_a(kind: Kind, *classes: type) -> bool:
+    """Whether a kind is a class that extends one of these."""
+    return isinstance(kind, type) and issubclass(kind, classes)
+
+
+def is_record(kind: Kind) -> bool:
+    """Whether a kind is that of records."""
+    return isinstance(kind, type) and is_dataclass(kind)
+
+
+Number = Callable[[Size], Term]
+"""The term of a size: a number, or the name of a configuration field or property."""
+
+
+class Sets:
+    """The sets of values of annotations. size: translates a size. sort: the name of a sort's definition."""
+
+    def __init__(self, size: Number, sort: Callable[[type], Term], helper: Callable[[str], str]) -> None:
+        self.size, self.sort, self.helper = size, sort, helper
+
+    def of(self, annotation: Any) -> Term:
+        """The set of an annotation's values."""
+        notes: tuple[Any, ...] = ()
+        if typing.get_origin(annotation) is Annotated:
+            annotation, *rest = typing.get_args(annotation)
+            notes = tuple(rest)
+        if is_optional(annotation):
+            inner = next(a for a in typing.get_args(annotation) if a is not type(None))
+            whole = self.of(Annotated[(inner, *notes)] if notes else inner)
+            return infix(r"\cup", whole, Term("set", (NONE,)))
+        if annotation is bool:
+            return atom("BOOLEAN")
+        if annotation is int:
+            bounds = next(n for n in notes if isinstance(n, Range))
+            return infix("..", self.size(bounds.low), self.size(bounds.high))
+        if is_a(annotation, Id, Enum):
+            return self.sort(annotation)
+        if family(annotation) is frozenset:
+            subsets = Term("prefix", (self.of(typing.get_args(annotation)[0]),), ("SUBSET",))
+            most = next((n.size for n in notes if isinstance(n, MaxSize)), None)
+            if most is None:
+                return subsets
+            return Term("filter", (subsets, infix("<=", call("Cardinality", atom("set")), self.size(most))), ("set",))
+        if family(annotation) is tuple:
+            longest = next(n.length for n in notes if isinstance(n, MaxLen))
+            return call(self.helper("SequencesOf"), self.of(typing.get_args(annotation)[0]), self.size(longest))
+        if family(annotation) is Map:
+            key, value = typing.get_args(annotation)
+            return Term("functionset", (self.of(key), self.of(value)))
+        if is_record(annotation):
+            hints = hints_of(annotation)
+            names = tuple(f.name for f in fields(annotation))
+            if not names:
+                return Term("set", (EMPTY_SEQUENCE,))
+            return Term("recordset", tuple(self.of(hints[n]) for n in names), names)
+        raise Untranslatable(f"the type {annotation}")
+
+    def typed(self, value: Term, annotation: Any) -> Term:
+        """That a value is of an annotation, bounds included, without listing large sets."""
+        notes = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+        kind, bare = plain(annotation), annotation
+        if typing.get_origin(annotation) is Annotated:
+            bare = typing.get_args(annotation)[0]
+        if not is_optional(bare) and family(kind) is frozenset and is_record(item_of(kind)):
+            most = next(n.size for n in notes if isinstance(n, MaxSize))
+            within = infix(r"\subseteq", value, self.of(item_of(kind)))
+            return conjunction((within, infix("<=", call("Cardinality", value), self.size(most))))
+        if not is_optional(bare) and family(kind) is tuple:
+            longest = next(n.length for n in notes if isinstance(n, MaxLen))
+            items = infix(r"\subseteq", call(self.helper("Range"), value), self.of(item_of(kind)))
+            return conjunction((infix("<=", call("Len", value), self.size(longest)), items))
+        if not is_optional(bare) and is_record(kind):
+            hints = hints_of(kind)
+            parts = [self.typed(Term("field", (value,), (f.name,)), hints[f.name]) for f in fields(kind)]
+            return conjunction(parts)
+        whole = self.of(annotation)
+        if whole.op == "prefix" and whole.names == ("SUBSET",):
+            return infix(r"\subseteq", value, whole.parts[0])
+        return infix(r"\in", value, whole)
+
+
+def has_bounds(annotation: Any) -> bool:
+    """Whether a value may leave a bound."""
+    if typing.get_origin(annotation) is Annotated:
+        return True
+    if is_record(plain(annotation)):
+        return any(has_bounds(hint) for hint in hints_of(plain(annotation)).values())
+    return any(has_bounds(a) for a in typing.get_args(annotation) if a is not Ellipsis)
+
+
+def constant(value: Any) -> tuple[Term, Kind] | None:
+    """A Python value as a term, with its kind; None for what is no value of a model."""
+    if value is None:
+        return NONE, type(None)
+    if isinstance(value, bool):
+        return truth(value), bool
+    if isinstance(value, Enum):
+        return atom(f'"{value.name}"'), type(value)
+    if isinstance(value, int):
+        if not -INTEGER < value < INTEGER:
+            raise Untranslatable(f"the number {value}, as TLC's integers have 32 bits,")
+        number = atom(str(abs(int(value))))
+        return (Term("neg", (number,)) if value < 0 else number), (type(value) if isinstance(value, Id) else int)
+    if isinstance(value, frozenset | tuple):
+        items = [constant(v) for v in value]
+        known = [item for item in items if item is not None]
+        if len(known) < len(items):
+            return None
+        kind = known[0][1] if known else None
+        if isinstance(value, tuple):
+            return Term("tuple", tuple(t for t, _ in known)), sequences_of(kind)
+        members = tuple(sorted((t for t, _ in known), key=str))
+        return Term("set", members), sets_of(kind)
+    if isinstance(value, Map):
+        return _map(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _record(value)
+    return None
+
+
+def _map(value: Map[Any, Any]) -> tuple[Term, Kind] | None:
+    pairs = [(constant(k), constant(v)) for k, v in value.pairs()]
+    if not pairs or any(k is None or v is None for k, v in pairs):
+        return None
+    keys, values = ([part for part in parts if part is not None] for parts in zip(*pairs, strict=True))
+    body, item = values[-1][0], atom("item")
+    for (key, _), (entry, _) in reversed(list(zip(keys[:-1], values[:-1], strict=True))):
+        body = choose(infix("=", item, key), entry, body)
+    domain = Term("set", tuple(key for key, _ in keys))
+    kind = next((k for _, k in values if k is not type(None)), None)
+    return Term("function", (domain, body), ("item",)), maps_of(keys[0][1], kind)
+
+
+def _record(value: Any) -> tuple[Term, Kind] | None:
+    parts = {f.name: constant(getattr(value, f.name)) for f in fields(value)}
+    if any(part is None for part in parts.values()):
+        return None
+    return record(tuple(parts), tuple(p[0] for p in parts.values() if p)), type(value)
+
+
+def record(names: tuple[str, ...], values: tuple[Term, ...]) -> Term:
+    """A record; one without fields is the empty sequence, since TLA+ has no other."""
+    return Term("record", values, names) if names else EMPTY_SEQUENCE
+
+
+def apalache(annotation: Any) -> str:
+    """The type of an annotation in Apalache's notation; what is optional has that of what may be there."""
+    kind = plain(annotation)
+    if kind is bool:
+        return "Bool"
+    if is_a(kind, Enum):
+        return "Str"
+    if is_a(kind, int):
+        return "Int"
+    if family(kind) is frozenset:
+        return f"Set({apalache(typing.get_args(kind)[0])})"
+    if family(kind) is tuple:
+        return f"Seq({apalache(typing.get_args(kind)[0])})"
+    if family(kind) is Map:
+        key, value = typing.get_args(kind)
+        return f"({apalache(key)} -> {apalache(value)})"
+    hints = hints_of(kind)
+    return "{ " + ", ".join(f"{f.name}: {apalache(hints[f.name])}" for f in fields(kind)) + " }"
+
+
+__all__ = [
+    "Kind", "Sets", "Static", "Untranslatable", "apalache", "constant", "family", "field_of", "has_bounds", "is_a",
+    "is_optional", "is_record", "item_of", "maps_of", "plain", "record", "sequences_of", "sets_of", "value_of",
+]  # fmt: skip

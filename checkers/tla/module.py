@@ -1,0 +1,329 @@
+"""The TLA+ module of a model, and the configuration that TLC reads with it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from reassure.checkers.tla.bodies import define
+from reassure.checkers.tla.context import HELPERS, NOTES, Definition, Lessons, ModuleScope, Translators
+from reassure.checkers.tla.declarations import Declarations
+from reassure.checkers.tla.expressions import translate
+from reassure.checkers.tla.kinds import Untranslatable, apalache, constant
+from reassure.checkers.tla.terms import Term, atom, block, conjunction, disjunction, infix, negation, prime, used
+from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.language.annotations import resolve
+from reassure.spec.language.types import IntType
+from reassure.spec.semantics.interpreter import BoundModel
+
+STEP_OR_END = (
+    "In place of Next, without -deadlock and with the constraint InBounds, TLC searches for deadlocks faster than by "
+    "NoDeadlock."
+)
+BECOMES = "The state after the step is a record of the variables, which TLC evaluates once as the member of a set."
+TRANSLATORS = Translators(translate, define)
+
+
+@dataclass
+class TlaModule:
+    """A model as TLA+. names: the definition of each property, cover and `deadlock`, by its name."""
+
+    name: str
+    text: str
+    cfg: str
+    constants: dict[str, str]
+    names: dict[str, str]
+    variables: dict[str, str]
+    """The variable of each field of the state."""
+    steps: frozenset[str] = frozenset()
+    """Properties and covers that are over steps."""
+    temporal: frozenset[str] = frozenset()
+    computed: tuple[str, ...] = ()
+    formulas: dict[str, str] = field(default_factory=dict)
+    """Of properties over steps and covers, the temporal formula that TLC checks."""
+
+
+def export(bound: BoundModel) -> TlaModule:
+    """The module of a model; `Untranslatable` names a construct that has no translation."""
+    lessons = Lessons()
+    for _ in range(100):
+        writer = ModuleWriter(ModuleScope(bound, lessons, TRANSLATORS))
+        exported = writer.write()
+        if not writer.scope.again:
+            return exported
+    raise Untranslatable(f"{bound.model.name}, whose names never settle,")
+
+
+class ModuleWriter:
+    """Translates the declarations of a model in their order, and writes them."""
+
+    def __init__(self, scope: ModuleScope) -> None:
+        self.scope, self.model, self.bound = scope, scope.bound.model, scope.bound
+        self.declarations = Declarations(scope)
+        self.roots: list[str] = []
+        self.sections: list[tuple[str, int]] = []
+
+    def write(self) -> TlaModule:
+        """The module and its configuration."""
+        scope, declared, model = self.scope, self.declarations, self.model
+        names: dict[str, str] = {}
+        free, limited = declared.types()
+        initial = disjunction([declared.initial(i) for i in model.initials])
+        for action in model.actions:
+            declared.action(action)
+        steps = disjunction([f.some() for f in declared.actions.values()])
+        if limited:
+            self.add("InBounds", conjunction(limited), "A step that leaves it is cut off: it has no next state.")
+            self.add("TypeOK", conjunction([*free, atom("InBounds")]))
+            self.add("Init", conjunction([initial, atom("InBounds")]))
+            self.add("Step", steps)
+            self.add("Next", conjunction([atom("Step"), prime(atom("InBounds"))]))
+        else:
+            self.add("TypeOK", conjunction(free))
+            self.add("Init", initial)
+            self.add("Next", steps)
+        fairness = declared.fairness()
+        spec = [atom("Init"), atom("[][Next]_vars")]
+        if fairness:
+            self.add("Fairness", conjunction(fairness))
+            spec.append(atom("Fairness"))
+        self.add("Spec", conjunction(spec))
+        over_steps, temporal, formulas = set(), set(), {}
+        for claim in [*self.bound.properties, *self.bound.covers]:
+            if claim.temporal:
+                body = declared.temporal(claim)
+                temporal.add(claim.name)
+            elif claim.over_steps:
+                body = declared.on_step(claim)
+                over_steps.add(claim.name)
+            else:
+                body = declared.on_state(claim)
+            names[claim.name] = declared.define(claim.name, body, claim.doc)
+            self.roots.append(names[claim.name])
+            formula = self.formula(claim.name, names[claim.name], claim.kind == "cover", claim.over_steps)
+            if formula:
+                formulas[claim.name] = formula
+        if model.deadlock:
+            ends = [declared.on_state_of(t.function) for t in model.terminals]
+            step = "Step" if limited else "Next"
+            enabled = Term("prefix", (atom(step),), ("ENABLED",))
+            self.add("NoDeadlock", disjunction([*ends, enabled]), "A run ends only where it may.")
+            unchanged = Term("unchanged", (), ("vars",))
+            self.add("StepOrEnd", disjunction([atom(step), conjunction([disjunction(ends), unchanged])]), STEP_OR_END)
+            names["deadlock"] = "NoDeadlock"
+        constants = self.constants()
+        return TlaModule(
+            model.name, self.text(), self.cfg(constants, names, temporal, formulas), constants, names,
+            dict(scope.variables), frozenset(over_steps), frozenset(temporal), tuple(sorted(scope.computed)), formulas,
+        )  # fmt: skip
+
+    def add(self, name: str, body: Term, doc: str = "") -> None:
+        """Adds a definition with a name of its own."""
+        self.scope.define(Definition(name, (), body, doc))
+        self.roots.append(name)
+
+    def formula(self, name: str, definition: str, cover: bool, over_steps: bool) -> str:
+        """The temporal formula of a property over steps, or that a cover is never reached."""
+        if not cover and not over_steps:
+            return ""
+        body = negation(atom(definition)) if cover else atom(definition)
+        whole = self.scope.name(f"never_{name}" if cover else f"always_{name}")
+        self.add(whole, atom(f"[][{body}]_vars") if over_steps else body)
+        return whole
+
+    # -- the text ------------------------------------------------------------------------------------------
+
+    def constants(self) -> dict[str, str]:
+        """The constants with their values."""
+        values = {}
+        for f in fields(self.model.config):
+            found = constant(getattr(self.bound.config, f.name))
+            if found is None or found[0].op not in ("atom", "neg", "set"):
+                raise Untranslatable(f"the value of {f.name} in the configuration")
+            if found[0].op == "neg":  # the configuration file takes no negative number
+                name = f"Minus{found[0].parts[0]}"
+                if name not in self.scope.taken:
+                    self.scope.name(name)
+                    self.add(name, found[0], "For the configuration file, which takes no negative numbers.")
+                values[self.scope.constants[f.name]] = f"<- {name}"
+            else:
+                values[self.scope.constants[f.name]] = f"= {found[0]}"
+        return values
+
+    def text(self) -> str:
+        """The module."""
+        scope = self.scope
+        definitions = self.needed()
+        everything = [*(d.body for d in definitions), *([] if "= None" not in self._values() else [atom("None")])]
+        mentioned = used(*everything)
+        lines = [f"{' MODULE ' + self.model.name + ' ':-^99}"]
+        doc = inspect.getdoc(sys.modules.get(self.model.module)) if self.model.module in sys.modules else ""
+        lines += comment(doc or "")
+        lines += ["EXTENDS Integers, Sequences, FiniteSets", ""]
+        lines += self._declared("CONSTANTS", self._constant_lines(mentioned))
+        lines += self._assumptions()
+        lines += self._declared("VARIABLES", self._variable_lines())
+        lines += ["vars == <<" + ", ".join(scope.variables.values()) + ">>", ""]
+        helpers = [h for h in HELPERS if h in scope.helpers and h in mentioned | self._needs(mentioned)]
+        for name in helpers:
+            parameters, body, _ = HELPERS[name]
+            lines += [*comment(NOTES.get(name, "")), f"{name}({', '.join(parameters)}) == {body}", ""]
+        for definition in definitions:
+            lines += self._definition(definition)
+        return "\n".join([*lines, "=" * 99, ""])
+
+    def _needs(self, mentioned: frozenset[str]) -> set[str]:
+        return {n for h in mentioned if h in HELPERS for n in HELPERS[h][2]}
+
+    def needed(self) -> list[Definition]:
+        """The definitions that what is declared needs, in their order."""
+        by_name = {d.name: d for d in self.scope.definitions}
+        scope = self.scope
+        pending = [*self.roots, *(f.name for f in self.declarations.actions.values())]
+        wanted: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name in wanted or name not in by_name:
+                continue
+            wanted.add(name)
+            pending += used(by_name[name].body)
+        chosen = [d for d in scope.definitions if d.name in wanted]
+        mentioned = used(*(d.body for d in chosen))
+        variables = [(n, atom(v)) for n, v in scope.variables.items()]
+        extra = []
+        if "state" in mentioned:
+            whole = Term("record", tuple(v for _, v in variables), tuple(n for n, _ in variables))
+            extra.append(Definition("state", (), whole, "The variables as one record."))
+        for name, primed in (("Becomes", True), ("StartsAs", False)):
+            if name in mentioned:
+                parts = [infix("=", prime(v) if primed else v, Term("field", (atom("s"),), (n,))) for n, v in variables]
+                extra.append(
+                    Definition(name, ("s",), conjunction(parts), "The state after the step." if primed else "")
+                )
+        return extra + chosen
+
+    def _values(self) -> set[str]:
+        return set(self.constants().values())
+
+    def _declared(self, keyword: str, lines: list[list[str]]) -> list[str]:
+        """Names with their comments, separated by commas."""
+        if not lines:
+            return []
+        out = [keyword]
+        for number, (name, *notes) in enumerate(lines):
+            out += ["    " + note for note in notes]
+            out.append(f"    {name}" + ("," if number < len(lines) - 1 else ""))
+        return [*out, ""]
+
+    def _constant_lines(self, mentioned: frozenset[str]) -> list[list[str]]:
+        hints, docs = hints_of(self.model.config), field_docs(self.model.config)
+        lines = []
+        for name, tla_name in self.scope.constants.items():
+            lines.append([tla_name, *typed_note(hints[name]), *comment(docs.get(name, ""))])
+        if "None" in mentioned:
+            lines.append(["None", r"\* Where an optional value is not there; a model value."])
+        return lines
+
+    def _variable_lines(self) -> list[list[str]]:
+        hints, docs = hints_of(self.model.state), field_docs(self.model.state)
+        return [[v, *typed_note(hints[n]), *comment(docs.get(n, ""))] for n, v in self.scope.variables.items()]
+
+    def _assumptions(self) -> list[str]:
+        """The ranges of the constants."""
+        hints, parts = hints_of(self.model.config), []
+        for name, tla_name in self.scope.constants.items():
+            kind = resolve(hints[name], self.bound.config)
+            if isinstance(kind, IntType):
+                low, high = (constant(n) for n in (kind.low, kind.high))
+                assert low and high
+                parts.append(infix(r"\in", atom(tla_name), infix("..", low[0], high[0])))
+            elif self.scope.computed:
+                found = constant(getattr(self.bound.config, name))
+                assert found
+                parts.append(infix("=", atom(tla_name), found[0]))
+        if self.scope.computed:
+            parts = []
+            for name, tla_name in self.scope.constants.items():
+                found = constant(getattr(self.bound.config, name))
+                assert found
+                parts.append(infix("=", atom(tla_name), found[0]))
+        if not parts:
+            return []
+        return [*hang("ASSUME ", block(conjunction(parts), 90)), ""]
+
+    def _definition(self, definition: Definition) -> list[str]:
+        lines = comment(definition.doc)
+        body = block(definition.body, 96)
+        if len(body) == 1 and len(definition.head) + len(body[0]) < 94:
+            return [*lines, f"{definition.head} == {body[0]}", ""]
+        return [*lines, f"{definition.head} ==", *("    " + line for line in body), ""]
+
+    def cfg(
+        self, constants: dict[str, str], names: dict[str, str], temporal: set[str], formulas: dict[str, str]
+    ) -> str:
+        """The configuration: every property; covers as comments."""
+        kinds = {p.name: p.kind for p in [*self.bound.properties, *self.bound.covers]}
+        invariants = ["TypeOK", *(d for n, d in names.items() if kinds.get(n) == "invariant")]
+        properties = [formulas.get(n, names[n]) for n, k in kinds.items() if k == "step" or n in temporal]
+        covers = [(f, n) for n, f in formulas.items() if kinds[n] == "cover"]
+        lines = cfg_head(constants, "None" in self.text())
+        lines += ["INVARIANTS", *(f"    {name}" for name in invariants)]
+        if properties:
+            lines += ["PROPERTIES", *(f"    {name}" for name in properties)]
+        if "deadlock" in names:
+            lines += [r"\* Slow in large models:", r"\* INVARIANT NoDeadlock"]
+        if covers:
+            lines += [r"\* Covers: TLC reaches one if it says that this is violated."]
+            over = {p.name: p.over_steps for p in self.bound.covers}
+            lines += [rf"\* {'PROPERTY' if over[n] else 'INVARIANT'} {f}" for f, n in covers]
+        return "\n".join([*lines, ""])
+
+
+def cfg_head(constants: dict[str, str], none: bool) -> list[str]:
+    """The constants of a configuration, and the specification."""
+    values = {**constants, **({"None": "= None"} if none else {})}
+    lines = ["CONSTANTS", *(f"    {name} {value}" for name, value in values.items())] if values else []
+    return [*lines, r"\* Run TLC with -deadlock, which turns its own search for deadlocks off.", "SPECIFICATION Spec"]
+
+
+def comment(text: str) -> list[str]:
+    """A docstring as a comment."""
+    lines = inspect.cleandoc(text).splitlines() if text else []
+    return [line for one in lines for line in _comment_lines(one)]
+
+
+def _comment_lines(line: str) -> list[str]:
+    return [rf"\* {part}" for part in textwrap.wrap(line, 116)] or [r"\*"]
+
+
+def typed_note(annotation: Any) -> list[str]:
+    """The type in Apalache's notation."""
+    return [rf"\* @type: {apalache(annotation)};"]
+
+
+def hang(prefix: str, lines: list[str]) -> list[str]:
+    """Lines after a prefix."""
+    return [(prefix if i == 0 else " " * len(prefix)) + line for i, line in enumerate(lines)]
+
+
+def field_docs(cls: type) -> dict[str, str]:
+    """The texts that stand below the fields of a dataclass and of those that it extends."""
+    docs: dict[str, str] = {}
+    for one in reversed(cls.__mro__):
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(one))).body[0]
+        except (OSError, TypeError, IndexError, SyntaxError):
+            continue
+        assert isinstance(tree, ast.ClassDef)
+        for node, below in zip(tree.body, tree.body[1:], strict=False):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(below, ast.Expr):
+                if isinstance(below.value, ast.Constant) and isinstance(below.value.value, str):
+                    docs[node.target.id] = below.value.value
+    return docs
+
+
+__all__ = ["TlaModule", "export"]

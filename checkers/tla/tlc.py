@@ -1,0 +1,156 @@
+"""Runs TLC, the model checker of TLA+, and reads what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import SystemFailure
+
+MESSAGE = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)@!@!@ENDMSG \1 @!@!@", re.DOTALL)
+ERRORS = ("1", "2")
+"""Classes of messages about what is wrong."""
+COMPLETE, COUNTS, DEPTH, STATE, BACK, STUTTERS = "2193", "2199", "2194", "2217", "2122", "2218"
+BY_INITIAL_STATE = "2107"
+CONSTANT_FALSE = "constant"
+VIOLATIONS = {
+    "2230": CONSTANT_FALSE,
+    "2114": "deadlock",
+    "2110": "invariant",
+    "2107": "invariant",
+    "2112": "step",
+    "2113": "step",
+    "2116": "temporal",
+}
+SEEN = re.compile(r'<<"reassure", "([^"]+)", (\d+)>>')
+
+
+@dataclass(frozen=True)
+class TlcInstallation:
+    """A Java and a jar with TLC."""
+
+    java: str
+    jar: Path
+
+    @classmethod
+    def find(cls, jar: Path | None) -> TlcInstallation:
+        """The jar that is given or that `TLA2TOOLS` names; `SystemFailure` says in one line what is missing."""
+        named = jar or Path(os.environ.get("TLA2TOOLS", ""))
+        if jar is None and not os.environ.get("TLA2TOOLS"):
+            raise SystemFailure("TLC needs a tla2tools.jar: give --jar FILE, or set TLA2TOOLS to its path")
+        if not named.is_file():
+            raise SystemFailure(f"there is no file {named}, which should be tla2tools.jar")
+        home = os.environ.get("JAVA_HOME")
+        java = shutil.which("java", path=f"{home}/bin" if home else None)
+        if java is None:
+            raise SystemFailure("TLC needs Java, and there is none" + (f" in JAVA_HOME={home}" if home else ""))
+        return cls(java, named.absolute())
+
+    def version(self) -> str:
+        """The day on which the jar's classes were made, which every jar of TLC has."""
+        with zipfile.ZipFile(self.jar) as jar:
+            year, month, day, *_ = jar.getinfo("tlc2/TLC.class").date_time
+        return f"{year}-{month:02}-{day:02}"
+
+
+@dataclass
+class TlcRun:
+    """What one run of TLC printed. states: of its counterexample, variables by name. loop: the number of the state that
+    follows the last one in a counterexample that never ends.
+    """
+
+    seconds: float
+    finished: bool
+    text: str = ""
+    generated: int = 0
+    distinct: int = 0
+    depth: int = 0
+    complete: bool = False
+    violated: str = ""
+    states: list[dict[str, str]] = field(default_factory=list)
+    loop: int | None = None
+    seen: dict[str, int] = field(default_factory=dict)
+    """By name, the level at which the module of the second opinion saw something first."""
+    error: str = ""
+
+
+def run_tlc(
+    tlc: TlcInstallation,
+    folder: Path,
+    module: str,
+    budget: float | None,
+    memory: int | None = None,
+    deadlocks: bool = False,
+) -> TlcRun:
+    """Runs TLC with one worker on a module of a folder and the configuration of its name.
+
+    budget: seconds. memory: bytes. deadlocks: whether TLC searches for them itself.
+    """
+    heap = [f"-Xmx{max(memory >> 20, 64)}m"] if memory else []
+    with tempfile.TemporaryDirectory(prefix="tlc") as work:
+        command = [
+            tlc.java, *heap, "-XX:+UseParallelGC", f"-Djava.io.tmpdir={work}", "-cp", str(tlc.jar), "tlc2.TLC", "-tool",
+            "-nowarning", *([] if deadlocks else ["-deadlock"]), "-workers", "1", "-metadir", work,
+            "-config", f"{module}.cfg", f"{module}.tla",
+        ]  # fmt: skip
+        began = time.monotonic()
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=budget, check=False)
+        except subprocess.TimeoutExpired:
+            return TlcRun(time.monotonic() - began, False)
+        return read_run(done.stdout + done.stderr, time.monotonic() - began)
+
+
+def read_run(text: str, seconds: float) -> TlcRun:
+    """What TLC's output says."""
+    run = TlcRun(seconds, True, text)
+    for name, level in SEEN.findall(text):
+        run.seen[name] = min(int(level), run.seen.get(name, int(level)))
+    for code, kind, body in messages(text):
+        numbers = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", body)]
+        if code == COUNTS and len(numbers) >= 2:
+            run.generated, run.distinct = numbers[0], numbers[1]
+        elif code == DEPTH:
+            run.depth = numbers[0]
+        elif code == COMPLETE:
+            run.complete = True
+        elif code in VIOLATIONS and not run.violated:
+            run.violated = VIOLATIONS[code]
+            if code == BY_INITIAL_STATE:
+                run.states.append(read_state(body))
+        elif code == STATE:
+            run.states.append(read_state(body))
+        elif code == STUTTERS:
+            run.loop = len(run.states) - 1
+        elif code == BACK:
+            run.loop = numbers[0] - 1
+        elif kind in ERRORS and not run.violated:
+            run.error = run.error or " ".join(body.split())
+    if not run.complete and not run.violated and not run.error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        run.error = lines[-1] if lines else "TLC printed nothing"
+    return run
+
+
+def messages(text: str) -> Iterator[tuple[str, str, str]]:
+    """The messages of `-tool`: the code, the class and the text of each."""
+    for match in MESSAGE.finditer(text):
+        yield match[1], match[2], match[3]
+
+
+def read_state(body: str) -> dict[str, str]:
+    """The variables of one state of a trace."""
+    _, _, rest = body.partition("\n")
+    parts = re.split(r"^(?:/\\ )?([A-Za-z_]\w*) = ", rest, flags=re.MULTILINE)
+    return {name: value.strip() for name, value in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+__all__ = ["TlcInstallation", "TlcRun", "run_tlc"]

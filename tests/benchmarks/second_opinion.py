@@ -1,0 +1,141 @@
+"""The page of second opinions: every check of the project's gate file, by our engine and by TLC.
+
+`python -m tests.benchmarks.second_opinion --jar FILE` runs what has no answer yet in the answers beside this module,
+and writes the page; `--again` forgets them first. TLC takes longer than our engine by some orders of magnitude.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import run
+from reassure.checkers.gate import gate_file
+from reassure.checkers.gate.gate_file import Check
+from reassure.checkers.tla.second_opinion import ask_tlc
+from reassure.checkers.tla.tlc import TlcInstallation
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "reference" / "second-opinion.md"
+ANSWERS = Path(__file__).with_name("second_opinion.json")
+MEMORY = 2 << 30
+Answer = dict[str, Any]
+NOT_RUN = "not run"
+
+HEAD = """# Second opinions by TLC
+
+Each `check` of [the gate file](../../gate.toml), by our engine with one thread, and by TLC with one worker on the
+module that `reassure export` writes. "same" says that the numbers of distinct and generated states, the depth and the
+answer on every property and cover are equal, and that plain Python executes each counterexample that TLC prints
+([how](../how-to/tla.md)). Each run of TLC may take {seconds:g} s: TLC searches once for all properties of states and
+steps, once for deadlocks, once for each counterexample, and once for each property of whole runs. The times are of the
+first of these, Java's start included, and of our search with its compilation.
+`python -m tests.benchmarks.second_opinion` writes this page; the classes of this TLC are of {tlc}.
+
+{summary}
+
+| check | distinct states | ours | TLC | answers | executed | outcome |
+|---|---|---|---|---|---|---|
+"""
+
+
+def checks() -> list[Check]:
+    """The checks that search every reachable state, those with few states first."""
+    found = [c for c in gate_file.read(ROOT / "gate.toml").checks if c.kind == "check"]
+    return sorted(found, key=lambda c: pinned(c) or 1 << 60)
+
+
+def pinned(check: Check) -> int | None:
+    """The distinct states that the gate file expects, if it does."""
+    return check.pin.get("distinct") if isinstance(check.pin, dict) else None
+
+
+def key_of(check: Check) -> str:
+    """The command of a check, without its program."""
+    return check.repro().removeprefix("reassure ")
+
+
+def answer_of(check: Check, tlc: TlcInstallation, seconds: float) -> Answer:
+    """Both answers."""
+    request = check.request()
+    request.options = replace(request.options, budget=seconds, memory=MEMORY, workers=1)
+    result, bound = run(request, Progress(quiet=True))
+    stats = result.stats
+    ours = sum(stats.seconds[name] for name in ("compile", "search"))
+    answer: Answer = {"distinct": stats.distinct, "ours": round(ours, 2)}
+    try:
+        opinion = ask_tlc(result, bound, request.options, tlc, Progress(quiet=True))
+    except Failure as failure:
+        return {**answer, "outcome": f"refused: {failure}"}
+    answer |= {"tlc": round(opinion.seconds, 1), "answers": len(opinion.rows), "executed": opinion.traces}
+    if opinion.differences:
+        rows = "; ".join(f"{r.about}: ours {r.ours}, TLC's {r.theirs}" for r in opinion.differences)
+        return {**answer, "outcome": f"different: {rows}"}
+    if opinion.reason:
+        return {**answer, "outcome": opinion.reason}
+    if opinion.undecided:
+        return {**answer, "outcome": f"same; no answer in {seconds:g} s: {', '.join(opinion.undecided)}"}
+    return {**answer, "outcome": "same"}
+
+
+def page(data: dict[str, Any]) -> str:
+    """The page of answers."""
+    answers = data["answers"]
+    rows, outcomes = [], []
+    for check in checks():
+        answer = answers.get(key_of(check), {"outcome": NOT_RUN})
+        outcomes.append(answer["outcome"])
+        distinct = answer.get("distinct", pinned(check))
+        cells = [
+            f"`{key_of(check)}`",
+            "" if distinct is None else f"{distinct:,}",
+            f"{answer['ours']:.2f} s" if "ours" in answer else "",
+            f"{answer['tlc']:.1f} s" if "tlc" in answer else "",
+            str(answer.get("answers") or ""),
+            str(answer.get("executed") or ""),
+            answer["outcome"].replace("|", "\\|"),
+        ]
+        rows.append("| " + " | ".join(cells) + " |\n")
+    same = sum(o == "same" for o in outcomes)
+    partly = sum(o.startswith("same;") for o in outcomes)
+    different = sum(o.startswith("different") for o in outcomes)
+    refused = sum(o.startswith("refused") for o in outcomes)
+    left = sum(o == NOT_RUN for o in outcomes)
+    rest = len(outcomes) - same - partly - different - refused - left
+    summary = (
+        f"Of {len(outcomes)} checks {same} are the same, {partly} the same as far as TLC came, {different} different, "
+        f"{refused} refused; TLC's search did not end in time for {rest}, and {left} have not been run."
+    )
+    return HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary) + "".join(rows)
+
+
+def main() -> None:
+    """Runs what is missing, and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jar", type=Path, help="tla2tools.jar (default: the variable TLA2TOOLS)")
+    parser.add_argument("--seconds", type=float, default=120, help="limit of each run of TLC (default: 120)")
+    parser.add_argument("--total", type=float, help="begin no check after so many seconds (default: no limit)")
+    parser.add_argument("--again", action="store_true", help="forget the answers that there are")
+    args = parser.parse_args()
+    tlc, began = TlcInstallation.find(args.jar), time.monotonic()
+    data = {"seconds": args.seconds, "tlc": tlc.version(), "answers": {}}
+    if ANSWERS.is_file() and not args.again:
+        data["answers"] = json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
+    for check in checks():
+        if args.total is not None and time.monotonic() - began > args.total:
+            break
+        if key_of(check) not in data["answers"]:
+            data["answers"][key_of(check)] = answer_of(check, tlc, args.seconds)
+            print(key_of(check), data["answers"][key_of(check)], flush=True)
+            ANSWERS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(data), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The exported module: kept texts, what it is named by, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.tla.module import export
+from tests.helpers.command import said
+from tests.helpers.model_text import PRELUDE
+
+KEPT = Path(__file__).parents[2] / "helpers" / "kept_tla"
+MODELS = ("die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_kept_modules(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`for m in ...; do reassure export $m --to tla --out tests/helpers/kept_tla; done` writes them anew."""
+    code, out, _ = said(capsys, "export", model, "--to", "tla", "--out", str(tmp_path))
+    assert code == 0
+    assert out.splitlines()[:2] == [str(tmp_path / f"{model}.tla"), str(tmp_path / f"{model}.cfg")]
+    for suffix in ("tla", "cfg"):
+        kept, made = (folder / f"{model}.{suffix}" for folder in (KEPT, tmp_path))
+        assert made.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+
+
+def test_a_model_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In any folder; settings are in the configuration file, bounds cut steps off."""
+    path = tmp_path / "mine.py"
+    action = '\n@action(who="x")\ndef act(s: State, c: Config) -> State:\n    return replace(s, number=s.number + 1)\n'
+    path.write_text(PRELUDE + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
+    code, _, _ = said(capsys, "export", str(path), "--set", "nodes=2", "--to", "tla", "--out", str(tmp_path))
+    text = (tmp_path / "mine.tla").read_text()
+    assert code == 0
+    assert "Next == Step /\\ InBounds'" in text
+    assert "    /\\ number \\in (-2)..5\n" in text
+    assert "\n    \\* @type: (Int -> Str);\n    score,\n" in text
+    assert "    Nodes = 2\n" in (tmp_path / "mine.cfg").read_text()
+
+
+LARGE = "return replace(s, number=0 if s.number * 1_000_000_000_000 > 5 else 1)"
+
+
+def exported(body: str, folder: Path) -> str:
+    path = folder / f"mine_{len(body)}.py"
+    action = f'\n@action(who="x")\ndef act(s: State, c: Config) -> State:\n    {body}\n'
+    path.write_text(PRELUDE + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
+    return export(prepare(str(path), []).bound).text
+
+
+def test_what_has_no_translation_is_named_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(Failure) as failure:
+        exported(LARGE, tmp_path)
+    assert failure.value.code is Exit.MODEL
+    expected = (
+        r"mine_\d+\.py:\d+: the number 1000000000000, as TLC's integers have 32 bits, has no translation to TLA\+"
+    )
+    assert re.fullmatch(expected, str(failure.value))
+
+
+def test_a_disjunction_in_a_guard_is_evaluated_once(tmp_path: Path) -> None:
+    """TLC would count a step for each disjunct."""
+    text = exported("require(s.leader is None or s.number > 0)\n    return replace(s, number=0)", tmp_path)
+    assert "    /\\ Holds(leader = None \\/ number > 0)\n" in text
+
+
+def test_what_follows_a_broken_disjunction_is_outside_of_it(tmp_path: Path) -> None:
+    text = exported(
+        "require(any(s.number > 0 or n in s.alive or s.leader == n or s.inner.count > 2 for n in every(Node, c)))\n"
+        "    return replace(s, number=sum(1 for n in s.alive if n == s.leader or n == Node(1)) + 1)",
+        tmp_path,
+    )
+    assert not re.search(r"^\s*(/\\|\\/) .* =>$", text, re.MULTILINE)
+
+
+def test_names_of_variables_are_not_bound_again(tmp_path: Path) -> None:
+    text = exported("number = s.number + 1\n    return replace(s, number=number)", tmp_path)
+    assert "LET number_ == number + 1" in text

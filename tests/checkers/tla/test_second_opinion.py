@@ -1,0 +1,217 @@
+"""TLC's answers beside ours: what is compared, what is read back, what is said where TLC is missing or differs."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.tla.tlc import read_run
+from reassure.checkers.tla.tlc_values import Unreadable, read_value
+from reassure.spec.language.values import Map
+from tests.helpers.command import said
+from tests.helpers.tlc_jar import tlc
+
+SEARCH = """@!@!@STARTMSG 2185:0 @!@!@
+Starting... (2026-01-01 00:00:00)
+@!@!@ENDMSG 2185 @!@!@
+<<"reassure", "first state", 0>>
+<<"reassure", "first step", 1>>
+<<"reassure", "goal_not_reached", 6>>
+@!@!@STARTMSG 2193:0 @!@!@
+Model checking completed. No error has been found.
+@!@!@ENDMSG 2193 @!@!@
+@!@!@STARTMSG 2199:0 @!@!@
+97 states generated, 16 distinct states found, 0 states left on queue.
+@!@!@ENDMSG 2199 @!@!@
+@!@!@STARTMSG 2194:0 @!@!@
+The depth of the complete state graph search is 8.
+@!@!@ENDMSG 2194 @!@!@
+"""
+JUGS = [(0, 0), (0, 5), (3, 2), (0, 2), (2, 0), (2, 5), (3, 4)]
+STATES = "".join(
+    f"@!@!@STARTMSG 2217:4 @!@!@\n{number}: <step>\n/\\ big = {big}\n/\\ small = {small}\n\n@!@!@ENDMSG 2217 @!@!@\n"
+    for number, (small, big) in enumerate(JUGS, 1)
+)
+TRACE = f"""@!@!@STARTMSG 2110:1 @!@!@
+Invariant goal_not_reached is violated.
+@!@!@ENDMSG 2110 @!@!@
+@!@!@STARTMSG 2121:1 @!@!@
+The behavior up to this point is:
+@!@!@ENDMSG 2121 @!@!@
+{STATES}"""
+NO_ERROR = "@!@!@STARTMSG 2193:0 @!@!@\nNo error.\n@!@!@ENDMSG 2193 @!@!@\n"
+
+
+def checked(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    search: str = SEARCH,
+    trace: str = TRACE,
+) -> tuple[int, str, str]:
+    """`check die_hard` with a second opinion of a program that prints these texts in place of TLC's."""
+    for name, text in {"search": search, "trace": trace, "deadlocks": NO_ERROR, "tla2tools.jar": ""}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    java = folder / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(
+        '#!/bin/sh\ncase "$*" in\n'
+        f'*-deadlock*SecondOpinionTrace*) cat "{folder}/trace";;\n'
+        f'*SecondOpinionTrace*) cat "{folder}/deadlocks";;\n'
+        f'*) cat "{folder}/search";;\nesac\n'
+    )
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(folder))
+    words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
+    return said(capsys, *words, "--json", str(folder / "record.json"))
+
+
+def test_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys)
+    assert code == 12
+    said_last = out.splitlines()[-1]
+    assert said_last.startswith("TLC agrees: 6 answers the same, 1 of TLC's counterexamples executed in plain Python;")
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["exit_code"] == 12
+    opinion = record["second_opinion"]
+    assert opinion.pop("seconds") >= 0
+    assert opinion == {
+        "checker": "tlc", "same": True, "compared": 6, "differences": [], "traces": 1, "reason": "", "undecided": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("16 distinct", "15 distinct", "  distinct states: ours 16, TLC's 15"),
+        ("97 states generated", "98 states generated", "  generated states: ours 97, TLC's 98"),
+        ("search is 8", "search is 9", "  depth: ours 8, TLC's 9"),
+        ('"goal_not_reached", 6', '"goal_not_reached", 5',
+         "  goal_not_reached: ours violated: 7 states, TLC's violated: 6 states"),
+        ('<<"reassure", "goal_not_reached", 6>>\n', "", "  goal_not_reached: ours violated: 7 states, TLC's holds"),
+    ],
+)  # fmt: skip
+def test_a_difference_is_exit_code_19(
+    old: str, new: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=SEARCH.replace(old, new))
+    assert code == 19
+    assert line in out.splitlines()
+    assert "TLC disagrees about 1 of 6 answers" in out.splitlines()
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert (record["exit_code"], record["verdict"]) == (19, "engine-disagreement")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "theirs"),
+    [
+        ("/\\ big = 2\n/\\ small = 3", "/\\ big = 3\n/\\ small = 3", "Python has no step from its state 2 to the next"),
+        ("/\\ big = 0\n/\\ small = 0", "/\\ big = 1\n/\\ small = 0", "its first state is no initial state in Python"),
+        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 5\n/\\ small = 3", "7 states, executed, no violation"),
+        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is no int 0..5"),
+        (STATES, "", "TLC printed no counterexample"),
+    ],
+)
+def test_a_run_that_python_does_not_execute_is_a_difference(
+    old: str, new: str, theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=TRACE.replace(old, new))
+    assert code == 19
+    assert f"  goal_not_reached, TLC's run: ours 7 states, executed, TLC's {theirs}" in out.splitlines()
+
+
+def test_without_an_answer_nothing_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = "@!@!@STARTMSG 2171:1 @!@!@\nIn evaluation,\nsomething failed\n@!@!@ENDMSG 2171 @!@!@\n"
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=error)
+    assert code == 12
+    assert "no second opinion: TLC stopped: In evaluation, something failed" in out.splitlines()
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["second_opinion"]["same"] is False
+
+
+def test_what_is_missing_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TLA2TOOLS", raising=False)
+    words = ("check", "die_hard", "--second-opinion", "tlc")
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (153, "")
+    assert err.splitlines() == ["reassure: TLC needs a tla2tools.jar: give --jar FILE, or set TLA2TOOLS to its path"]
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "none.jar"))
+    assert (code, len(err.splitlines())) == (153, 1)
+    assert "none.jar, which should be tla2tools.jar" in err
+    (tmp_path / "tla2tools.jar").touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
+    assert code == 153
+    assert err.splitlines() == [f"reassure: TLC needs Java, and there is none in JAVA_HOME={tmp_path}"]
+    code, _, err = said(capsys, "check", "die_hard", "--jar", "x.jar")
+    assert code == 64
+    assert "--jar is for --second-opinion" in err
+
+
+def test_an_incomplete_search_gets_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tla2tools.jar").touch()
+    words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
+    code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
+    assert code == 5
+    assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
+
+
+def test_values_are_read_back() -> None:
+    kinds = dict(prepare("kraft", []).bound.type.fields)
+    partition = read_value(
+        "[ replicas |-> <<1, 2>>, isr |-> {1}, elr |-> {}, adding |-> {}, removing |-> {2}, leader |-> None,\n"
+        "  leader_epoch |-> 3, partition_epoch |-> 0, recovering |-> FALSE, last_known_leader |-> 2,\n"
+        "  last_known_is_nobody |-> TRUE ]",
+        kinds["partition"],
+    )
+    assert (partition.replicas, partition.removing, partition.leader) == ((1, 2), frozenset({2}), None)
+    assert (partition.leader_epoch, partition.last_known_leader, partition.last_known_is_nobody) == (3, 2, True)
+    assert read_value("<<0, 1, 0>>", kinds["broker_epochs"]) == Map({1: 0, 2: 1, 3: 0})
+    assert read_value("(1 :> 0 @@ 2 :> 1 @@ 3 :> 0)", kinds["broker_epochs"]) == Map({1: 0, 2: 1, 3: 0})
+    assert read_value("1..2", kinds["unfenced"]) == frozenset({1, 2})
+    for wrong in ("{4}", "{1", "<<1>>", "{1} 2", "?"):
+        with pytest.raises(Unreadable):
+            read_value(wrong, kinds["unfenced"])
+
+
+def test_an_initial_state_may_violate() -> None:
+    body = "Invariant x is violated by the initial state:\n/\\ big = 1\n/\\ small = 0\n"
+    text = f"@!@!@STARTMSG 2107:1 @!@!@\n{body}@!@!@ENDMSG 2107 @!@!@\n"
+    run = read_run(text, 0)
+    assert (run.violated, run.states) == ("invariant", [{"big": "1", "small": "0"}])
+
+
+def test_an_invariant_may_be_false_everywhere() -> None:
+    text = "@!@!@STARTMSG 2230:1 @!@!@\nThe invariant of x is equal to FALSE\n@!@!@ENDMSG 2230 @!@!@\n"
+    assert (read_run(text, 0).violated, read_run(text, 0).error) == ("constant", "")
+
+
+def test_lassos_are_read() -> None:
+    back = "@!@!@STARTMSG 2122:4 @!@!@\n2: Back to state 2: <step>\n@!@!@ENDMSG 2122 @!@!@\n"
+    stutters = "@!@!@STARTMSG 2218:4 @!@!@\n8: Stuttering\n@!@!@ENDMSG 2218 @!@!@\n"
+    assert read_run(STATES + stutters, 0).loop == 6
+    assert len(read_run(STATES + stutters, 0).states) == 7
+    assert read_run(STATES + back, 0).loop == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts"])
+def test_tlc_agrees(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tlc()
+    _, out, _ = said(capsys, "check", model, "--quiet", "--second-opinion", "tlc")
+    assert out.splitlines()[-1].startswith("TLC agrees: ")
+
+
+def test_a_search_of_classes_has_no_second_opinion(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", "two_phase_commit", "--second-opinion=tlc", "--symmetry=on")
+    assert (code, "--second-opinion compares whole searches: leave out --symmetry" in err) == (64, True)
