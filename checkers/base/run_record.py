@@ -57,6 +57,7 @@ class EngineRecord(TypedDict, total=False):
     lemmas: list[str]
     bounds_open: list[str]
     any_number: dict[str, Any]
+    second_opinion: dict[str, Any]
 
 
 class RunRecord(EngineRecord):
@@ -78,5 +79,4 @@ class RunRecord(EngineRecord):
     not_applicable: list[str]
     actions: dict[str, ActionRecord]
     stats: StatisticsRecord
-    second_opinion: NotRequired[dict[str, Any]]
     repro: str

@@ -99,11 +99,11 @@ def test_the_report_the_record_and_the_trace(tmp_path: Path, capsys: pytest.Capt
     trace = Path(raised["trace"])
     assert trace.name == "raising--raises.itf.json"
     assert json.loads(trace.read_text())["#meta"]["raises"] == {"by": "commit", "error": error}
-    code, out, _ = said(capsys, "replay", str(trace))
+    code, out, _ = said(capsys, "replay", str(trace), f"--model={path}")
     assert (code, out) == (0, "raising accepts the trace: 3 steps\ncommit raises at its end\n")
     repaired = Path(path).read_text().replace("min(s.alive) == k", "min(s.alive, default=k) == k")
     Path(path).write_text(repaired)
-    code, out, _ = said(capsys, "replay", str(trace))
+    code, out, _ = said(capsys, "replay", str(trace), f"--model={path}")
     assert (code, out.splitlines()[-1]) == (15, "commit does not raise at its end")
 
 

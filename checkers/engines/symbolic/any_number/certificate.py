@@ -66,7 +66,7 @@ def is_for_any_number(path: Path) -> bool:
     """Whether a file is such a certificate."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(data, dict) and data.get("kind") == KIND
 

@@ -181,5 +181,5 @@ class TestSweep:
         code, out, _ = said(capsys, "sweep", str(path), "--engine=spark", f"--trace-dir={tmp_path}", "--quiet")
         assert (code, "goal_not_reached (7)" in out) == (12, True)
         (trace,) = tmp_path.glob("*.itf.json")
-        code, out, _ = said(capsys, "replay", str(trace))
+        code, out, _ = said(capsys, "replay", str(trace), f"--model={path}")
         assert (code, "goal_not_reached is violated at its end" in out) == (0, True)
