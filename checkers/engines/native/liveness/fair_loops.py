@@ -26,6 +26,14 @@ STATES = 1 << 18
 """States whose edges are looked at at a time."""
 
 
+def among(values: Rows, ordered: Rows) -> NDArray[np.bool_]:
+    """By value: whether it is one of some distinct numbers in ascending order."""
+    if not len(ordered):
+        return np.zeros(len(values), bool)
+    places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.asarray(ordered[places] == values)
+
+
 @dataclass(frozen=True)
 class Fairness:
     """The fairness that is assumed of a region's labels."""
@@ -104,7 +112,7 @@ class RegionSearch:
             keys = np.sort(parts[self.enabled_states[inside]] << self.bits | self.enabled_numbers[inside])
             first = np.nonzero(np.append(True, keys[1:] != keys[:-1]))[0] if len(keys) else np.zeros(0, np.int64)
             keys, often = keys[first], np.diff(first, append=len(keys))
-            starved = ~np.isin(keys, self._taken(parts))
+            starved = ~among(keys, self._taken(parts))
             strong = self.fairness.strong[keys & self.numbers]
             sizes = np.bincount(parts[parts >= 0], minlength=count)
             unfair = np.zeros(count, bool)
@@ -117,8 +125,9 @@ class RegionSearch:
             component[here] = parts[here] + numbered
             numbered += count
             parts[here | (member & np.append(unfair, False)[parts])] = -1
-            barred = np.isin(parts[self.enabled_states] << self.bits | self.enabled_numbers, hungry)
-            parts[self.enabled_states[barred]] = -1
+            if len(hungry):
+                barred = among(parts[self.enabled_states] << self.bits | self.enabled_numbers, hungry)
+                parts[self.enabled_states[barred]] = -1
 
     def _taken(self, parts: Rows) -> Rows:
         """By part and constraint, as one number: those of which a step stays within the part; ascending."""

@@ -18,6 +18,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
 from reassure.checkers.engines.native.liveness import region
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
+from reassure.checkers.engines.native.liveness.fair_loops import among
 from reassure.checkers.engines.native.liveness.region import RegionGraph
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
@@ -105,3 +106,9 @@ def test_the_region_is_the_same_however_it_is_listed(
     assert by_constraint(at_once, at_once.edges) == by_constraint(again, again.edges)
     assert by_constraint(at_once, at_once.enabled) == by_constraint(again, again.enabled)
     assert (np.diff(again.enabled) > 0).all()
+
+
+@given(st.lists(st.integers(-3, 9)), st.sets(st.integers(-3, 9)))
+def test_membership_in_ordered_numbers(values: list[int], numbers: set[int]) -> None:
+    found = among(np.array(values, np.int64), np.array(sorted(numbers), np.int64))
+    assert found.tolist() == [value in numbers for value in values]
