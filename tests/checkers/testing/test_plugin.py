@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.api import check  # before pytester, which forgets what is imported in its runs
 from reassure.checkers.cli.main import main
+from reassure.checkers.testing.expect import remaining, wrong
 
 pytest_plugins = ["pytester"]
 
@@ -163,9 +165,6 @@ def test_the_fixture(pytester: pytest.Pytester) -> None:
 
 
 def test_a_search_that_does_not_end_is_no_pass() -> None:
-    from reassure import check
-    from reassure.checkers.testing.expect import remaining, wrong
-
     result = check("core", engine="reference", depth=2)
     assert remaining(result) == "the search did not end: depth 2 was reached"
     assert [wrong(p, None) for p in result.properties[:1]] == [f"{result.properties[0].name}: holds to depth"]  # type: ignore[arg-type]
@@ -184,3 +183,76 @@ def test_the_plugin_is_registered() -> None:
 
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["pytest11"] == {"reassure": "reassure.pytest_plugin"}
+
+
+STOPS = '''
+"""A number rises, and stops."""
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from reassure import Model, Range, action, initial, leads_to, require, terminal
+
+
+@dataclass(frozen=True)
+class Config: ...
+
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 3)] = 0
+
+
+@initial
+def start() -> State:
+    return State()
+
+
+@action(who="a", fair="weak")
+def up(s: State) -> State:
+    require(s.n < 2)
+    return replace(s, n=s.n + 1)
+
+
+@terminal
+def done(s: State) -> bool:
+    return True
+
+
+def three(s: State) -> bool:
+    return s.n == 3
+
+
+@leads_to(three)
+def arrives(s: State) -> bool:
+    return s.n == 0
+
+
+MODEL = Model.of(__name__, state=State, config=Config)
+'''
+STOPS_SOONER = '''
+"""It stops one sooner."""
+from reassure import action, replace, require
+
+import stops
+from stops import State
+
+
+@action(who="a", fair="weak")
+def up(s: State) -> State:
+    require(s.n < 1)
+    return replace(s, n=s.n + 1)
+
+
+MODEL = stops.MODEL.replacing(up)
+'''
+
+
+@pytest.mark.parametrize("order", [("stops.py", "sooner.py"), ("sooner.py", "stops.py")])
+def test_a_model_and_its_variant_in_one_run(order: tuple[str, str], pytester: pytest.Pytester) -> None:
+    """The run that never ends is told of both, though the variant imports the model again."""
+    pytester.makepyfile(stops=STOPS, sooner=STOPS_SOONER)
+    ran = pytester.runpytest_subprocess(*ON, "--reassure", *order)
+    told = "\n".join(ran.outlines)
+    assert "INTERNAL" not in told and "ModelError" not in told
+    for name in ("stops", "sooner"):
+        assert f"{name}: arrives is violated by a run that never ends" in told
