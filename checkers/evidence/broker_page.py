@@ -24,8 +24,8 @@ Not tried is the loss of a machine's power, after which a log lacks what the ope
 does not flush a log before it acknowledges a record). The models take that worst case: there a broker that registers
 after an unclean shutdown has lost its log, while a process that was only killed keeps it.
 
-Not tried either is which registration of a follower its leader knows: the models let a leader propose a follower with
-the broker epoch that it last heard of, and no scenario holds back what a leader hears.
+Not tried either is which registration of a follower its leader knows: in the models a request has the broker epochs of
+the moment in which it is made, and no scenario holds back what a leader hears.
 """
 
 
