@@ -60,7 +60,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")
-    texts |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)
+    texts |= pages_of_traces(sealed_traces().files(), COUNTEREXAMPLES)
     texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
     record, cases = findings.recorded(), findings.cases(ledger_entries)
     for headline in dict.fromkeys(case.headline for case in cases):
@@ -100,11 +100,25 @@ def pages_with_sessions() -> list[Path]:
 
 def traces(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks, and of claims those that no check has."""
-    store, committed = traces_of_checks(ran), TraceStore.read(COUNTEREXAMPLES).traces
+    store, committed = traces_of_checks(ran), sealed_traces().traces
     for answer in (a for entry in entries() for a in entry.answers):
         for key in map(answer.key, answer.traces):
             store.traces.setdefault(key, committed[key])
     return store
+
+
+def sealed_traces() -> TraceStore:
+    """The project's traces, but for files that are not as the ledger seals them."""
+    return TraceStore.read(COUNTEREXAMPLES, ledger.read().traces)
+
+
+def write_traces(store: TraceStore) -> list[Path]:
+    """Writes and seals the project's traces, and removes every other file; the paths of what has changed."""
+    changed = store.write(COUNTEREXAMPLES)
+    recorded = ledger.read()
+    recorded.traces = store.seals()
+    ledger.write(recorded)
+    return changed
 
 
 def traces_of_checks(ran: list[GateRun]) -> TraceStore:
