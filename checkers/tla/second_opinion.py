@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
 from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
@@ -84,8 +84,8 @@ def ask_tlc(
     if not result.complete:
         return Opinion(reason=f"our own search is not complete: {result.stopped_because}")
     exported = export(bound)
-    with tempfile.TemporaryDirectory(prefix="reassure-tla") as folder:
-        asked = Asked(result, bound, options, tlc, exported, Path(folder))
+    with temporary_folder("tla") as folder:
+        asked = Asked(result, bound, options, tlc, exported, folder)
         return asked.compare(progress)
 
 
