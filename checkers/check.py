@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class CheckRequest:
         if self.engine == "spark":
             master = None if self.cluster.master == SparkOptions.master else self.cluster.master
             values |= {**vars(self.cluster), "master": master}
+            if self.cluster.out:  # a run that is kept is repeated from what it has
+                return f"{repro('check', CHECK, values)} {shlex.quote(f'--resume={self.cluster.out}')}"
         return repro("check", CHECK, values)
 
 
