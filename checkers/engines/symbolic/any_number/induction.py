@@ -8,7 +8,7 @@ is a counterexample to induction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -51,14 +51,14 @@ class Session:
     system: System
     move: Move | None
     seconds_left: Callable[[], float | None]
-    terms: AnyTerms = field(init=False)
+    terms: AnyTerms
     solver: z3.Solver = field(init=False)
     flags: dict[int, z3.BoolRef] = field(default_factory=dict)
     """By lemma that the solver was told."""
     queries: int = 0
 
     def __post_init__(self) -> None:
-        self.terms, self.solver = AnyTerms(self.system.graph), z3.SimpleSolver()
+        self.solver = z3.SimpleSolver()
         g = self.system.graph
         # what the types say of numbers is known also of those that nothing else names: a small state has them all
         numbers = [
@@ -145,9 +145,9 @@ class AnyInduction:
         self.failed: dict[AnyGoal, Structure] = {}
         """For goals that may be possible: a state that satisfies every lemma that was left then."""
         moves = [*system.initials, *system.moves]
-        self.sessions = [Session(system, move, seconds_left) for move in moves]
+        self.sessions = [Session(system, move, seconds_left, AnyTerms(system.graph)) for move in moves]
         self.no_step = len(self.sessions)
-        self.sessions.append(Session(system, None, seconds_left))
+        self.sessions.append(Session(system, None, seconds_left, AnyTerms(system.graph)))
         self.steps = range(len(system.initials), len(moves))
         self._goals: dict[int, list[AnyGoal]] = {}
         self.actions = [self._actions_that_change(lemma.node) for lemma in self.lemmas]
@@ -182,7 +182,7 @@ class AnyInduction:
             ):
                 continue
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
-            state, core = self._decide(goal)
+            state, core = self.decide(goal, self.sessions[goal.session], self.remaining)
             if state is None:
                 self.cores[goal] = core
                 todo += [g for i in sorted(core) for g in self.goals_of(i) if g not in self.cores]
@@ -192,8 +192,8 @@ class AnyInduction:
                 todo += self._drop({goal.lemma, *self._refuted_after(goal, state)})
             state.instance.memo.clear()
 
-    def _decide(self, goal: AnyGoal) -> tuple[Structure | None, set[int]]:
-        session = self.sessions[goal.session]
+    def decide(self, goal: AnyGoal, session: Session, remaining: Collection[int]) -> tuple[Structure | None, set[int]]:
+        """A state of a session in which a goal is possible; else the lemmas by which it is not."""
         initial = session.move is not None and goal.session not in self.steps
         needed = set().union(*self.cores.values())
 
@@ -205,11 +205,11 @@ class AnyInduction:
             """Lemmas that are false in a state and that the solver was not told, the cheapest first."""
             if initial:
                 return []
-            others = (i for i in sorted(self.remaining, key=cost) if i not in session.flags)
+            others = (i for i in sorted(remaining, key=cost) if i not in session.flags)
             false = (i for i in others if not state.holds(self.lemmas[i].node))
             return [(i, self.lemmas[i].node) for i in islice(false, AT_ONCE)]
 
-        state, core = session.possible(goal.condition, self.remaining.__contains__, untold, cost)
+        state, core = session.possible(goal.condition, remaining.__contains__, untold, cost)
         for i in core:
             if i not in session.flags:
                 session.tell(i, self.lemmas[i].node)
