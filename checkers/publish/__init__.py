@@ -35,7 +35,6 @@ ROOT = Path(__file__).resolve().parents[2]
 COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
-MEASURED = FINDINGS.with_name("measured.md")
 BROKERS = ROOT / "docs" / "explanation" / "brokers.md"
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
@@ -54,9 +53,8 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
-        MEASURED: measurements.page(measurements.measured())
+        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions())
         + random_record.random_section(random_record.recorded_random_runs()),
-        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions()),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")

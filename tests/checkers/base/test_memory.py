@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,8 @@ def test_a_limit_is_passed_by_more(limit: MemoryLimit, text: str) -> None:
 
 def test_the_memory_of_this_process() -> None:
     before = process_memory()
+    assert process_memory(os.getpid()) >= before // 2
+    assert process_memory(0) == 0  # there is no such process
     block = bytearray(64 * MIB)
     assert 10 * MIB < before < physical() and process_memory() - before > 32 * MIB and len(block) > 0
 
