@@ -17,7 +17,7 @@ from reassure.checkers.kafka.cluster.session import ClusterLimits, started_clust
 RECORDS = 5_000
 BYTES = 200
 BROKERS = 3
-SESSION = 15
+SESSION = 20
 """Seconds of a broker's session: long enough for a broker to be started again within it."""
 GONE_WITHIN = 150.0
 """Seconds: Kafka deletes a log that was put aside after `log.segment.delete.delay.ms`, a minute by default."""
@@ -286,6 +286,44 @@ def _unregistered(executor: Executor) -> tuple[bool, str]:
     return not fetched, text
 
 
+def _log_lost(executor: Executor) -> tuple[bool, str]:
+    """A follower that has lost its log does not join the ISR by a request that was made before."""
+    gate = _gate(executor)
+    _begin(executor, (1,), 1)
+    executor.throttle(frozenset({2}))
+    executor.client.reassign(executor.topic, (1, 2))
+    executor.rest(executor.waits.settle)
+    before = _epoch(executor, 2)
+    gate.hold(1, RequestKey.ALTER_PARTITION)
+    executor.cluster.kill(2)
+    executor.cluster.start(2)
+    executor.throttle(frozenset())
+    _must(executor, lambda: gate.held > 0, "broker 2 was not proposed")
+    executor.cluster.kill(2)
+    executor.cluster.lose_log(2, executor.topic)
+    _must(executor, lambda: 2 not in executor.watch.unfenced(), "the session of broker 2 did not end")
+    executor.cluster.start(2)
+    _must(executor, lambda: _epoch(executor, 2) != before, "broker 2 was not registered")
+    executor.cluster.pause(1)  # so that broker 2 copies nothing, and its leader's session ends
+    after = _registered_anew(executor, 2, before)
+    gate.release()
+    joined = executor.until(lambda: 2 in _isr(executor), executor.waits.settle)
+    records = _records(executor, 2)
+    if joined:
+        _must(executor, lambda: _leader(executor) == 2, "broker 2 was not elected")
+    executor.cluster.resume(1)
+    _must(executor, lambda: _isr(executor) == {1, 2}, "brokers 1 and 2 were not both in the ISR")
+    counts = executor.client.consume(executor.topic, executor.waits.step)
+    first = _proposed(executor, 2)[:1]
+    text = (
+        f"broker 2, started again within its session, was killed and its log removed, and it registered anew (epoch "
+        f"{before}, then {after}) while its leader's request was on its way: {_asked(first)}; "
+        + (f"in the ISR with {records:,} of {RECORDS:,} records, and elected when the leader was paused; " * joined)
+        + f"{counts.lost:,} of {counts.acknowledged:,} acknowledged records lost"
+    )
+    return not joined and counts.lost == 0, text
+
+
 SCENARIOS = (
     Scenario(
         "A live broker that leaves the replicas deletes its log; added again, it begins with an empty one.", _removed
@@ -309,4 +347,8 @@ SCENARIOS = (
         _on_its_way,
     ),
     Scenario("A broker that is started again is registered before it fetches.", _unregistered),
+    Scenario(
+        "A follower that has lost its log and registered anew does not join the ISR by a request that was made before.",
+        _log_lost,
+    ),
 )

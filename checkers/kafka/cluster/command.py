@@ -221,7 +221,7 @@ def _assumptions(args: argparse.Namespace, console: Console) -> Exit:
                     word = "holds" if each.holds else "does not hold"
                     console.print(f"  {word}: {each.seen}", style="green" if each.holds else "red")
                     results.append(each)
-            write_atomically(file, assumptions_text(with_newer(recorded_assumptions(file), results)))
+                    write_atomically(file, assumptions_text(with_newer(recorded_assumptions(file), [each])))
     code = worst(Exit.OK if each.holds else Exit.TRACE for each in results)
     if args.json:
         identity = RunIdentity("", None, {}, "kafka", args.repro)

@@ -245,6 +245,11 @@ class Cluster:
                 node.jvm.wait(STOP_SECONDS)
         self.kill(number)
 
+    def lose_log(self, number: int, topic: str) -> None:
+        """Removes the logs of a topic's partition 0 from a node that is down, as at worst a loss of power does."""
+        for folder in self.nodes[number].data.glob(f"{topic}-0*"):
+            shutil.rmtree(folder)
+
     def pause(self, number: int) -> None:
         """Stops a node's threads, as a long collection of garbage does."""
         self._signal(number, signal.SIGSTOP, ProcessState.PAUSED)

@@ -90,6 +90,16 @@ REFUSED: Changes = {
     "throttle 2": {"isr": {1, 2}, "logs_now": BOTH_FULL, "requests": [IsrRequest({1: 12, 2: -1}, "NONE")]},
     "wait 2": {"epochs": AGAIN_3, "isr": {1, 2}},
 }
+GONE_ALL = RecordCounts(100, 0, 100, 0, 0)
+LATE: Changes = {
+    "begin 1": {"isr": {1}}, "throttle 2": {"held": 1}, "kill 2": {"unfenced_now": {1, 3}},
+    "start 2": {"epochs": AGAIN_3, "unfenced_now": {1, 2, 3}, "logs_now": {(1, ""): 5000, (2, ""): 0}},
+    "resume 1": {"isr": {1, 2}, "requests": [OLD, NEW]},
+}  # fmt: skip
+LOST: Changes = {
+    **LATE, "pause 1": {"leader": 2}, "release 1": {"isr": {1, 2}},
+    "resume 1": {"counts": GONE_ALL, "requests": [IsrRequest({1: 12, 2: -1}, "NONE")]},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -144,6 +154,16 @@ REFUSED: Changes = {
         ),
         (8, {**REFUSED, "throttle 2": {"logs_now": BOTH_FULL}}, False, "then 70); not proposed"),
         (8, {**REFUSED, "throttle 2": {"epochs": AGAIN_3}}, True, "it fetched nothing before it was registered"),
+        (
+            9,
+            LOST,
+            False,
+            "epoch -1: NONE; in the ISR with 0 of 5,000 records, and elected when the leader was paused; 100",
+        ),
+        (9, LATE, True, "on its way: proposed with epoch 13: INELIGIBLE_REPLICA; 0 of 100 acknowledged records lost"),
+        (9, {**LATE, "resume 1": {"isr": {1, 2}, "counts": GONE_ALL}}, False, "way: not proposed; 100 of 100 acknowledged"),
+        (9, {**LOST, "throttle 2": {}}, None, "broker 2 was not proposed within 60 s"),
+        (9, {**LOST, "pause 1": {"leader": 1}}, None, "broker 2 was not elected within 60 s"),
         (8, {**REFUSED, "throttle 2": {}}, None, "broker 2 was not registered, and did not fetch within 60 s"),
     ],
 )

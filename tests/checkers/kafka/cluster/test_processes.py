@@ -64,6 +64,18 @@ def test_the_folder_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert cluster.warden.poll() == 0
 
 
+def test_a_lost_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "tool", lambda name: name)
+    with Cluster(NOTHING, 2, True) as cluster:
+        for broker, name in ((1, "t-0"), (2, "t-0"), (2, f"t-0.{'a' * 32}-delete"), (2, "t2-0"), (2, "t-1")):
+            (cluster.nodes[broker].data / name).mkdir(parents=True)
+        cluster.lose_log(2, "t")
+        assert [sorted(p.name for p in broker.data.iterdir()) for broker in cluster.brokers] == [
+            ["t-0"],
+            ["t-1", "t2-0"],
+        ]
+
+
 def test_a_limit_on_memory_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "tool", lambda name: name)
     taken = {1: 500 << 20, 2: 700 << 20}
