@@ -337,8 +337,8 @@ SCENARIOS = (
         _deposed,
     ),
     Scenario(
-        "A leader proposes a follower if it has heard that the follower is registered with the epoch of its fetches, "
-        "and no other.",
+        "A leader proposes a follower that fetches with an epoch once it has heard that the follower is registered "
+        "with it, and not before.",
         _known,
     ),
     Scenario(

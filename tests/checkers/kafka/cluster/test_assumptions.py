@@ -161,7 +161,7 @@ LOST: Changes = {
             "epoch -1: NONE; in the ISR with 0 of 5,000 records, and elected when the leader was paused; 100",
         ),
         (9, LATE, True, "on its way: proposed with epoch 13: INELIGIBLE_REPLICA; 0 of 100 acknowledged records lost"),
-        (9, {**LATE, "resume 1": {"isr": {1, 2}, "counts": GONE_ALL}}, False, "way: not proposed; 100 of 100 acknowledged"),
+        (9, {**LATE, "resume 1": {"isr": {1, 2}, "counts": GONE_ALL}}, False, "way: not proposed; 100 of 100"),
         (9, {**LOST, "throttle 2": {}}, None, "broker 2 was not proposed within 60 s"),
         (9, {**LOST, "pause 1": {"leader": 1}}, None, "broker 2 was not elected within 60 s"),
         (8, {**REFUSED, "throttle 2": {}}, None, "broker 2 was not registered, and did not fetch within 60 s"),
