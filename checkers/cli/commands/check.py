@@ -74,7 +74,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     for line in lines_of(opinion):
         console.print(line, markup=False, highlight=False)
     if code is not result.exit():
-        console.print(f"{VERDICTS[code]} (exit code {code.value})")
+        console.print_exit(code)
     return code
 
 
