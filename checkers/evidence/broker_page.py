@@ -12,9 +12,12 @@ from reassure.checkers.evidence.ledger import PATHS
 from reassure.checkers.evidence.markdown import BY, table
 
 ASSUMPTIONS = PATHS.traces / "assumptions.json"
-HEAD = """# The models' assumptions about brokers
+HEAD = """# The models beside real brokers
 
-{by} from the record of `reassure kafka cluster --assumptions`.
+{by} from the records of `reassure kafka cluster --assumptions` and
+`reassure kafka cluster --random`.
+
+## Assumptions
 
 Kafka's classes execute the controller's part of a run. The models add the brokers: their logs, the leader's requests,
 the high watermark. Each assumption below was tried by a small scenario (`checkers/kafka/cluster/assumptions.py`) on a
@@ -24,8 +27,16 @@ Not tried is the loss of a machine's power, after which a log lacks what the ope
 does not flush a log before it acknowledges a record). The models take that worst case: there a broker that registers
 after an unclean shutdown has lost its log, while a process that was only killed keeps it.
 
-Not tried either is which registration of a follower its leader knows: in the models a request has the broker epochs of
-the moment in which it is made, and no scenario holds back what a leader hears.
+Two scenarios hold back what a leader hears, or what it sends to the controller. In the models a leader proposes a
+follower that is unfenced at that moment, and the request has the broker epochs of that moment. A leader of Kafka goes
+by the epoch of the follower's last fetch, and by the metadata that it has heard. If it hears late, it proposes later,
+or its request has an old epoch: as one of the models' that was made earlier and is answered later.
+
+Kafka does otherwise in one case. In the models a broker that comes back fetches once it is registered anew. A broker of
+Kafka that is started again within its session is not registered until the session ends, and fetches all the same: with
+epoch -1, which its leader puts into the request, and for which neither leader nor controller compares registrations.
+So it joins the ISR by the registration of the process before. The models have no such request, and say nothing of one
+that is on its way while the broker loses its log and registers.
 """
 
 

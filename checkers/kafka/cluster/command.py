@@ -97,8 +97,8 @@ SUBCOMMANDS = {
             ),
             replace(
                 MEMORY,
-                help="start no cluster whose processes need more memory than this, about 420 MiB each "
-                "(default: what is free)",
+                help="start no cluster whose processes need more memory than this, about 420 MiB each, and end with "
+                "exit code 5 if they take more (default: what is free at the start, and no limit then)",
             ),
             JSON,
             replace(QUIET, help="print no progress"),
