@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class CheckRequest:
         if self.engine == "spark":
             master = None if self.cluster.master == SparkOptions.master else self.cluster.master
             values |= {**vars(self.cluster), "master": master}
+            if self.cluster.out:  # a run that is kept is repeated from what it has
+                return f"{repro('check', CHECK, values)} {shlex.quote(f'--resume={self.cluster.out}')}"
         return repro("check", CHECK, values)
 
 
@@ -108,7 +111,7 @@ ENGINES: dict[str, Engine] = {
 def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` if there is no result."""
     began, options = time.monotonic(), request.options
-    prepared = prepare(request.model, request.set)
+    prepared = prepare(request.model, request.set, translated=request.engine != "reference")
     bound = prepared.bound
     covers = [p.name for p in bound.covers]
     names = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
@@ -122,7 +125,8 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     load_seconds = time.monotonic() - began
     try:
         engine = ENGINES[request.engine.partition(":")[0]]
-        engine_result = engine(prepared.only(options.wants), request, progress)
+        wanted = prepared if prepared.restricted is None else prepared.only(options.wants)
+        engine_result = engine(wanted, request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except Disagreement as error:

@@ -54,6 +54,17 @@ def digest_of_modules(names: Iterable[str]) -> str:
     return _sha256(" ".join(sorted({digests.of(name) for name in sorted(names)})))
 
 
+def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
+    """SHA-256, in hexadecimal, of the text of files and of all modules below folders, whatever their names."""
+    paths = {path for folder in folders for path in folder.rglob("*.py")} | set(files)
+    parts = (_parts(path.read_text(encoding="utf-8")) for path in paths)
+    return _sha256(" ".join(sorted(_sha256(" ".join(map(_word, of_one))) for of_one in parts)))
+
+
+def _word(part: str | ast.Import | ast.ImportFrom) -> str:
+    return part if isinstance(part, str) else ast.unparse(part)
+
+
 class _ModuleDigests:
     """Digests of modules, each found once."""
 

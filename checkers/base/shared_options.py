@@ -73,7 +73,8 @@ TRACE_DIR = Option(
     Path,
     output=True,
 )
-QUIET = Option("--quiet", "print no progress and no counterexamples", bool, output=True)
+QUIET = Option("--quiet", "print nothing but the last line, the verdict", bool, output=True)
+NO_STORIES = replace(QUIET, help="print no progress and no counterexamples")
 WORKERS = Option(
     "--workers N", "number of threads (default: one for each processor)", positive, os.cpu_count() or 1, output=True
 )
@@ -83,6 +84,7 @@ JOBS = Option(
 STORIES = Option("--stories N", "print at most N traces, the shortest (default: 3)", whole, output=True)
 FULL = Option("--full", "print all traces, and a line for every property and cover", bool, output=True)
 OUTPUTS = (JSON, TRACE_DIR, QUIET)
+OUTPUTS_WITH_TABLES = (JSON, TRACE_DIR, NO_STORIES)
 COMMON = (MODEL, SET, PROPERTY, BUDGET, *OUTPUTS)
 """Of every command that checks properties of a model."""
 SEED = Option("--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True)
@@ -119,7 +121,7 @@ CHECK = (
     Option("--out DIR", "Spark: keep the run in this folder, with the state space for `query`", output=True),
     Option("--fingerprints", "Spark: keep 120 bits of each visited state (default: whole states, exact)", bool),
     Option("--no-data", "Spark: with --out, keep only what --resume needs", bool, output=True),
-    Option("--resume DIR", "Spark: continue the run in this folder", output=True),
+    Option("--resume DIR", "Spark: continue the run in this folder, as it was begun", output=True),
 )  # fmt: skip
 """The options of `check`."""
 SIMULATE = (

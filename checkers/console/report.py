@@ -114,7 +114,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     console.print("\nproperties", style="bold")
     for p in listed:
         row = Text(f"  {p.name:{width}}  ")
-        row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
+        row.append(_status(p), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
             row.append(f", trace of {len(p.trace)} states")
         if p.note and p.note not in shared:
@@ -123,7 +123,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     for note, names in shared.items():
         console.print(f"  {', '.join(names)}: {note}", style="dim")
     for status in dict.fromkeys(p.status for p in folded):
-        alike = [p.name for p in folded if p.status is status]
+        alike = ["no deadlock" if p.kind == "deadlock" else p.name for p in folded if p.status is status]
         row = Text(f"  {len(alike)} of {len(result.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {_names(alike, console)}", style="dim")
@@ -133,6 +133,14 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     if result.not_applicable:
         row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
+
+
+def _status(p: PropertyResult) -> str:
+    """The status of a property in words. A deadlock is none that holds, but one that is found or not."""
+    words = p.status.replace("_", " ")
+    if p.kind != "deadlock":
+        return words
+    return {"violated": "found", "proved": "none, proved"}.get(words, words.replace("holds", "none"))
 
 
 def _names(names: list[str], console: Console) -> str:
@@ -258,7 +266,8 @@ def _classes(symmetry: dict[str, Any], console: Console) -> None:
     if searches and not searches[0]["asked"]:
         text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
     elif forgotten:
-        text += f"; the order of {forgotten} is forgotten, and each violation and cover is confirmed with it"
+        lists = ", also in lists" if symmetry["lists_forgotten"] else ""
+        text += f"; the order of {forgotten} is forgotten{lists}, and each violation and cover is confirmed with it"
     console.print(text)
     for search in searches:
         to_depth = f" to depth {search['depth']}" if search["depth"] is not None else ""

@@ -26,6 +26,7 @@ from typing import Any
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, seconds
 from reassure.checkers.check import CheckRequest
@@ -161,7 +162,7 @@ def read(path: Path, engine: str | None = None) -> GateFile:
         text = path.read_bytes().decode("utf-8")
         data = tomllib.loads(text)
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Failure(Exit.USAGE, f"{path} is no TOML: {error}") from None
     unknown = sorted(set(data) - {"check", "budget"})

@@ -125,8 +125,8 @@ HELPERS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "SequencesOf": (("S", "n"), r"UNION {[1..length -> S] : length \in 0..n}", ()),
     "Sum": (
         ("f",),
-        "LET sum[S \\in SUBSET DOMAIN f] ==\n"
-        "          IF S = {} THEN 0 ELSE LET x == CHOOSE x \\in S : TRUE IN f[x] + sum[S \\ {x}]\n"
+        "\n    LET sum[S \\in SUBSET DOMAIN f] ==\n"
+        "            IF S = {} THEN 0 ELSE LET x == CHOOSE x \\in S : TRUE IN f[x] + sum[S \\ {x}]\n"
         "    IN  sum[DOMAIN f]",
         (),
     ),

@@ -24,6 +24,7 @@ from reassure.checkers.tla.terms import (
     prime,
     quantified,
     used,
+    without_constants,
 )
 from reassure.spec.frontend.introspection import find_source, hints_of
 from reassure.spec.language.vocabulary import Action, Initial, Property
@@ -151,7 +152,7 @@ class Declarations:
         body = value_of_tree(inner, tree) or FALSE
         for local, term in reversed(views):
             body = let(local, term, body)
-        return body
+        return without_constants(body)
 
     def on_state(self, declared: Property) -> Term:
         """The term of a property or cover over one state."""

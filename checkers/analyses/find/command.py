@@ -18,7 +18,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, search_figures
-from reassure.checkers.traces.render import call, tell
+from reassure.checkers.traces.render import in_a_row, tell
 
 OPTIONS = (
     MODEL,
@@ -98,8 +98,8 @@ def _report_guards(found: Answer, console: Console) -> None:
     for guard in found.guards:
         row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
         if guard.trace is not None:
-            steps = " > ".join(call(step) for step in guard.trace.steps[1:])
-            row.append(f"\n    without it: {steps or 'true in an initial state'}", style="dim")
+            steps = in_a_row(guard.trace.steps[1:]) or ["true in an initial state"]
+            row.append("\n    without it: " + "\n      ".join(steps), style="dim")
         console.print(row)
     if not found.guards and found.guards_left == 0:
         console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")

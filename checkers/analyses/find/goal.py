@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.traces.values_along import names_for_expressions
 from reassure.spec.language.vocabulary import Action, Model, Property
 
@@ -38,8 +37,8 @@ def never(model: Model, expression: str) -> Iterator[tuple[Model, Property]]:
     if over_steps:
         kinds = {"before": model.state, "after": model.state, "c": model.config}
         kinds |= {"action": Action} if "action" in names else {}
-    with tempfile.TemporaryDirectory(prefix="reassure-") as folder:
-        path = Path(folder) / f"{NAME}.py"
+    with temporary_folder("find") as folder:
+        path = folder / f"{NAME}.py"
         text = f"def {NAME}({', '.join(kinds)}):\n    return not ({expression})\n"
         path.write_text(text, encoding="utf-8")
         namespace = names_for_expressions(model)

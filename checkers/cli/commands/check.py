@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
@@ -31,6 +32,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if args.symmetry != "off":
             raise Failure(Exit.USAGE, "--dump-kernel prints the kernel of the whole search: leave out --symmetry")
         return dump_kernel(args, console)
+    if args.resume and not args.out:
+        _as_begun(args)
     request = CheckRequest(
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
         second_opinion=args.second_opinion,
@@ -42,6 +45,18 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.jar:
         raise Failure(Exit.USAGE, "--jar is for --second-opinion")
     return run_and_report(request, args, console).exit()
+
+
+def _as_begun(args: argparse.Namespace) -> None:
+    """Continues a run with what it was begun with, as its folder says, wherever the command line says nothing else."""
+    from reassure.checkers.engines.spark.run_directory import RunDirectory
+
+    begun = RunDirectory.at(args.resume).identity()
+    args.engine = "spark"
+    args.set = args.set or pairs(begun.config)
+    args.property = args.property or list(begun.asked)
+    args.no_data = args.no_data or not begun.steps
+    args.fingerprints = args.fingerprints or bool(begun.fingerprints)
 
 
 def check_twice(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
@@ -59,7 +74,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     for line in lines_of(opinion):
         console.print(line, markup=False, highlight=False)
     if code is not result.exit():
-        console.print(f"{VERDICTS[code]} (exit code {code.value})")
+        console.print_exit(code)
     return code
 
 

@@ -126,6 +126,8 @@ class Identity:
     """The key of the fingerprints that tables hold; none: they hold whole states."""
     claims: tuple[str, ...] = ()
     """Names of the properties and covers that the kernel looks at."""
+    asked: tuple[str, ...] = ()
+    """Names and patterns of the properties that were asked for; none: all."""
 
 
 @dataclass
@@ -272,6 +274,7 @@ class RunDirectory:
                 raise RunDirectoryError(f"{self.uri} was written by another version of this program")
             data["fingerprints"] = tuple(tuple(lane) for lane in data["fingerprints"])
             data["claims"] = tuple(data["claims"])
+            data["asked"] = tuple(data.get("asked", ()))
             return Identity(**data)
         except (ValueError, TypeError, KeyError) as error:
             raise RunDirectoryError(f"{self.uri}: run.json cannot be read: {error}") from None
@@ -289,7 +292,7 @@ class RunDirectory:
                 f"{self.uri} was begun with{'out' if expected.fingerprints else ''} --fingerprints: "
                 "go on in the same way"
             )
-        self._must_match(have, expected, ())
+        self._must_match(have, expected, ("asked",))
 
     def _must_match(self, have: dict[str, Any], expected: Identity, later: tuple[str, ...]) -> None:
         names = {

@@ -23,6 +23,7 @@ from typing import Any
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.base.own_files import locked, others_can_write, own_folder
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.local_build import (
     DIGEST,
     OF_KAFKA,
@@ -149,7 +150,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if (class_path := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
             return class_path
-        (fresh := Path(temporary) / "place").mkdir()
+        (fresh := temporary / "place").mkdir()
         jars = (_jars_of_build if release.build else _jars_of_release)(release, tests, fresh, seconds)
         try:
             compiled(javac, jars, {DRIVER: java_source()}, fresh / "classes")
@@ -229,7 +230,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if parts := kept():
             return parts
-        fresh = Path(temporary) / "place"
+        fresh = temporary / "place"
         (fresh / "classes").mkdir(parents=True)
         jars = resolved(maven, coordinates, seconds)
         compiled(javac, jars, {source: text}, fresh / "classes")
@@ -248,8 +249,8 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
     """Compiles Java texts, by file name or path, into a folder; `Failure` with the compiler's first line."""
-    with tempfile.TemporaryDirectory() as temporary:
-        paths = [str(Path(temporary) / name) for name in sources]
+    with temporary_folder("kafka") as temporary:
+        paths = [str(temporary / name) for name in sources]
         for path, text in zip(paths, sources.values(), strict=True):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text(text, encoding="utf-8")
@@ -277,8 +278,8 @@ def _coordinates(release: Release, tests: bool) -> list[str]:
 
 def resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
     """The jars of some coordinates and all that they need to run."""
-    with tempfile.TemporaryDirectory() as temporary:
-        pom, listed = Path(temporary) / "pom.xml", Path(temporary) / "class-path"
+    with temporary_folder("kafka") as temporary:
+        pom, listed = temporary / "pom.xml", temporary / "class-path"
         pom.write_text(_pom(coordinates), encoding="utf-8")
         goals = ["dependency:build-classpath", "-DincludeScope=runtime", f"-Dmdep.outputFile={listed}"]
         ran = _run([maven, "-q", "-B", "-f", str(pom), *goals], seconds, "Maven")

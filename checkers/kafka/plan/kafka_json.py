@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 
 Partition = tuple[str, int]
@@ -67,7 +68,7 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (ValueError, RecursionError) as error:
         raise Failure(Exit.USAGE, f"{path} is no JSON: {error}") from None
 

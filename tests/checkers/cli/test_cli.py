@@ -456,7 +456,7 @@ def test_models(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("limit", ["1", "1.1M"])
 def test_any_limit_of_memory_is_one(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Also one that is less than the smallest table, or no multiple of a word."""
-    code, out, err = said(capsys, "check", "core", "--memory", limit, "--workers=1", "--quiet")
+    code, out, err = said(capsys, "check", "core", "--memory", limit, "--workers=1")
     assert err == ""
     assert code == (5 if limit == "1" else 0)
     assert ("the memory limit of 0 MiB would be passed" in out, "not enabled so far" in out) == (code == 5,) * 2

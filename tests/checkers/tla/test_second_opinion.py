@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.tla.tlc import read_run
+from reassure.checkers.tla.tlc import TlcTrace, read_run
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
 from tests.helpers.command import said
@@ -37,7 +37,7 @@ STATES = "".join(
     for number, (small, big) in enumerate(JUGS, 1)
 )
 TRACE = f"""@!@!@STARTMSG 2110:1 @!@!@
-Invariant goal_not_reached is violated.
+Invariant First1 is violated.
 @!@!@ENDMSG 2110 @!@!@
 @!@!@STARTMSG 2121:1 @!@!@
 The behavior up to this point is:
@@ -50,11 +50,17 @@ def checked(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    *options: str,
     search: str = SEARCH,
     trace: str = TRACE,
+    alone: str = "",
 ) -> tuple[int, str, str]:
-    """`check die_hard` with a second opinion of a program that prints these texts in place of TLC's."""
-    for name, text in {"search": search, "trace": trace, "deadlocks": NO_ERROR, "tla2tools.jar": ""}.items():
+    """`check die_hard` with a second opinion of a program that prints these texts in place of TLC's.
+
+    trace: in the search of all states. alone: in a search for one counterexample.
+    """
+    texts = {"search": search + trace, "trace": alone, "deadlocks": NO_ERROR, "tla2tools.jar": ""}
+    for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     java = folder / "bin" / "java"
     java.parent.mkdir()
@@ -66,8 +72,8 @@ def checked(
     )
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("JAVA_HOME", str(folder))
-    words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
-    return said(capsys, *words, "--json", str(folder / "record.json"))
+    words = ("check", "die_hard", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
+    return said(capsys, *words, *options, "--json", str(folder / "record.json"))
 
 
 def test_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,16 +125,42 @@ def test_a_difference_is_exit_code_19(
 def test_a_run_that_python_does_not_execute_is_a_difference(
     old: str, new: str, theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=TRACE.replace(old, new))
+    trace = TRACE.replace(old, new)
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=trace, alone=trace)
     assert code == 19
     assert f"  goal_not_reached, TLC's run: ours 7 states, executed, TLC's {theirs}" in out.splitlines()
+
+
+def test_a_counterexample_that_the_search_does_not_print_is_searched_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace="", alone=TRACE.replace("First1", "goal_not_reached"))
+    assert code == 12
+    assert out.splitlines()[-1].startswith("TLC agrees: 6 answers the same, 1 of TLC's counterexamples executed")
+
+
+def test_a_value_that_is_not_of_its_type_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=TRACE + TRACE.replace("First1", "TypeOK"))
+    assert code == 19
+    assert "  TypeOK: ours holds, TLC's violated" in out.splitlines()
+
+
+def test_one_quiet_line_has_the_verdict_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(
+        tmp_path, monkeypatch, capsys, "--quiet", search=SEARCH.replace("16 distinct", "15 distinct")
+    )
+    assert (code, out) == (19, "engine-disagreement (exit code 19)\n")
 
 
 def test_without_an_answer_nothing_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = "@!@!@STARTMSG 2171:1 @!@!@\nIn evaluation,\nsomething failed\n@!@!@ENDMSG 2171 @!@!@\n"
-    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=error)
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=error, trace="")
     assert code == 12
     assert "no second opinion: TLC stopped: In evaluation, something failed" in out.splitlines()
     record = json.loads((tmp_path / "record.json").read_text())
@@ -160,7 +192,7 @@ def test_an_incomplete_search_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tla2tools.jar").touch()
-    words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
+    words = ("check", "die_hard", "--depth", "3", "--second-opinion", "tlc")
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
     assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
@@ -188,20 +220,21 @@ def test_an_initial_state_may_violate() -> None:
     body = "Invariant x is violated by the initial state:\n/\\ big = 1\n/\\ small = 0\n"
     text = f"@!@!@STARTMSG 2107:1 @!@!@\n{body}@!@!@ENDMSG 2107 @!@!@\n"
     run = read_run(text, 0)
-    assert (run.violated, run.states) == ("invariant", [{"big": "1", "small": "0"}])
+    assert run.traces == [TlcTrace("invariant", "x", [{"big": "1", "small": "0"}])]
 
 
 def test_an_invariant_may_be_false_everywhere() -> None:
     text = "@!@!@STARTMSG 2230:1 @!@!@\nThe invariant of x is equal to FALSE\n@!@!@ENDMSG 2230 @!@!@\n"
-    assert (read_run(text, 0).violated, read_run(text, 0).error) == ("constant", "")
+    assert (read_run(text, 0).first.violated, read_run(text, 0).error) == ("constant", "")
 
 
 def test_lassos_are_read() -> None:
     back = "@!@!@STARTMSG 2122:4 @!@!@\n2: Back to state 2: <step>\n@!@!@ENDMSG 2122 @!@!@\n"
     stutters = "@!@!@STARTMSG 2218:4 @!@!@\n8: Stuttering\n@!@!@ENDMSG 2218 @!@!@\n"
-    assert read_run(STATES + stutters, 0).loop == 6
-    assert len(read_run(STATES + stutters, 0).states) == 7
-    assert read_run(STATES + back, 0).loop == 1
+    assert read_run(TRACE + stutters, 0).first.loop == 6
+    assert len(read_run(TRACE + stutters, 0).first.states) == 7
+    assert read_run(TRACE + back, 0).first.loop == 1
+    assert [len(trace.states) for trace in read_run(TRACE + TRACE + back, 0).traces] == [7, 7]
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], di
     from reassure.checkers.cli.main import main
 
     path = tmp_path_factory.mktemp("guards") / "g.json"
-    assert main(["guards", "core", f"--json={path}", "--quiet"]) == 0
+    assert main(["guards", "core", f"--json={path}"]) == 0
     return {(g["action"], g["text"]): g for g in json.loads(path.read_text())["guards"]}
 
 
@@ -230,7 +230,7 @@ def guards_of(folder: Path, text: str) -> tuple[int, dict[tuple[str, str], tuple
     from reassure.checkers.cli.main import main
 
     (folder / "small.py").write_text(SMALL.format(text=text))
-    code = main(["guards", str(folder / "small.py"), f"--json={folder}/g.json", "--quiet"])
+    code = main(["guards", str(folder / "small.py"), f"--json={folder}/g.json"])
     found = json.loads((folder / "g.json").read_text()).get("guards", []) if (folder / "g.json").exists() else []
     return code, {(g["action"], g["text"]): (g["verdict"], tuple(g["falls"])) for g in found}
 
@@ -445,7 +445,7 @@ def up(s: State) -> State:
     path.write_text(SMALL.format(text=text))
     folder = tmp_path / "traces"
     for flag in ("on", "off"):
-        assert said(capsys, "guards", str(path), f"--set=flag={flag}", f"--trace-dir={folder}", "--quiet")[0] == 0
+        assert said(capsys, "guards", str(path), f"--set=flag={flag}", f"--trace-dir={folder}")[0] == 0
     assert [p.name.partition("--up")[0] for p in sorted(folder.iterdir())] == [
         "small--flag-off--guards",
         "small--flag-on--guards",

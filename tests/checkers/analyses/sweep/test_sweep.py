@@ -110,7 +110,7 @@ def test_a_grid(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_processes_say_what_one_says(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [model, "--set=most=1,2,3", "--engine=reference", "--quiet"]
+    words = [model, "--set=most=1,2,3", "--engine=reference"]
     one = said(capsys, "sweep", *words, "-j", "1")
     several = said(capsys, "sweep", *words, "-j", "2")
     expected = [["1", "pass", "2"], ["2", "pass", "3"], ["3", "pass", "4"]]
