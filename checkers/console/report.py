@@ -10,7 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
@@ -81,7 +81,7 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
         if answer.trace is None:
             tell_astray(answer.name, _astray(answer), console)
             continue
-        tell(answer.trace, bound, console, shown)
+        tell(answer.trace, bound_of(answer, bound), console, shown)
         shown.append(answer.trace)
     omitted = len(traced) - len(printed)
     if omitted and most:
