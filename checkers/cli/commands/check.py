@@ -20,7 +20,7 @@ from reassure.checkers.console.reporting import report_result, run_and_report
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "symmetry"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )

@@ -330,8 +330,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (("check", "two_phase_commit", "--dump-kernel"), "leave out --symmetry"),
         (("check", "die_hard"), "its states hold no ids"),
         (("check", "two_phase_commit", "--set=managers=1"), "there is one Manager"),
-        (("sweep", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
-        (("find", "two_phase_commit", "s.heard"), "unrecognized arguments: --symmetry=on"),
         (("guards", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
         (("mutants", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
     ],
