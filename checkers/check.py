@@ -111,7 +111,7 @@ ENGINES: dict[str, Engine] = {
 def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` if there is no result."""
     began, options = time.monotonic(), request.options
-    prepared = prepare(request.model, request.set)
+    prepared = prepare(request.model, request.set, translated=request.engine != "reference")
     bound = prepared.bound
     covers = [p.name for p in bound.covers]
     names = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
@@ -125,7 +125,8 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     load_seconds = time.monotonic() - began
     try:
         engine = ENGINES[request.engine.partition(":")[0]]
-        engine_result = engine(prepared.only(options.wants), request, progress)
+        wanted = prepared if prepared.restricted is None else prepared.only(options.wants)
+        engine_result = engine(wanted, request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except Disagreement as error:

@@ -266,7 +266,8 @@ def _classes(symmetry: dict[str, Any], console: Console) -> None:
     if searches and not searches[0]["asked"]:
         text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
     elif forgotten:
-        text += f"; the order of {forgotten} is forgotten, and each violation and cover is confirmed with it"
+        lists = ", also in lists" if symmetry["lists_forgotten"] else ""
+        text += f"; the order of {forgotten} is forgotten{lists}, and each violation and cover is confirmed with it"
     console.print(text)
     for search in searches:
         to_depth = f" to depth {search['depth']}" if search["depth"] is not None else ""

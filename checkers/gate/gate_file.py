@@ -92,7 +92,12 @@ class Check:
         """A check of kind `check` as it is asked of an engine."""
         values = self.given
         budget = seconds(str(values["budget"])) if "budget" in values else None
-        search = SearchOptions(properties=values.get("property", []), depth=values.get("depth"), budget=budget)
+        search = SearchOptions(
+            properties=values.get("property", []),
+            depth=values.get("depth"),
+            budget=budget,
+            symmetry=values.get("symmetry", "off"),
+        )
         engine = values.get("engine", DEFAULT_ENGINE)
         return CheckRequest(
             values["model"], pairs(values.get("set", {})), engine, search, values.get("accept_clipping", False)

@@ -38,7 +38,6 @@ COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 STATEMENTS = FINDINGS.with_name("statements.md")
-MEASURED = FINDINGS.with_name("measured.md")
 BROKERS = ROOT / "docs" / "explanation" / "brokers.md"
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
@@ -60,9 +59,8 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         STATEMENTS: statement_page.statement_page(
             statements.read(), {letter: f"../models/{name}/claims" for name, (_, letter) in PROTOCOLS.items()}
         ),
-        MEASURED: measurements.page(measurements.measured())
+        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions())
         + random_record.random_section(random_record.recorded_random_runs()),
-        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions()),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")

@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.worker import Worker
 
-CHECKS = ("terms", "watching", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "symmetry", "spark")
 EVERY = {
     "terms": 1,
     "watching": 1,
@@ -27,10 +27,14 @@ EVERY = {
     "guards": 4,
     "mutants": 4,
     "symmetry": 1,
+    **dict.fromkeys(COMMANDS, 1),
     "spark": 40,
 }
 """One of how many models each check is made on, as fast as it is. Spark is asked for by name: it needs Java."""
+CHECKS = tuple(EVERY)
 LANGUAGE = "reassure"
+FOR_COMMANDS = 2
+"""One of so many models has what commands are asked about: fair actions, properties of whole runs, expressions."""
 ALIKE = 3
 """One of so many models has ids that are alike, and can be renamed; every second of these reads their order."""
 
@@ -59,7 +63,8 @@ def main() -> int:
     number = given.model if given.model is not None else given.seed * 1_000_000
     while time.monotonic() < end:
         checks = [c for c in only if given.model is not None or number % every[c] == 0]
-        source = generate(number, LANGUAGE, alike=number % ALIKE == 0, in_order=number % (2 * ALIKE) == 0)
+        taste = {"alike": number % ALIKE == 0, "in_order": number % (2 * ALIKE) == 0}
+        source = generate(number, LANGUAGE, **taste, commands=number % FOR_COMMANDS == 1)
         answer = worker.judge(source, number, checks)
         models += 1
         refused += bool(answer.refused)

@@ -20,7 +20,7 @@ from reassure.checkers.console.reporting import report_result, run_and_report
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "symmetry"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -74,7 +74,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     for line in lines_of(opinion):
         console.print(line, markup=False, highlight=False)
     if code is not result.exit():
-        console.print(f"{VERDICTS[code]} (exit code {code.value})")
+        console.print_exit(code)
     return code
 
 

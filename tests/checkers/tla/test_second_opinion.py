@@ -50,6 +50,7 @@ def checked(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    *options: str,
     search: str = SEARCH,
     trace: str = TRACE,
     alone: str = "",
@@ -71,8 +72,8 @@ def checked(
     )
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("JAVA_HOME", str(folder))
-    words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
-    return said(capsys, *words, "--json", str(folder / "record.json"))
+    words = ("check", "die_hard", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
+    return said(capsys, *words, *options, "--json", str(folder / "record.json"))
 
 
 def test_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,6 +147,15 @@ def test_a_value_that_is_not_of_its_type_is_a_difference(
     assert "  TypeOK: ours holds, TLC's violated" in out.splitlines()
 
 
+def test_one_quiet_line_has_the_verdict_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(
+        tmp_path, monkeypatch, capsys, "--quiet", search=SEARCH.replace("16 distinct", "15 distinct")
+    )
+    assert (code, out) == (19, "engine-disagreement (exit code 19)\n")
+
+
 def test_without_an_answer_nothing_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,7 +192,7 @@ def test_an_incomplete_search_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tla2tools.jar").touch()
-    words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
+    words = ("check", "die_hard", "--depth", "3", "--second-opinion", "tlc")
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
     assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
