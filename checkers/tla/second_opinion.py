@@ -274,8 +274,9 @@ class Asked:
         elif run.first.violated == "deadlock":
             row = ComparedAnswer("deadlock", self.ours("deadlock"), f"violated: {len(run.first.states)} states")
             self.opinion.rows.append(row)
-            about, expected = "deadlock, TLC's run", f"{answer.depth} states, executed"
-            self.opinion.rows.append(self._replayed(about, expected, run.first, "deadlock"))
+            if answer.status is PropertyStatus.VIOLATED:
+                expected = f"{answer.depth} states, executed"
+                self.opinion.rows.append(self._replayed("deadlock, TLC's run", expected, run.first, "deadlock"))
         else:
             self.opinion.reason = f"TLC stopped: {run.error}"
 

@@ -1,5 +1,6 @@
 """TLC's answers beside ours: what is compared, what is read back, what is said where TLC is missing or differs."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 import json
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
 from reassure.checkers.tla.tlc import TlcTrace, read_run
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
@@ -43,22 +45,26 @@ Invariant First1 is violated.
 The behavior up to this point is:
 @!@!@ENDMSG 2121 @!@!@
 {STATES}"""
+TWO_PHASE_COMMIT = """<<"reassure", "first state", 0>>
+<<"reassure", "first step", 1>>
+<<"reassure", "everybody_aborts", 3>>
+<<"reassure", "everybody_commits", 10>>
+@!@!@STARTMSG 2193:0 @!@!@
+Model checking completed. No error has been found.
+@!@!@ENDMSG 2193 @!@!@
+@!@!@STARTMSG 2199:0 @!@!@
+1146 states generated, 288 distinct states found, 0 states left on queue.
+@!@!@ENDMSG 2199 @!@!@
+@!@!@STARTMSG 2194:0 @!@!@
+The depth of the complete state graph search is 11.
+@!@!@ENDMSG 2194 @!@!@
+"""
 NO_ERROR = "@!@!@STARTMSG 2193:0 @!@!@\nNo error.\n@!@!@ENDMSG 2193 @!@!@\n"
 
 
-def checked(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    search: str = SEARCH,
-    trace: str = TRACE,
-    alone: str = "",
-) -> tuple[int, str, str]:
-    """`check die_hard` with a second opinion of a program that prints these texts in place of TLC's.
-
-    trace: in the search of all states. alone: in a search for one counterexample.
-    """
-    texts = {"search": search + trace, "trace": alone, "deadlocks": NO_ERROR, "tla2tools.jar": ""}
+def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, search: str, alone: str = "") -> None:
+    """A program in place of TLC that prints these texts. alone: in a search for one counterexample."""
+    texts = {"search": search, "trace": alone, "deadlocks": NO_ERROR, "tla2tools.jar": ""}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     java = folder / "bin" / "java"
@@ -71,6 +77,19 @@ def checked(
     )
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("JAVA_HOME", str(folder))
+    monkeypatch.setenv("TLA2TOOLS", str(folder / "tla2tools.jar"))
+
+
+def checked(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    search: str = SEARCH,
+    trace: str = TRACE,
+    alone: str = "",
+) -> tuple[int, str, str]:
+    """`check die_hard` with a second opinion; trace: in the search of all states."""
+    installed(folder, monkeypatch, search + trace, alone)
     words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
     return said(capsys, *words, "--json", str(folder / "record.json"))
 
@@ -109,6 +128,65 @@ def test_a_difference_is_exit_code_19(
     assert "TLC disagrees about 1 of 6 answers" in out.splitlines()
     record = json.loads((tmp_path / "record.json").read_text())
     assert (record["exit_code"], record["verdict"]) == (19, "engine-disagreement")
+
+
+def test_a_fault_in_a_kernel_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`tests/conformance/test_second_opinion.py` puts in more of them, with TLC."""
+    words = ("check", "two_phase_commit", "--quiet", "--second-opinion", "tlc")
+    installed(tmp_path, monkeypatch, TWO_PHASE_COMMIT)
+    code, out, _ = said(capsys, *words)
+    assert (code, out.splitlines()[-1].partition(";")[0]) == (0, "TLC agrees: 7 answers the same")
+    monkeypatch.setitem(OPERATIONS, "union", OPERATIONS["inter"])
+    code, out, _ = said(capsys, *words)
+    assert code == 19
+    assert "  everybody_commits: ours not reached, TLC's reached: 11 states" in out.splitlines()
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+second_opinion = "tlc"
+expect = "{expect}"
+violated = {{ goal_not_reached = 7 }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("search", "alone", "expect", "code", "line"),
+    [
+        (SEARCH + TRACE, "", "safety-violation", 0, "ok   die_hard: safety-violation, 16 distinct, 97 generated"),
+        (SEARCH, NO_ERROR, "safety-violation", 19, "     goal_not_reached, TLC's run: ours 7 states, executed, TLC's TLC printed no counterexample"),
+        (SEARCH.replace("16 distinct", "15 distinct") + TRACE, "", "safety-violation", 19, "     distinct states: ours 16, TLC's 15"),
+        (SEARCH.replace("16 distinct", "15 distinct") + TRACE, "", "engine-disagreement", 19, "     distinct states: ours 16, TLC's 15"),
+        (TRACE, "", "safety-violation", 5, "     no second opinion: TLC stopped: invariant"),
+        ("", "", "safety-violation", 5, "     no second opinion: TLC stopped: TLC printed nothing"),
+    ],
+)  # fmt: skip
+def test_a_gate_asks_for_it(
+    search: str,
+    alone: str,
+    expect: str,
+    code: int,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    installed(tmp_path, monkeypatch, search, alone)
+    (tmp_path / "gate.toml").write_text(GATE.format(expect=expect), encoding="utf-8")
+    got, out, _ = said(capsys, "gate", str(tmp_path / "gate.toml"), "--json", str(tmp_path / "gate.json"))
+    assert (got, line in out.splitlines()) == (code, True), out
+    assert json.loads((tmp_path / "gate.json").read_text())["exit_code"] == code
+
+
+@pytest.mark.parametrize(("value", "code"), [('"apalache"', 64), ("true", 64), ('"tlc"\nsymmetry = "on"', 64)])
+def test_a_gate_refuses(value: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text(f'[[check]]\nmodel = "die_hard"\nexpect = "pass"\nsecond_opinion = {value}\n', encoding="utf-8")
+    got, _, err = said(capsys, "gate", str(path))
+    assert (got, len(err.splitlines())) == (code, 1)
 
 
 @pytest.mark.parametrize(
