@@ -86,7 +86,11 @@ def ask_tlc(
     exported = export(bound)
     with tempfile.TemporaryDirectory(prefix="reassure-tla") as folder:
         asked = Asked(result, bound, options, tlc, exported, Path(folder))
-        return asked.compare(progress)
+        try:
+            return asked.compare(progress)
+        except KeyboardInterrupt:
+            asked.opinion.reason = "interrupted"
+            return asked.opinion
 
 
 class Asked:

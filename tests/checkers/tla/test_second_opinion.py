@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import json
 import stat
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
-from reassure.checkers.tla.tlc import TlcTrace, read_run
+from reassure.checkers.tla import second_opinion
+from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
 from tests.helpers.command import said
@@ -62,11 +66,19 @@ The depth of the complete state graph search is 11.
 NO_ERROR = "@!@!@STARTMSG 2193:0 @!@!@\nNo error.\n@!@!@ENDMSG 2193 @!@!@\n"
 
 
+def jar(folder: Path) -> Path:
+    """A file that looks like tla2tools.jar."""
+    path = folder / "tla2tools.jar"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("tlc2/TLC.class", "")
+    return path
+
+
 def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, search: str, alone: str = "") -> None:
     """A program in place of TLC that prints these texts. alone: in a search for one counterexample."""
-    texts = {"search": search, "trace": alone, "deadlocks": NO_ERROR, "tla2tools.jar": ""}
-    for name, text in texts.items():
+    for name, text in {"search": search, "trace": alone, "deadlocks": NO_ERROR}.items():
         (folder / name).write_text(text, encoding="utf-8")
+    jar(folder)
     java = folder / "bin" / "java"
     java.parent.mkdir()
     java.write_text(
@@ -246,9 +258,16 @@ def test_what_is_missing_is_said_in_one_line(
     code, _, err = said(capsys, *words, "--jar", str(tmp_path / "none.jar"))
     assert (code, len(err.splitlines())) == (153, 1)
     assert "none.jar, which should be tla2tools.jar" in err
-    (tmp_path / "tla2tools.jar").touch()
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "no_folder" / "none.jar"))
+    assert (code, (tmp_path / "no_folder").exists()) == (153, False)
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path))
+    assert err.splitlines() == [f"reassure: there is no file {tmp_path}, which should be tla2tools.jar"]
+    (tmp_path / "other.jar").write_text("x")
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "other.jar"))
+    assert code == 153
+    assert err.splitlines() == [f"reassure: {tmp_path}/other.jar is not tla2tools.jar: it has no tlc2/TLC.class"]
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
+    code, _, err = said(capsys, *words, "--jar", str(jar(tmp_path)))
     assert code == 153
     assert err.splitlines() == [f"reassure: TLC needs Java, and there is none in JAVA_HOME={tmp_path}"]
     code, _, err = said(capsys, "check", "die_hard", "--jar", "x.jar")
@@ -256,10 +275,46 @@ def test_what_is_missing_is_said_in_one_line(
     assert "--jar is for --second-opinion" in err
 
 
+def test_an_interruption_keeps_our_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> TlcRun:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(second_opinion, "run_tlc", interrupted)
+    code, out, _ = checked(tmp_path, monkeypatch, capsys)
+    assert code == 12
+    assert out.splitlines()[-1] == "no second opinion: interrupted"
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["stats"]["distinct"] == 16
+    assert record["second_opinion"]["same"] is False
+
+
+def test_a_budget_is_for_all_runs_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(tmp_path, monkeypatch, TWO_PHASE_COMMIT)
+    budgets, passed, right = [], [0.0], second_opinion.run_tlc
+
+    def run(tlc: TlcInstallation, folder: Path, module: str, budget: float, *more: Any) -> TlcRun:
+        budgets.append(budget)
+        passed[0] += 61
+        return right(tlc, folder, module, budget, *more)
+
+    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    monkeypatch.setattr(second_opinion, "time", SimpleNamespace(monotonic=lambda: passed[0]))
+    words = ("check", "two_phase_commit", "--quiet", "--second-opinion", "tlc", "--budget")
+    code, out, _ = said(capsys, *words, "60s")
+    assert (code, budgets) == (5, [60])
+    assert "TLC did not finish in time: deadlock" in out.splitlines()
+    code, out, _ = said(capsys, *words, "100s")
+    assert (code, budgets) == (0, [60, 100, 39])
+
+
 def test_an_incomplete_search_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "tla2tools.jar").touch()
+    jar(tmp_path)
     words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
