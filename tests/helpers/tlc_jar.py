@@ -38,10 +38,12 @@ def in_tla(value: Any, kind: Type) -> str:
     if isinstance(kind, OptionType):
         return "None" if value is None else in_tla(value, kind.inner)
     if isinstance(kind, MapType):
-        pairs = (f"{in_tla(k, kind.key)} :> {in_tla(value[k], kind.value)}" for k in kind.key.values())
+        # In parentheses, since TLA+ does not know whether - or :> binds more.
+        pairs = (f"({in_tla(k, kind.key)}) :> ({in_tla(value[k], kind.value)})" for k in kind.key.values())
         return f"({' @@ '.join(pairs)})"
     if isinstance(kind, RecordType):
-        return "[" + ", ".join(f"{n} |-> {in_tla(getattr(value, n), t)}" for n, t in kind.fields) + "]"
+        parts = ", ".join(f"{n} |-> {in_tla(getattr(value, n), t)}" for n, t in kind.fields)
+        return f"[{parts}]" if parts else "<<>>"
     if isinstance(kind, SetType | BagType):
         return "{" + ", ".join(in_tla(v, kind.item) for v in value) + "}"
     if isinstance(kind, SeqType):
