@@ -40,6 +40,8 @@ class CheckRequest:
     """For the distributed engine."""
     second_opinion: str | None = None
     """Another program that is asked the same afterwards."""
+    jar: str | None = None
+    """Its file; None: where the environment says."""
 
     def repro(self) -> str:
         """The command that repeats it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
@@ -20,7 +21,7 @@ from reassure.checkers.console.reporting import report_result, run_and_report
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "jar"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         _as_begun(args)
     request = CheckRequest(
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
-        second_opinion=args.second_opinion,
+        second_opinion=args.second_opinion, jar=args.jar,
     )  # fmt: skip
     if args.second_opinion:
         if args.symmetry != "off":
@@ -64,7 +65,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     from reassure.checkers.tla.second_opinion import ask_tlc, lines_of
     from reassure.checkers.tla.tlc import TlcInstallation
 
-    tlc = TlcInstallation.find(args.jar)
+    tlc = TlcInstallation.find(Path(args.jar) if args.jar else None)
     result, bound = search(request, Progress(quiet=args.quiet))
     with Progress(quiet=args.quiet) as progress:
         opinion = ask_tlc(result, bound, request.options, tlc, progress)

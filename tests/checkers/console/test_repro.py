@@ -42,7 +42,7 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
 OUTPUTS = {"json", "trace_dir", "quiet", "stories", "full", "workers", "jobs", "junit", "sarif", "html"}
 """Options that change no result, of whatever command."""
 OTHER_OUTPUTS = {
-    "check": {"dump_kernel", "out", "no_data", "resume", "jar"},  # of Spark: where the run is kept; of TLC: where it is
+    "check": {"dump_kernel", "out", "no_data", "resume"},  # of Spark: where the run is kept
     "export": {"out"},
     "prove": {"certificate"},
     "traces": {"out", "format"},
@@ -151,7 +151,8 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     "check": (
         ["{0}", "--set=most=4", "--property=s*", "--property=one", "--depth=2", *LIMITS, "--accept-clipping",
          "--fail-fast", "--witness", "--engine=reference"],
-        {"partitions", "fingerprints", "symmetry", "second_opinion"} | SPARK,  # of other engines; the model has no ids
+        # of other engines; the model has no ids
+        {"partitions", "fingerprints", "symmetry", "second_opinion", "jar"} | SPARK,
     ),
     "simulate": (
         ["{0}", "--set=most=3", "--property=s*", "--budget=900s", "--fail-fast", "--witness", "--walks=30", "--depth=3",
