@@ -1,11 +1,13 @@
 """`python -m tests.fuzz --minutes 60 --seed 1`: random models until the time is over; exit code 1 if engines differ.
 
-The seeds are counted up from the first. Each kind of difference is shrunk once, and written to the folder of --out.
+The seeds are counted up from the first; Ctrl-C ends the run with its summary. Each kind of difference is shrunk once, and written to the folder of --out.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import resource
 import sys
 import time
 from collections import Counter
@@ -66,25 +68,27 @@ def main() -> int:
     made: Counter[str] = Counter()
     models = refused = 0
     number = given.model if given.model is not None else given.seed * 1_000_000
-    while time.monotonic() < end:
-        checks = [c for c in only if given.model is not None or number % every[c] == 0]
-        taste = {"alike": number % ALIKE == 0, "in_order": number % (2 * ALIKE) == 0}
-        source = generate(number, LANGUAGE, **taste, commands=number % FOR_COMMANDS == 1)
-        answer = worker.judge(source, number, checks)
-        models += 1
-        refused += bool(answer.refused)
-        took.update(dict(answer.took))
-        made.update(c for c, _ in answer.took)
-        for check, kind, detail in answer.differences:
-            seen[check, kind] += 1
-            if seen[check, kind] <= given.each:
-                small = _small(worker, source, number, check, kind, given.shrink)
-                _tell(number, check, kind, detail, small, given.out, sum(seen.values()))
-        if given.model is not None:
-            print(source, answer, sep="\n")
-            break
-        number += 1
+    with contextlib.suppress(KeyboardInterrupt):
+        while time.monotonic() < end:
+            checks = [c for c in only if given.model is not None or number % every[c] == 0]
+            taste = {"alike": number % ALIKE == 0, "in_order": number % (2 * ALIKE) == 0}
+            source = generate(number, LANGUAGE, **taste, commands=number % FOR_COMMANDS == 1)
+            answer = worker.judge(source, number, checks)
+            models += 1
+            refused += bool(answer.refused)
+            took.update(dict(answer.took))
+            made.update(c for c, _ in answer.took)
+            for check, kind, detail in answer.differences:
+                seen[check, kind] += 1
+                if seen[check, kind] <= given.each:
+                    small = _small(worker, source, number, check, kind, given.shrink)
+                    _tell(number, check, kind, detail, small, given.out, sum(seen.values()))
+            if given.model is not None:
+                print(source, answer, sep="\n")
+                break
+            number += 1
     worker.stop()
+    print(f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime / 3600:.2f} hours of processor")
     print(f"{models} models, {refused} refused; " + ", ".join(f"{c}: {made[c]} in {took[c]:.0f} s" for c in made))
     for (check, kind), count in seen.most_common():
         print(f"{count:6} {check}: {kind}")
