@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, worst
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.refusals import SubsetError
@@ -220,6 +220,11 @@ def sweep(f: Frame) -> Found:
             continue
         if record is None:
             yield "a configuration is missing", (flag, limit)
+            continue
+        if record["verdict"] == VERDICTS[Exit.NOTHING]:
+            codes.append(Exit.NOTHING)
+            if plain.stats.distinct:
+                yield "no answer where there is one", (flag, limit, record)
             continue
         codes.append(plain.exit())
         want = [(p.name, p.status, p.depth) for p in plain.properties], plain.stats.distinct, plain.exit().value

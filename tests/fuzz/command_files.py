@@ -255,7 +255,7 @@ def replay(f: Frame) -> Found:
         path.write_text(json.dumps(data), encoding="utf-8")
         ran = f.run("replay", path, "--model", f.path, record=False)
         if ran.code is not Exit.OK:
-            if ran.code not in (Exit.TRACE, Exit.EXPECTATION):
+            if ran.code not in (Exit.TRACE, Exit.EXPECTATION, Exit.USAGE):
                 yield "another exit code for a damaged trace", (ran.code, ran.err)
             continue
         if path_of(f.graph, from_itf(data, f.graph.bound)) is None:
@@ -286,8 +286,8 @@ def gate(f: Frame) -> Found:
     for name, level in facts.hits.items():
         if level is not None and name not in {c.name for c in g.bound.covers}:
             fallen[name] = level
-    if any(facts.runs.values()) or facts.vacuous:
-        return  # lengths of fair loops are not judged here
+    if any(facts.runs.values()) or facts.vacuous or g.undeclared:
+        return  # lengths of fair loops are not judged here; bounds that are not declared fail a gate
     idle = sorted(c.name for c in g.bound.covers if facts.hits[c.name] is None)
     expect, counts = VERDICTS[expected_exit(g, facts)], {"distinct": len(g.states), "depth": max(g.level)}
     right = _gate_file(f.path, expect, fallen, idle, counts)
