@@ -125,7 +125,8 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     load_seconds = time.monotonic() - began
     try:
         engine = ENGINES[request.engine.partition(":")[0]]
-        engine_result = engine(prepared.only(options.wants), request, progress)
+        with_all = request.proof is not None and not request.proof.any_number  # other invariants may serve as lemmas
+        engine_result = engine(prepared if with_all else prepared.only(options.wants), request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except Disagreement as error:
