@@ -66,7 +66,7 @@ def checked(
     )
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("JAVA_HOME", str(folder))
-    words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
+    words = ("check", "die_hard", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
     return said(capsys, *words, "--json", str(folder / "record.json"))
 
 
@@ -110,9 +110,13 @@ def test_a_difference_is_exit_code_19(
     ("old", "new", "theirs"),
     [
         ("/\\ big = 2\n/\\ small = 3", "/\\ big = 3\n/\\ small = 3", "Python has no step from its state 2 to the next"),
-        ("/\\ big = 0\n/\\ small = 0", "/\\ big = 1\n/\\ small = 0", "its first state is no initial state in Python"),
+        (
+            "/\\ big = 0\n/\\ small = 0",
+            "/\\ big = 1\n/\\ small = 0",
+            "its first state is not an initial state in Python",
+        ),
         ("/\\ big = 4\n/\\ small = 3", "/\\ big = 5\n/\\ small = 3", "7 states, executed, no violation"),
-        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is no int 0..5"),
+        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is not of the kind int 0..5"),
         (STATES, "", "TLC printed no counterexample"),
     ],
 )
@@ -160,7 +164,7 @@ def test_an_incomplete_search_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tla2tools.jar").touch()
-    words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
+    words = ("check", "die_hard", "--depth", "3", "--second-opinion", "tlc")
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
     assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
@@ -208,7 +212,7 @@ def test_lassos_are_read() -> None:
 @pytest.mark.parametrize("model", ["die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts"])
 def test_tlc_agrees(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     tlc()
-    _, out, _ = said(capsys, "check", model, "--quiet", "--second-opinion", "tlc")
+    _, out, _ = said(capsys, "check", model, "--second-opinion", "tlc")
     assert out.splitlines()[-1].startswith("TLC agrees: ")
 
 
