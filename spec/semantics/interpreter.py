@@ -354,7 +354,7 @@ class _Claim:
             missing = set(self.from_params) - have
             if missing:
                 what = f"{claim.name} reads {', '.join(sorted(missing))}, no parameter of {action.name}"
-                raise LanguageError(f"{what}; a parameter annotated `Action` is the action itself")
+                raise LanguageError(f"{what}; the action itself is a parameter annotated `Action`")
 
     def on_state(self, state: Any) -> bool:
         return _truth(self.name, self.state_function, state)

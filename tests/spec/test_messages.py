@@ -79,7 +79,7 @@ STEP = "@step_property\ndef p(before: State, after: State, action: Action) -> bo
         ),
         (
             "@cover\ndef y(before: State, after: State, action: str) -> bool:\n    return True",
-            "y reads action, no parameter of elect; a parameter annotated `Action` is the action itself (mine.py:L1)",
+            "y reads action, no parameter of elect; the action itself is a parameter annotated `Action` (mine.py:L1)",
         ),
     ],
 )
