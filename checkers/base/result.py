@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from reassure.checkers.base.engine_results import (
@@ -106,8 +108,12 @@ class CheckResult:
         options: SearchOptions,
         engine: EngineResult,
         accept_clipping: bool = False,
+        expressions: Mapping[str, str] = MappingProxyType({}),
     ) -> CheckResult:
-        """The result of a run: each property with its status, and each trace with where it comes from."""
+        """The result of a run: each property with its status, and each trace with where it comes from.
+
+        expressions: by name, of the claims that are not the model's own.
+        """
         properties = properties_of(bound, options, engine)
         if engine.raised is not None:
             trace, text = engine.raised
@@ -120,6 +126,8 @@ class CheckResult:
         for answer in result.answers:
             if answer.trace is not None:
                 result.identity_of(answer).sign(answer.trace, answer.name, answer.kind)
+                if answer.name in expressions:
+                    answer.trace.meta["expression"] = expressions[answer.name]
         return result
 
     def identity_of(self, answer: PropertyResult | CoverResult) -> RunIdentity:

@@ -37,7 +37,7 @@ from reassure.checkers.gate.values import Schema, described, fits
 
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
 PROPERTIES = "properties"
-"""The pin that is no number: the digest of which properties and covers there are."""
+"""The pin that is not a number: the digest of which properties and covers there are."""
 
 
 @dataclass
@@ -169,7 +169,7 @@ def read(path: Path, engine: str | None = None) -> GateFile:
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(Exit.USAGE, f"{path} is no TOML: {error}") from None
+        raise Failure(Exit.USAGE, f"{path} is not TOML: {error}") from None
     unknown = sorted(set(data) - {"check", "budget"})
     entries = data.get("check", [])
     if unknown or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):

@@ -331,7 +331,7 @@ class Asked:
         if not states:
             raise Refusal("TLC printed no counterexample")
         if not any(states[0] == s for _, _, s in self.bound.initial_states()):
-            raise Refusal("its first state is no initial state in Python")
+            raise Refusal("its first state is not an initial state in Python")
         last: list[Step] = []
         for number, (before, after) in enumerate(pairwise(states), 1):
             last = self.between(before, after)

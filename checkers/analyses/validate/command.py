@@ -89,7 +89,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         except ModelError as error:
             raise Failure(Exit.MODEL, str(error)) from None
         except UnicodeDecodeError as error:
-            raise Failure(Exit.USAGE, f"{args.log} is no text: {error}") from None
+            raise Failure(Exit.USAGE, f"{args.log} is not text: {error}") from None
     if not answer.lines and answer.failed is None:
         raise Failure(Exit.NOTHING, f"{args.log} has no line")
     code = exit_of(answer)
@@ -152,7 +152,7 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
         console.print(f"a run matches the lines before it: {lines}, {steps}")
         place = "before that line"
     possible = _counted(answer.possible_count, "state")
-    console.print(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
+    console.print(f"{possible} possible {place}; {answer.widest:,} at most after any line, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
             rows = filled([f"{path}={value}" for path, value in in_short(state)], ", ")

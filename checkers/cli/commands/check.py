@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.declared import pairs
@@ -17,11 +18,12 @@ from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import report_result, run_and_report
+from reassure.checkers.traces.expression_claims import NAMES, always, as_written
 
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "jar"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "jar", "invariant", "step"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -39,6 +41,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
         second_opinion=args.second_opinion, jar=args.jar,
     )  # fmt: skip
+    if args.invariant or args.step:
+        return check_expressions(request, args, console)
     if args.second_opinion:
         if args.symmetry != "off":
             raise Failure(Exit.USAGE, "--second-opinion compares whole searches: leave out --symmetry")
@@ -46,6 +50,21 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.jar:
         raise Failure(Exit.USAGE, "--jar is for --second-opinion")
     return run_and_report(request, args, console).exit()
+
+
+def check_expressions(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
+    """Checks expressions of the command line in place of the model's claims."""
+    if args.second_opinion or args.engine == "spark":
+        raise Failure(Exit.USAGE, "--invariant and --step are for the engines native and reference")
+    with always(args.invariant, args.step) as expressions:
+        options = replace(request.options, properties=[*expressions.texts, *args.property])
+        request = replace(request, options=options, expressions=expressions)
+        try:
+            return run_and_report(request, args, console).exit()
+        except Failure as failure:
+            if (text := as_written(str(failure))) == str(failure):
+                raise
+            raise Failure(Exit.USAGE, f"{text}; {NAMES}" if "is not defined" in text else text) from None
 
 
 def _as_begun(args: argparse.Namespace) -> None:

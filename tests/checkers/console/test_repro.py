@@ -150,7 +150,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     # by command: its words, {0} being the model's file; and the options that stay at their defaults
     "check": (
         ["{0}", "--set=most=4", "--property=s*", "--property=one", "--depth=2", *LIMITS, "--accept-clipping",
-         "--fail-fast", "--witness", "--engine=reference"],
+         "--fail-fast", "--witness", "--engine=reference", "--invariant=s == s", "--step=before != after"],
         # of other engines; the model has no ids
         {"partitions", "fingerprints", "symmetry", "second_opinion", "jar"} | SPARK,
     ),
@@ -193,6 +193,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {
     "models", "new", "verify", "query", "replay", "explore", "show", "graph", "audit", "gate", "claims", "export",
+    "lint",
 }  # fmt: skip
 """Commands that neither print nor record how to repeat them."""
 WITH_JAVA = {

@@ -210,9 +210,13 @@ def test_a_gate_refuses(value: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     ("old", "new", "theirs"),
     [
         ("/\\ big = 2\n/\\ small = 3", "/\\ big = 3\n/\\ small = 3", "Python has no step from its state 2 to the next"),
-        ("/\\ big = 0\n/\\ small = 0", "/\\ big = 1\n/\\ small = 0", "its first state is no initial state in Python"),
+        (
+            "/\\ big = 0\n/\\ small = 0",
+            "/\\ big = 1\n/\\ small = 0",
+            "its first state is not an initial state in Python",
+        ),
         ("/\\ big = 4\n/\\ small = 3", "/\\ big = 5\n/\\ small = 3", "7 states, executed, no violation"),
-        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is no int 0..5"),
+        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is not of the kind int 0..5"),
         (STATES, "", "TLC printed no counterexample"),
     ],
 )
