@@ -171,12 +171,12 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
         {"all"},  # has no record
     ),
     "diff": (["{0}", "{0}.variant.py", "--set=most=3", "--view=parity", "--no-properties", *LIMITS], set()),
-    "find": (["{0}", "s.n == 3", "--set=most=2", "--no-guards", "--prove", *LIMITS], set()),
+    "find": (["{0}", "s.n == 3", "--set=most=2", "--no-guards", "--prove", *LIMITS], {"symmetry"}),
     "stuck": (["{0}", "--set=most=2", "--property=gets*", "--fair-only", "--limit=2", *LIMITS], set()),
     "sweep": (
         ["{0}", "--set=most=2,3,4", "--property=small", "--depth=2", *LIMITS, "--accept-clipping", "--fail-fast",
          "--engine=reference", "--pairwise"],
-        SPARK,
+        {"symmetry"} | SPARK,
     ),
     "kafka conform": (
         ["kraft_kafka", "--set=disturbances=0", "--release=4.1.0", "--release=4.2.2", "--kept", "--depth=3"],
