@@ -60,8 +60,8 @@ class Certificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def read(path: Path) -> Certificate:
-    """A certificate from its file; `UsageFailure` if it is none."""
+def contents(path: Path) -> dict[str, Any]:
+    """The object of a certificate's file, of whichever kind; `UsageFailure` if there is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -70,7 +70,15 @@ def read(path: Path) -> Certificate:
         raise UsageFailure(f"{path} cannot be read: {error}") from None
     except RecursionError:
         raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
-    if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
+    if not isinstance(data, dict):
+        raise UsageFailure(f"{path} is not a certificate")
+    return data
+
+
+def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
+    """A certificate from its file; `UsageFailure` if it is none. data: the file's contents, if they were read."""
+    data = contents(path) if data is None else data
+    if data.get("kind") != "inductive-invariant":
         raise UsageFailure(f"{path} is not a certificate")
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
