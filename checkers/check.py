@@ -15,6 +15,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
@@ -133,4 +134,5 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     finally:
         progress.done()
     engine_result.stats.seconds["load"] = load_seconds
-    return CheckResult.of(identity, bound, options, engine_result, request.accept_clipping), bound
+    vacuous = vacuous_claims(bound, prepared.restricted)
+    return CheckResult.of(identity, bound, options, engine_result, request.accept_clipping, vacuous), bound
