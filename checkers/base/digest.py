@@ -79,7 +79,7 @@ class _ModuleDigests:
     def of(self, name: str) -> str:
         """The digest of a module of ours; of a library, its name."""
         if name == OURS:
-            name = LANGUAGE  # the rest of the package is imported when it is first used, and is no part of a model
+            name = LANGUAGE  # the rest of the package is imported when it is first used, and is not part of a model
         if name not in self.by_module:
             self.by_module[name] = "cycle"  # what a module says of one that imports it is in the other's text
             text = source(name)
@@ -166,7 +166,7 @@ def _tree(node: ast.AST, words: _Words) -> _Words:
 
 
 def source(name: str) -> str | None:
-    """The text of a module of a model, also from a zip; None of a library or what is no Python text.
+    """The text of a module of a model, also from a zip; None of a library or what is not a Python text.
 
     What is imported only inside a function, or for types, may not be loaded: whether it is must not count.
     """

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from reassure.checkers.base.engine_results import (
@@ -22,6 +23,7 @@ from reassure.checkers.base.engine_results import (
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.base.meaning import meanings
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.run_record import PropertyRecord, RunRecord
 from reassure.checkers.base.stop import Stop, StopReason
@@ -66,6 +68,8 @@ class PropertyResult:
     note: str = ""
     counterexample_to_induction: tuple[Any, ...] = ()
     """States, perhaps unreachable, of which all but the last satisfy everything."""
+    elsewhere: Prepared | None = None
+    """The model under the configuration that the trace is of, if that is not the run's."""
 
     @property
     def temporal(self) -> bool:
@@ -110,28 +114,36 @@ class CheckResult:
         options: SearchOptions,
         engine: EngineResult,
         accept_clipping: bool = False,
-        vacuous: Mapping[str, str] | None = None,
+        expressions: Mapping[str, str] = MappingProxyType({}),
+        vacuous: Mapping[str, str] = MappingProxyType({}),
     ) -> CheckResult:
         """The result of a run: each property with its status, and each trace with where it comes from.
 
-        vacuous: the claims that say nothing (`vacuous_claims`), with the reason.
+        expressions: by name, of the claims that are not the model's own. vacuous: the claims that say nothing
+        (`vacuous_claims`), with the reason.
         """
-        reasons = vacuous or {}
         engine.stats.clipped_at = dict(sorted(engine.stats.clipped_at.items()))  # engines meet bounds in other orders
-        properties = properties_of(bound, options, engine, reasons)
+        properties = properties_of(bound, options, engine, vacuous)
         if engine.raised is not None:
             trace, text = engine.raised
             properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
         names = [*_kinds(bound), *(p.name for p in bound.covers)] if options.properties else []
         result = cls(
             identity, properties, list(engine.covers), engine,
-            [p.name for p in bound.not_applicable if p.name not in reasons], accept_clipping,
+            [p.name for p in bound.not_applicable if p.name not in vacuous], accept_clipping,
             frozenset(name for name in names if options.wants(name)), meanings(bound), replaced_claims(bound.model),
         )  # fmt: skip
         for answer in result.answers:
             if answer.trace is not None:
-                identity.sign(answer.trace, answer.name, answer.kind)
+                result.identity_of(answer).sign(answer.trace, answer.name, answer.kind)
+                if answer.name in expressions:
+                    answer.trace.meta["expression"] = expressions[answer.name]
         return result
+
+    def identity_of(self, answer: PropertyResult | CoverResult) -> RunIdentity:
+        """The identity that a trace is signed by: that of the run, under the configuration of the trace."""
+        other = elsewhere(answer)
+        return self.identity if other is None else RunIdentity.of(other, self.identity.engine or "", self.repro)
 
     @property
     def answers(self) -> list[PropertyResult | CoverResult]:
@@ -257,10 +269,23 @@ class CheckResult:
     def write_traces(self, folder: Path, bound: BoundModel) -> dict[str, str]:
         """Writes every trace as ITF; the files by property."""
         return {
-            answer.name: self.identity.write_trace(folder, answer.name, answer.trace, bound)
+            answer.name: self.identity_of(answer).write_trace(
+                folder, answer.name, answer.trace, bound_of(answer, bound)
+            )
             for answer in self.answers
             if answer.trace is not None
         }
+
+
+def elsewhere(answer: PropertyResult | CoverResult) -> Prepared | None:
+    """The model under the configuration of an answer's trace, if that is not the run's."""
+    return answer.elsewhere if isinstance(answer, PropertyResult) else None
+
+
+def bound_of(answer: PropertyResult | CoverResult, bound: BoundModel) -> BoundModel:
+    """The model that an answer's trace is of. bound: that of the run."""
+    other = elsewhere(answer)
+    return bound if other is None else other.bound
 
 
 def _kinds(bound: BoundModel) -> dict[str, str]:
@@ -286,7 +311,10 @@ def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResu
     if fact is None:
         return PropertyResult(name, kind, status, note=remark)
     depth = len(fact.trace) if fact.trace is not None else None
-    return PropertyResult(name, kind, status, fact.trace, depth, fact.note or remark, fact.counterexample_to_induction)
+    note = fact.note or remark
+    return PropertyResult(
+        name, kind, status, fact.trace, depth, note, fact.counterexample_to_induction, fact.elsewhere
+    )  # fmt: skip
 
 
 def _status(temporal: bool, fact: PropertyFact | None, engine: EngineResult) -> tuple[PropertyStatus, str]:

@@ -19,6 +19,7 @@ from reassure.checkers.console.gate_kind import GateKind
 _COMMANDS = {
     "models": ("cli.commands.models", "list the models, or print what one of them declares"),
     "new": ("cli.commands.new", "write a small model with its test and its entry in a gate file"),
+    "lint": ("cli.commands.lint", "list what is outside the language, as file:line:column for editors"),
     "check": ("cli.commands.check", "search every reachable state of a model"),
     "simulate": ("cli.commands.simulate", "take random walks through a model: finds bugs, proves nothing"),
     "prove": ("cli.commands.prove", "prove invariants for runs of any length, or refute them"),

@@ -63,7 +63,7 @@ class ExplorerServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of an answer is no news."""
+        """A browser that goes away in the middle of an answer is not news."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -27,6 +27,7 @@ from typing import Any
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, seconds
 from reassure.checkers.check import CheckRequest
@@ -37,7 +38,7 @@ from reassure.checkers.gate.values import Schema, described, fits
 
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
 PROPERTIES = "properties"
-"""The pin that is no number: the digest of which properties and covers there are."""
+"""The pin that is not a number: the digest of which properties and covers there are."""
 
 
 @dataclass
@@ -93,7 +94,12 @@ class Check:
         """A check of kind `check` as it is asked of an engine."""
         values = self.given
         budget = seconds(str(values["budget"])) if "budget" in values else None
-        search = SearchOptions(properties=values.get("property", []), depth=values.get("depth"), budget=budget)
+        search = SearchOptions(
+            properties=values.get("property", []),
+            depth=values.get("depth"),
+            budget=budget,
+            symmetry=values.get("symmetry", "off"),
+        )
         engine = values.get("engine", DEFAULT_ENGINE)
         return CheckRequest(
             values["model"], pairs(values.get("set", {})), engine, search, values.get("accept_clipping", False)
@@ -164,9 +170,9 @@ def read(path: Path, engine: str | None = None) -> GateFile:
         text = path.read_bytes().decode("utf-8")
         data = tomllib.loads(text)
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(Exit.USAGE, f"{path} is no TOML: {error}") from None
+        raise Failure(Exit.USAGE, f"{path} is not TOML: {error}") from None
     unknown = sorted(set(data) - {"check", "budget"})
     entries = data.get("check", [])
     if unknown or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):

@@ -48,6 +48,7 @@ def judge(check: Check, record: RunRecord) -> list[Problem]:
     problems += _judge_covers(check, record)
     problems += _judge_actions(check, record)
     problems += _judge_undecided(check, record)
+    problems += _judge_second_opinion(record)
     return problems + _judge_pins(check, record)
 
 
@@ -136,6 +137,18 @@ def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     if beyond and not check.given.get("accept_clipping"):
         problems.append(Problem(Exit.INCONCLUSIVE, f"{beyond:,} steps leave bounds that the model does not declare"))
     return problems
+
+
+def _judge_second_opinion(record: RunRecord) -> list[Problem]:
+    """An expected violation must not hide that TLC said something else, or nothing."""
+    opinion = record.get("second_opinion")
+    if opinion is None or opinion["same"]:
+        return []
+    if opinion["differences"]:
+        rows = opinion["differences"]
+        return [Problem(Exit.DISAGREE, f"{r['about']}: ours {r['ours']}, TLC's {r['theirs']}") for r in rows]
+    why = opinion["reason"] or f"TLC did not finish in time: {', '.join(opinion['undecided'])}"
+    return [Problem(Exit.INCONCLUSIVE, f"no second opinion: {why}")]
 
 
 def _judge_pins(check: Check, record: RunRecord) -> list[Problem]:

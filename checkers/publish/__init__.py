@@ -22,20 +22,22 @@ from reassure.checkers.evidence import (
     patch_page,
     random_record,
     release_matrix,
+    statement_page,
     verdicts,
 )
 from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.publish import commands_page, front_page, sessions
 from reassure.checkers.publish.gate_run import GateRun
-from reassure.checkers.publish.model_pages import pages_of_claims, pages_of_models
+from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models
 from reassure.checkers.publish.trace_pages import pages_of_traces
 from reassure.spec import claims
+from reassure.spec.claims import statements
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
-MEASURED = FINDINGS.with_name("measured.md")
+STATEMENTS = FINDINGS.with_name("statements.md")
 BROKERS = ROOT / "docs" / "explanation" / "brokers.md"
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
@@ -54,9 +56,11 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
-        MEASURED: measurements.page(measurements.measured())
+        STATEMENTS: statement_page.statement_page(
+            statements.read(), {letter: f"../models/{name}/claims" for name, (_, letter) in PROTOCOLS.items()}
+        ),
+        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions())
         + random_record.random_section(random_record.recorded_random_runs()),
-        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions()),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")
@@ -93,7 +97,7 @@ def pages_with_sessions() -> list[Path]:
         *sorted(
             p
             for p in (ROOT / "docs").rglob("*.md")
-            if p.name not in (*commands_page.pages(), FINDINGS.name, BY_RELEASE.name)
+            if p.name not in (*commands_page.pages(), FINDINGS.name, BY_RELEASE.name, STATEMENTS.name)
         ),
     ]
 

@@ -283,7 +283,7 @@ def test_the_example_of_the_language_page_is_a_model(tmp_path: Path, capsys: pyt
     block = re.findall(r"```python\n(.*?)```", (ROOT / "spec" / "README.md").read_text(), re.DOTALL)[0]
     path = tmp_path / "of_the_page.py"
     path.write_text(block)
-    assert main(["check", str(path), "--engine", "reference", "--quiet"]) == 0
+    assert main(["check", str(path), "--engine", "reference"]) == 0
     assert "20 distinct" in capsys.readouterr().out
 
 

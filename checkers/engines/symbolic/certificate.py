@@ -71,7 +71,7 @@ def read(path: Path) -> Certificate:
     except RecursionError:
         raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
     if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
-        raise UsageFailure(f"{path} is no certificate")
+        raise UsageFailure(f"{path} is not a certificate")
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     try:
@@ -133,7 +133,7 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
             raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
         for c in constants(parsed):
             if str(c) not in sorts or not sorts[str(c)].eq(c.sort()):
-                raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
+                raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is not a field of the state")
         alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
         lemmas.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
     return lemmas
@@ -161,7 +161,7 @@ def verify(
         *implied(machine, lemmas, claims),
         *never_raises(machine, lemmas, claims),
     ]
-    return [*refuted(obligations, seconds(), say), *(f"{name} is no property of the model" for name in unknown)]
+    return [*refuted(obligations, seconds(), say), *(f"{name} is not a property of the model" for name in unknown)]
 
 
 def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:

@@ -62,7 +62,7 @@ def test_a_model_that_the_gate_file_here_names_is_executed(
     "end", ["os._exit(0)", "posix._exit(0)", "os.execv('/bin/true', ['true'])", "os.execlp('true', 'true')"]
 )
 def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path) -> None:
-    """In a gate it is no green."""
+    """In a gate it is not a pass."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
     model, gate = tmp_path / "model.py", tmp_path / "gate.toml"
     model.write_text(f"{text}\nimport os, posix\n{end}\n")

@@ -32,7 +32,7 @@ NEW = """# what we promise
 engine = "reference"
 model = "die_hard"
 name = "pin = { distinct = 3 }"
-pin = { generated = 97, distinct = 16, properties = "9fc1365e5a0b" } # counts
+pin = { generated = 97, distinct = 16, depth = 8, clipped = 0, properties = "9fc1365e5a0b" } # counts
 expect = "safety-violation"   # as it should be
 violated = { goal_not_reached = 7 }
 
@@ -43,6 +43,9 @@ expect = "pass"
 [check.pin]
 # levels
 depth = 13
+distinct = 1668
+generated = 7699
+clipped = 0
 properties = "22b03fd71082"
 """
 
@@ -56,16 +59,19 @@ def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.Captur
     shown = [line for line in out.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     assert shown == [
         "-pin = { generated = 98, distinct = 1_7 } # counts",
-        '+pin = { generated = 97, distinct = 16, properties = "9fc1365e5a0b" } # counts',
+        '+pin = { generated = 97, distinct = 16, depth = 8, clipped = 0, properties = "9fc1365e5a0b" } # counts',
         "-violated = { goal_not_reached = 6 }",
         "+violated = { goal_not_reached = 7 }",
         "-depth = 12",
         "+depth = 13",
+        "+distinct = 1668",
+        "+generated = 7699",
+        "+clipped = 0",
         '+properties = "22b03fd71082"',
     ]
     code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
     assert (code, path.read_text()) == (0, NEW)
-    assert "the file has every pin and length of a trace that this run gives" in out
+    assert "nothing to change: the file has the pins and trace lengths of this run" in out
 
 
 def test_a_check_without_pins_gets_all_of_its_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

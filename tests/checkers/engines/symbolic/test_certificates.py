@@ -74,7 +74,7 @@ def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys
     assert "initial states: not nobody is alive" in out
     assert "a reachable state violates the lemmas" in out
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, properties=["no_such_thing"]))
-    assert (code, "no_such_thing is no property of the model" in out) == (15, True)
+    assert (code, "no_such_thing is not a property of the model" in out) == (15, True)
 
 
 def test_a_certificate_of_no_property_is_no_pass(
@@ -126,7 +126,7 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
     ("fields", "message"),
     [
         ({"model_sha256": "0" * 64}, "is of another text of core"),
-        ({"kind": "shopping list"}, "is no certificate"),
+        ({"kind": "shopping list"}, "is not a certificate"),
         ({"properties": {"isr_never_empty": True}}, "lacks something that a certificate has"),
         ({"properties": "isr_never_empty"}, "lacks something that a certificate has"),
         ({"lemmas": {}}, "lacks something that a certificate has"),
@@ -139,7 +139,7 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
         ({"lemmas": [{"text": "x", "smt": "(assert"}]}, "lemma 'x' cannot be read"),
         (
             {"lemmas": [{"text": "x", "smt": "(declare-fun y () Bool)(assert y)"}]},
-            "lemma 'x' speaks of y, which is no field of the state",
+            "lemma 'x' speaks of y, which is not a field of the state",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.Cap
     config = {**json.loads(written.read_text())["config"], "brokers": 4}
     code, _, err = said(capsys, "verify", changed(written, tmp_path, config=config))
     assert code == 64
-    assert "which is no field of the state" in err
+    assert "which is not a field of the state" in err
 
 
 def test_lemmas_are_true_of_every_reachable_state(written: Path) -> None:
