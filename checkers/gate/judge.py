@@ -128,11 +128,14 @@ def _judge_actions(check: Check, record: RunRecord) -> list[Problem]:
 
 
 def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
-    """An expected violation must not hide that other properties were not decided."""
+    """An expected violation must not hide that other properties were not decided, or say nothing."""
     if check.expect in LEAVES_OPEN or not check.about.decides:
         return []
     open_ones = [p["name"] for p in record["properties"] if p["status"] in UNDECIDED]
     problems = [Problem(Exit.INCONCLUSIVE, f"{name} is not decided", name) for name in open_ones]
+    if check.expect != VACUOUS:
+        vacuous = [p["name"] for p in record["properties"] if p["status"] == PropertyStatus.VACUOUS]
+        problems += [Problem(Exit.VACUOUS, f"{name} is vacuous", name) for name in vacuous]
     beyond = record["stats"].get("undeclared", 0)
     if beyond and not check.given.get("accept_clipping"):
         problems.append(Problem(Exit.INCONCLUSIVE, f"{beyond:,} steps leave bounds that the model does not declare"))

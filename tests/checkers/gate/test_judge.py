@@ -53,6 +53,14 @@ def test_what_is_wrong_is_never_green(verdict: str, wrong: dict[str, Any]) -> No
     assert judge(check(verdict, **wrong), whole) != []
 
 
+def test_an_expected_violation_hides_no_vacuous_property() -> None:
+    vacuous = record("safety-violation")
+    vacuous["properties"][1]["status"] = "vacuous"
+    (problem,) = judge(check("safety-violation"), vacuous)
+    assert (problem.code, problem.text, problem.about) == (Exit.VACUOUS, "holds is vacuous", "holds")
+    assert judge(check("vacuous"), vacuous | {"verdict": "vacuous"}) == []  # type: ignore[arg-type]
+
+
 def test_actions_that_nobody_asks_about_are_not_judged() -> None:
     assert judge(check("pass", never_taken=None), record("pass")) == []
     (problem,) = judge(check("pass", never_taken=[]), record("pass"))
