@@ -33,6 +33,7 @@ from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.language.types import BoolType, IntType, SeqType, SetType, Type
+from reassure.spec.semantics.files import read_text
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -65,7 +66,7 @@ class AnyCertificate:
 def is_for_any_number(path: Path) -> bool:
     """Whether a file is such a certificate."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(data, dict) and data.get("kind") == KIND
@@ -73,7 +74,7 @@ def is_for_any_number(path: Path) -> bool:
 
 def read(path: Path) -> AnyCertificate:
     """A certificate from its file; `UsageFailure` if it lacks something, `Failure` if it is of no property."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = json.loads(read_text(path))
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     try:
