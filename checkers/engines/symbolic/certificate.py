@@ -25,6 +25,7 @@ from reassure.checkers.engines.symbolic.solver import constants, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.semantics.files import read_text
 
 SCHEMA = 1
 
@@ -63,10 +64,10 @@ class Certificate:
 def contents(path: Path) -> dict[str, Any]:
     """The object of a certificate's file, of whichever kind; `UsageFailure` if there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except FileNotFoundError:
         raise UsageFailure(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageFailure(f"{path} cannot be read: {error}") from None
     except RecursionError:
         raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
