@@ -70,13 +70,13 @@ def own_file(name: str) -> bool:
 def load(name: str) -> Model:
     """The model of a name or path.
 
-    Raises `UnknownModel`, or `LanguageError` for a file that is no model or cannot be imported.
+    Raises `UnknownModel`, or `LanguageError` for a file that is not a model or cannot be imported.
     """
     path = find(name)
     module = import_file(path)
     model = getattr(module, "MODEL", None)
     if not isinstance(model, Model):
-        raise LanguageError(f"{path.name} is no model: it defines no `MODEL = Model.of(...)`")
+        raise LanguageError(f"{path.name} is not a model: it defines no `MODEL = Model.of(...)`")
     has = {id(d) for d in model.declarations()}
     missing = [d.name for d in declared_in(module.__name__) if id(d) not in has]
     if missing:

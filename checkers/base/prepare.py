@@ -16,8 +16,11 @@ from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError, TooLarge
 from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
+
+MoreClaims = Callable[[Model], tuple[Property, ...]]
+"""Claims about a model beside its own."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,13 @@ class Prepared:
         return replace(self, restricted=self.lowered.only(wants))
 
 
-def prepare(model: str, pairs: list[str], translated: bool = True) -> Prepared:
+def prepare(model: str, pairs: list[str], translated: bool = True, claims: MoreClaims | None = None) -> Prepared:
     """A model ready to be checked; `Failure` if there is none, or its configuration is wrong.
 
-    translated: for an engine that translates it; otherwise `restricted` is None if it is too large for that.
+    translated: for an engine that translates it; otherwise `restricted` is None if it is too large for that. claims:
+    beside its own.
     """
-    return _prepared(model, pairs, (lambda prepared: prepared.lowered) if translated else _lowered_if_small)
+    return _prepared(model, pairs, (lambda prepared: prepared.lowered) if translated else _lowered_if_small, claims)
 
 
 def _lowered_if_small(prepared: Prepared) -> None:
@@ -72,9 +76,12 @@ def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
     return prepared.bound, prepared.sha256
 
 
-def _prepared(model: str, pairs: list[str], lower: Callable[[Prepared], Any]) -> Prepared:
+def _prepared(
+    model: str, pairs: list[str], lower: Callable[[Prepared], Any], claims: MoreClaims | None = None
+) -> Prepared:
     try:
         loaded = load(model)
+        loaded = replace(loaded, properties=(*loaded.properties, *claims(loaded))) if claims else loaded
         bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
         prepared = Prepared(bound, source=model, settings=tuple(pairs))
         lower(prepared)
@@ -111,6 +118,6 @@ def must_match(bound: BoundModel, names: list[str], options: SearchOptions) -> N
             why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(names)}"
             covers = [p.name for p in bound.covers if fnmatchcase(p.name, pattern)]
             if covers and not idle:
-                decided = "`reassure check` does, and `reassure find --prove` proves that none is reached"
-                why = f"{', '.join(covers)} is a cover, which this command does not decide: {decided}; {why}"
+                decided = "`reassure check` decides covers, and `reassure find --prove` proves that none is reached"
+                why = f"{', '.join(covers)} is a cover: {decided}. Properties: {why}"
             raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")

@@ -85,7 +85,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
         try:
             trace = from_itf({**data, "#meta": {**meta, "config": config}}, bound)
         except TraceError as error:
-            raise Failure(Exit.TRACE, f"{path} is no trace of {name}: {error}") from None
+            raise Failure(Exit.TRACE, f"{path} is not a trace of {name}: {error}") from None
         stale = meta.get("model_sha256", sha) != sha
         note = f"note: the text of {name} has changed since the trace was found" if stale else ""
         traces.append((trace, bound, note))

@@ -12,6 +12,7 @@ from rich.text import Text
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -79,7 +80,8 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
     for answer in (one for one in traced if one in printed):
         console.print()
         if answer.trace is None:
-            tell_astray(answer.name, _astray(answer), console)
+            tell_astray(answer.name, _astray(answer), bound, console)
+            _what_next(result, _astray(answer)[0], console)
             continue
         tell(answer.trace, bound_of(answer, bound), console, shown)
         shown.append(answer.trace)
@@ -90,6 +92,16 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
         text = f"{some}{omitted} more trace{'s' * (omitted != 1)} (--full prints all, --property NAME one)"
         console.print(f"\n{text}", style="bold")
+
+
+def _what_next(result: CheckResult, state: Any, console: Console) -> None:
+    """What a reader can do about a counterexample to induction."""
+    settings = [f"--set={pair}" for pair in result.identity.settings]
+    words = shlex.join(["reassure", "find", result.identity.source, f"s == {as_python(state)}", *settings])
+    console.print("  whether a run reaches this state:", style="bold")
+    console.print(f"    {words}", style="dim")
+    console.print("  if one does, the property is violated; if none does, write why as an @invariant of the model and")
+    console.print("  prove again: every invariant of the model is tried as a lemma")
 
 
 def _raised(answer: PropertyResult | CoverResult) -> bool:
@@ -133,6 +145,9 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     if result.not_applicable:
         row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
+    for base in dict.fromkeys(result.replaced.values()):
+        names = [name for name, of in result.replaced.items() if of == base]
+        console.print(f"  declared otherwise than in {base}: {', '.join(names)}", style="dim")
 
 
 def _status(p: PropertyResult) -> str:
@@ -216,6 +231,9 @@ def _actions(result: CheckResult, console: Console) -> None:
         if not count.taken:
             row.append("  never enabled" if result.complete else "  not enabled so far", style="yellow")
         console.print(row)
+    idle = [name for name, count in result.returned.actions.items() if not count.taken]
+    if idle and result.complete:
+        console.print(f"warning: no reachable state enables {', '.join(idle)}", style="yellow")
 
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, fields
 
 from reassure.checkers.tla.apalache import ApalacheTypes
 from reassure.checkers.tla.bodies import define
-from reassure.checkers.tla.context import HELPERS, NOTES, Definition, Lessons, ModuleScope, Translators
+from reassure.checkers.tla.context import (
+    BOUND_IN_HELPERS,
+    HELPERS,
+    NOTES,
+    Definition,
+    Lessons,
+    ModuleScope,
+    Translators,
+)
 from reassure.checkers.tla.declarations import Declarations
 from reassure.checkers.tla.expressions import translate
 from reassure.checkers.tla.kinds import Untranslatable, constant
@@ -36,7 +44,6 @@ STEP_OR_END = (
     "In place of Next, without -deadlock and with the constraint InBounds, TLC searches for deadlocks faster than by "
     "NoDeadlock."
 )
-BECOMES = "The state after the step is a record of the variables, which TLC evaluates once as the member of a set."
 WIDTH = 99
 """Columns of the module."""
 TRANSLATORS = Translators(translate, define)
@@ -188,8 +195,11 @@ class ModuleWriter:
         lines += [*filled("vars == <<", list(scope.variables.values()), ">>", WIDTH), ""]
         helpers = [h for h in HELPERS if h in scope.helpers and h in mentioned | self._needs(mentioned)]
         for name in helpers:
-            parameters, body, _ = HELPERS[name]
-            head = f"{name}({', '.join(parameters)}) =="
+            parameters, body = (
+                BOUND_IN_HELPERS.sub(lambda found: scope.bound_name(found[0]), text)
+                for text in (", ".join(HELPERS[name][0]), HELPERS[name][1])
+            )
+            head = f"{name}({parameters}) =="
             lines += [*comment(NOTES.get(name, "")), f"{head}{body if body[0] == chr(10) else ' ' + body}", ""]
         for definition in definitions:
             if definition.name in (definitions[0].name, *self.opening):
@@ -219,12 +229,12 @@ class ModuleWriter:
         if "state" in mentioned:
             whole = Term("record", tuple(v for _, v in variables), tuple(n for n, _ in variables))
             extra.append(Definition("state", (), whole, "The variables as one record."))
+        new = scope.bound_name("s")
         for name, primed in (("Becomes", True), ("StartsAs", False)):
             if name in mentioned:
-                parts = [infix("=", prime(v) if primed else v, Term("field", (atom("s"),), (n,))) for n, v in variables]
-                extra.append(
-                    Definition(name, ("s",), conjunction(parts), "The state after the step." if primed else "")
-                )
+                parts = [infix("=", prime(v) if primed else v, Term("field", (atom(new),), (n,))) for n, v in variables]
+                doc = "The state after the step." if primed else ""
+                extra.append(Definition(name, (new,), conjunction(parts), doc))
         return extra + chosen
 
     def _values(self) -> set[str]:

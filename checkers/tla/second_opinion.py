@@ -86,7 +86,11 @@ def ask_tlc(
     exported = export(bound)
     with temporary_folder("tla") as folder:
         asked = Asked(result, bound, options, tlc, exported, folder)
-        return asked.compare(progress)
+        try:
+            return asked.compare(progress)
+        except KeyboardInterrupt:
+            asked.opinion.reason = "interrupted"
+            return asked.opinion
 
 
 class Asked:
@@ -246,9 +250,9 @@ class Asked:
         printed: of the search of all states. TLC prints one for each state, so that it has no shortest one of a
         property that is first violated where another one is.
         """
-        about, expected = f"{name}, TLC's run", f"{depth} states, executed"
-        if printed is not None and len(printed.states) == depth:
-            self.opinion.rows.append(self._replayed(about, expected, printed, name))
+        about, still = f"{name}, TLC's run", self._changes_nothing(name)
+        if printed is not None and (len(printed.states) == depth or (still and len(printed.states) > depth)):
+            self.opinion.rows.append(self._replayed(about, len(printed.states), printed, name))
             return
         definition = self.exported.names[name]
         formula = self.exported.formulas.get(name)
@@ -256,12 +260,14 @@ class Asked:
         run = self.run(f"{HARNESS}Trace", self._extending(), lines, "-deadlock")
         if not run.finished:
             self.opinion.undecided.append(name)
-        elif run.complete and name in self.exported.steps:
-            self.opinion.rows.append(self._changes_nothing(about, name))
+        elif run.complete and still:
+            kept = "its last step changes nothing"
+            self.opinion.rows.append(ComparedAnswer(about, kept, kept))
         elif run.first.violated == CONSTANT_FALSE:  # TLC does not search: every initial state is a counterexample
             self.opinion.rows.append(ComparedAnswer(about, f"{depth} states", "1 states"))
         else:
-            self.opinion.rows.append(self._replayed(about, expected, run.first, name))
+            length = max(depth, len(run.first.states)) if still else depth
+            self.opinion.rows.append(self._replayed(about, length, run.first, name))
 
     def deadlock(self, answer: PropertyResult) -> None:
         """TLC's own search for a deadlock: it ends at the first."""
@@ -274,22 +280,22 @@ class Asked:
         elif run.first.violated == "deadlock":
             row = ComparedAnswer("deadlock", self.ours("deadlock"), f"violated: {len(run.first.states)} states")
             self.opinion.rows.append(row)
-            about, expected = "deadlock, TLC's run", f"{answer.depth} states, executed"
-            self.opinion.rows.append(self._replayed(about, expected, run.first, "deadlock"))
+            if answer.status is PropertyStatus.VIOLATED:
+                row = self._replayed("deadlock, TLC's run", answer.depth or 0, run.first, "deadlock")
+                self.opinion.rows.append(row)
         else:
             self.opinion.reason = f"TLC stopped: {run.error}"
 
     def _extending(self) -> str:
         return f"---- MODULE {HARNESS}Trace ----\nEXTENDS {self.exported.name}\n====\n"
 
-    def _changes_nothing(self, about: str, name: str) -> ComparedAnswer:
-        """TLA+ says nothing of steps that change nothing: such must be the last step of our run."""
+    def _changes_nothing(self, name: str) -> bool:
+        """Whether the last step of our run changes nothing: TLA+ says nothing of such, and may have a longer run."""
         ours = next(p for p in self.result.properties if p.name == name).trace
-        still = ours is not None and len(ours) > 1 and ours.states[-1] == ours.states[-2]
-        kept = "its last step changes nothing"
-        return ComparedAnswer(about, kept if still else "its last step changes something", kept)
+        return name in self.exported.steps and ours is not None and ours.states[-1:] == ours.states[-2:-1]
 
-    def _replayed(self, about: str, expected: str, trace: TlcTrace, name: str) -> ComparedAnswer:
+    def _replayed(self, about: str, length: int, trace: TlcTrace, name: str) -> ComparedAnswer:
+        expected = f"{length} states, executed"
         try:
             states = self.states_of(trace)
             last = self.executed(states)
@@ -325,7 +331,7 @@ class Asked:
         if not states:
             raise Refusal("TLC printed no counterexample")
         if not any(states[0] == s for _, _, s in self.bound.initial_states()):
-            raise Refusal("its first state is no initial state in Python")
+            raise Refusal("its first state is not an initial state in Python")
         last: list[Step] = []
         for number, (before, after) in enumerate(pairwise(states), 1):
             last = self.between(before, after)

@@ -16,6 +16,7 @@ from reassure.checkers.base.exit_codes import SystemFailure
 from reassure.checkers.base.temporary_folders import temporary_folder
 
 MESSAGE = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)@!@!@ENDMSG \1 @!@!@", re.DOTALL)
+MAIN_CLASS = "tlc2/TLC.class"
 ERRORS = ("1", "2")
 """Classes of messages about what is wrong."""
 COMPLETE, COUNTS, DEPTH, STATE, BACK, STUTTERS = "2193", "2199", "2194", "2217", "2122", "2218"
@@ -51,6 +52,8 @@ class TlcInstallation:
             raise SystemFailure("TLC needs a tla2tools.jar: give --jar FILE, or set TLA2TOOLS to its path")
         if not named.is_file():
             raise SystemFailure(f"there is no file {named}, which should be tla2tools.jar")
+        if not _has_tlc(named):
+            raise SystemFailure(f"{named} is not tla2tools.jar: it has no {MAIN_CLASS}")
         home = os.environ.get("JAVA_HOME")
         java = shutil.which("java", path=f"{home}/bin" if home else None)
         if java is None:
@@ -60,8 +63,16 @@ class TlcInstallation:
     def version(self) -> str:
         """The day on which the jar's classes were made, which every jar of TLC has."""
         with zipfile.ZipFile(self.jar) as jar:
-            year, month, day, *_ = jar.getinfo("tlc2/TLC.class").date_time
+            year, month, day, *_ = jar.getinfo(MAIN_CLASS).date_time
         return f"{year}-{month:02}-{day:02}"
+
+
+def _has_tlc(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as jar:
+            return MAIN_CLASS in jar.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 @dataclass

@@ -12,7 +12,7 @@ from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel, Params
+from reassure.spec.semantics.interpreter import BoundModel, ModelError, Params
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
 
 ROW = 100
@@ -248,15 +248,26 @@ def _row(change: Change) -> Text:
     return row.append(change.new, style="green")
 
 
-def tell_astray(name: str, states: Sequence[Any], console: Console) -> None:
-    """A counterexample to induction, its first state in full and then what changes."""
-    console.print(f"{name} is not carried on from here (perhaps not reachable)", style="bold")
+def tell_astray(name: str, states: Sequence[Any], bound: BoundModel, console: Console) -> None:
+    """A counterexample to induction: its first state in full, and then each step and what it changes."""
+    console.print(f"{name} is not preserved by this step; perhaps no run reaches its state", style="bold")
     for field, value in in_short(states[0]):
         console.print(f"       {field} = {value}", style="dim")
     for k in range(1, len(states)):
-        console.print(f"  step {k}", style="cyan")
+        console.print(f"  {k}. {_step_of(states[k - 1], states[k], bound)}", style="cyan")
         for change in changes(states[k - 1], states[k]):
-            console.print(f"       {change.line}")
+            console.print(_row(change))
+
+
+def _step_of(before: Any, after: Any, bound: BoundModel) -> str:
+    """The first step by which plain Python leads from a state, which may be unreachable, to another one."""
+    try:
+        for step in bound.steps(before):
+            if step.after == after:
+                return f"{step.action.who}: {call_text(step.action.name, step.params)}"
+    except ModelError:
+        pass  # in a state that no run reaches an action may raise
+    return "a step"
 
 
 def markdown(trace: Trace, bound: BoundModel) -> str:

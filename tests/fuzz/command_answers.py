@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, worst
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.refusals import SubsetError
@@ -34,10 +34,11 @@ from tests.helpers.runs import bind, plain_result
 
 def check(f: Frame) -> Found:
     """Statuses, depths, counts and the exit code of `check`."""
-    yield from _searched(f, f.run("check", f.path, "--workers", 2))
+    yield from searched(f, f.run("check", f.path, "--workers", 2))
 
 
-def _searched(f: Frame, ran: Ran) -> Found:
+def searched(f: Frame, ran: Ran) -> Found:
+    """What the record of a search has, by whatever engine."""
     graph, facts = f.graph, f.facts
     holds = "holds_within_bounds" if graph.clipped else "holds"
     for row in ran.record["properties"]:
@@ -81,13 +82,15 @@ def find(f: Frame) -> Found:
         raised = min((level for level, value in looks if value is None), default=None)
         guards = f.rng.random() < 0.2
         ran = f.run("find", f.path, asked, *([] if guards else ["--no-guards"]))
+        if "outside the language" in ran.err:
+            continue
         code = Exit.INCONCLUSIVE if graph.clipped else Exit.VACUOUS
         if hit is not None and (raised is None or hit <= raised):
             code = Exit.OK
         elif raised is not None:
             code, hit = Exit.MODEL, None
-        if ran.code != code or ran.record["depth"] != (hit and hit + ("before" in asked)):
-            yield "another answer", (asked, ran.code, ran.record["depth"], code, hit)
+        if ran.code != code or ran.record.get("depth") != (hit and hit + ("before" in asked)):
+            yield "another answer", (asked, ran.code, ran.record.get("depth"), code, hit, ran.err)
 
 
 def _looks(f: Frame, asked: str) -> list[tuple[int, bool | None]]:
@@ -217,6 +220,11 @@ def sweep(f: Frame) -> Found:
             continue
         if record is None:
             yield "a configuration is missing", (flag, limit)
+            continue
+        if record["verdict"] == VERDICTS[Exit.NOTHING]:
+            codes.append(Exit.NOTHING)
+            if plain.stats.distinct:
+                yield "no answer where there is one", (flag, limit, record)
             continue
         codes.append(plain.exit())
         want = [(p.name, p.status, p.depth) for p in plain.properties], plain.stats.distinct, plain.exit().value

@@ -7,7 +7,7 @@ import io
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,8 @@ class Frame:
     facts: Facts
     folder: Path
     rng: random.Random
-    runs: list[str] = field(default_factory=list)
+    last: str = ""
+    """The command line that ran last."""
 
     @property
     def path(self) -> str:
@@ -68,7 +69,7 @@ class Frame:
         file = self.folder / "record.json"
         file.unlink(missing_ok=True)
         line = [command, *map(str, words), *(["--json", str(file)] if record else [])]
-        self.runs.append(" ".join(line))
+        self.last = " ".join(line)
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = Exit(main(line))

@@ -25,7 +25,13 @@ COMMANDS: dict[str, Callable[[Frame], Found]] = {
     "diff": answers.diff,
     "traces": files.traces,
     "graph": files.graph,
+    "validate": files.validate,
+    "replayed": files.replay,
+    "gate": files.gate,
+    "explore": files.explore,
 }
+OF_SPARK: dict[str, Callable[[Frame], Found]] = {"query": files.query}
+"""Those that need Java."""
 
 
 def compared(name: str, subject: Subject) -> Iterator[Difference]:
@@ -42,10 +48,10 @@ def compared(name: str, subject: Subject) -> Iterator[Difference]:
     with tempfile.TemporaryDirectory(prefix="reassure-fuzz-") as folder:
         frame = Frame(subject, whole, facts, Path(folder), random.Random(subject.seed))
         try:
-            for kind, detail in COMMANDS[name](frame):
-                yield Difference(name, kind, f"{detail}; {frame.runs[-1]}")
+            for kind, detail in {**COMMANDS, **OF_SPARK}[name](frame):
+                yield Difference(name, kind, f"{detail}; {frame.last}")
         except Wrong as wrong:
-            yield Difference(name, f"a code that no model deserves: {str(wrong)[:60]}", f"{wrong}; {frame.runs[-1]}")
+            yield Difference(name, f"a code that no model deserves: {str(wrong)[:60]}", f"{wrong}; {frame.last}")
 
 
-COMPARISONS = {name: partial(compared, name) for name in COMMANDS}
+COMPARISONS = {name: partial(compared, name) for name in [*COMMANDS, *OF_SPARK]}

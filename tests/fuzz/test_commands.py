@@ -20,9 +20,13 @@ from reassure.checkers.analyses.graph import state_picture
 from reassure.checkers.analyses.stuck import analysis as stuck
 from reassure.checkers.analyses.suites import goals
 from reassure.checkers.analyses.sweep import analysis as sweep
+from reassure.checkers.analyses.validate import steppers
 from reassure.checkers.base import result
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.explorer import view
+from reassure.checkers.gate import judge
+from reassure.checkers.traces import replay
 from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import generate
 from tests.fuzz.worker import Answer, judged
@@ -96,6 +100,16 @@ FAULTS: dict[str, tuple[Fault, int]] = {
     "traces: the first trace takes every goal": (
         lambda: patch.object(goals.Actions, "taken", lambda self, path: dict.fromkeys(range(len(self.goals)), 1)),
         14,
+    ),
+    "validate: every state is what is observed": (
+        lambda: patch.object(steppers._Masks, "fits", lambda self, rows: np.ones(len(rows), np.bool_)),
+        3,
+    ),
+    "replayed: a trace is not executed": (lambda: patch.object(replay, "replay", lambda trace, bound: None), 16),
+    "gate: pins are not judged": (lambda: patch.object(judge, "_judge_pins", lambda check, record: []), 1),
+    "explore: every property holds": (
+        _instead(view, "properties_here", lambda right: lambda *a: [p | {"status": "holds"} for p in right(*a)]),
+        1,
     ),
     "graph: no state is dead": (
         lambda: patch.object(state_picture, "_dead", lambda graph, terminal: np.zeros(graph.count, np.bool_)),

@@ -57,7 +57,7 @@ class Grid:
             key, equals, text = pair.partition("=")
             values = tuple(v.strip() for v in text.split(","))
             if not equals or not key or not all(values):
-                raise ValueError(f"{pair!r} is no setting; write KEY=VALUE or KEY=VALUE,VALUE")
+                raise ValueError(f"{pair!r} is not a setting; write KEY=VALUE or KEY=VALUE,VALUE")
             if key in axes:
                 raise ValueError(f"{key} is given twice; write {key}=VALUE,VALUE")
             if len(set(values)) < len(values):

@@ -25,6 +25,7 @@ from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.spec.semantics.files import lines_of
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import to_itf
 
@@ -84,12 +85,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     with Progress(quiet=args.quiet) as progress, _opened(args.log) as texts:
         try:
             stepper = NativeStepper(bound, lowered) if args.engine == "native" else PlainStepper(bound)
-            lines = read_lines(texts, bound, str(args.log))
+            lines = read_lines(lines_of(texts, str(args.log)), bound, str(args.log))
             answer = explain_log(bound, stepper, lines, hidden, args.width, look)
         except ModelError as error:
             raise Failure(Exit.MODEL, str(error)) from None
         except UnicodeDecodeError as error:
-            raise Failure(Exit.USAGE, f"{args.log} is no text: {error}") from None
+            raise Failure(Exit.USAGE, f"{args.log} is not text: {error}") from None
     if not answer.lines and answer.failed is None:
         raise Failure(Exit.NOTHING, f"{args.log} has no line")
     code = exit_of(answer)
@@ -152,7 +153,7 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
         console.print(f"a run matches the lines before it: {lines}, {steps}")
         place = "before that line"
     possible = _counted(answer.possible_count, "state")
-    console.print(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
+    console.print(f"{possible} possible {place}; {answer.widest:,} at most after any line, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
             rows = filled([f"{path}={value}" for path, value in in_short(state)], ", ")

@@ -139,7 +139,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     model, test, gate = (args.dir / file for file in (f"{name}.py", f"test_{name}.py", "gate.toml"))
     for path in (model, test):
         if path.exists():
-            raise Failure(Exit.USAGE, f"{path} is there already; nothing was written")
+            raise Failure(Exit.USAGE, f"{path} exists; nothing was written")
     checks = gate.read_text(encoding="utf-8") if gate.exists() else "# What `reassure gate` expects of these models.\n"
     for path, text in ((model, MODEL), (test, TEST)):
         write_atomically(path, text.format(name=name))

@@ -5,8 +5,8 @@
                                      steps are kept, also its origin: o0, o1, ... (`checkers.native.owner_text`)
     commits/0004.json                the commit of level 4: its files, and all counts up to it
 
-A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is no part of the
-run. The directory may be local, or anywhere that Arrow's file systems reach (`s3://`, `gs://`,
+A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is not
+part of the run. The directory may be local, or anywhere that Arrow's file systems reach (`s3://`, `gs://`,
 `abfs://`, `hdfs://`), or else fsspec's.
 """
 
@@ -43,7 +43,7 @@ OBJECTS = ("s3", "gcs", "abfs")
 
 
 class RunDirectoryError(UsageFailure):
-    """A directory that is no run, or another one; the message says which."""
+    """A directory that is not a run, or another one; the message says which."""
 
 
 ENDS = ("levels/levels.parquet", "properties/properties.parquet")

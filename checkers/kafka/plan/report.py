@@ -132,7 +132,7 @@ def _verdict(promise: Promise, count: int) -> str:
         partitions = len({b.partition for b in promise.breaks})
         text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
     if promise.before:
-        already = f"{promise.before:,} did not keep it before the move either"
+        already = f"{promise.before:,} broke it before the move already"
         text = f"nothing to lose: {already}" if promise.before == count else f"{text} ({already})"
     return text
 

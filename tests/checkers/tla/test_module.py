@@ -49,10 +49,10 @@ def test_a_model_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 LARGE = "return replace(s, number=0 if s.number * 1_000_000_000_000 > 5 else 1)"
 
 
-def exported(body: str, folder: Path) -> str:
+def exported(body: str, folder: Path, prelude: str = PRELUDE) -> str:
     path = folder / f"mine_{len(body)}.py"
     action = f'\n@action(who="x")\ndef act(s: State, c: Config) -> State:\n    {body}\n'
-    path.write_text(PRELUDE + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
+    path.write_text(prelude + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
     return export(prepare(str(path), []).bound).text
 
 
@@ -84,6 +84,29 @@ def test_what_follows_a_broken_disjunction_is_outside_of_it(tmp_path: Path) -> N
 def test_names_of_variables_are_not_bound_again(tmp_path: Path) -> None:
     text = exported("number = s.number + 1\n    return replace(s, number=number)", tmp_path)
     assert "LET number_ == number + 1" in text
+
+
+def test_names_of_general_operators_are_not_those_of_a_model(tmp_path: Path) -> None:
+    """What TLA+ and its modules define, and what the operators that every module may have bind."""
+    prelude = PRELUDE.replace("    number: Annotated[int, Range(-2, 5)] = 0\n", FIELDS).replace("NOBODY", "STATE")
+    guard = "require(Node(1) in frozenset(s.order) and s.s > max(s.x, s.f) and s.alive != STATE)"
+    text = exported(f"{guard}\n    return after(replace(s, x=1))", tmp_path, prelude + HELPER)
+    assert "Range(f_) == {f_[x_] : x_ \\in DOMAIN f_}\n" in text
+    assert "Becomes(s_) ==\n    /\\ alive' = s_.alive\n" in text
+    assert "STATE_2 == {}\n" in text
+
+
+def test_choices_within_choices_have_names_of_their_own(tmp_path: Path) -> None:
+    inner = "next((m for m in s.order if m != n), n)"
+    text = exported(f"return replace(s, leader=next(({inner} for n in s.order if n in s.alive), None))", tmp_path)
+    assert re.findall(r"(found_*) ==", text) == ["found", "found_"]
+
+
+FIELDS = "".join(f"    {name}: Annotated[int, Range(-2, 5)] = 0\n" for name in "xsf")
+HELPER = """
+def after(s: State) -> State:
+    return replace(s, order=()) if s.inner.on else replace(s, x=2)
+"""
 
 
 def test_a_change_inside_a_change_is_one_place(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ def test_java_is_not_needed(model: str, capsys: pytest.CaptureFixture[str], monk
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["core", "--set=brokers"], 64, "is no setting; write KEY=VALUE"),
-        (["core", "--set=brokers=3,,4"], 64, "is no setting; write KEY=VALUE"),
+        (["core", "--set=brokers"], 64, "is not a setting; write KEY=VALUE"),
+        (["core", "--set=brokers=3,,4"], 64, "is not a setting; write KEY=VALUE"),
         (["core", "--set=brokers=3", "--set=brokers=4"], 64, "brokers is given twice"),
         (["core", "--set=brokers=3,3"], 64, "has a value twice"),
         (["core", "--set=brokerz=3"], 151, "no configuration field 'brokerz'; it has brokers, min_isr"),

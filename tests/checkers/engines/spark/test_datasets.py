@@ -146,7 +146,7 @@ class TestQuery:
         ("words", "message"),
         [
             (["KEPT", "select nosuch from states"], "name `nosuch` cannot be resolved"),
-            (["KEPT", "this is no SQL"], "Syntax error"),
+            (["KEPT", "this is not SQL"], "Syntax error"),
             (["nowhere", "select 1"], "nowhere has no run"),
             (["KEPT", "select 1", "--limit=-1"], "--limit -1"),
         ],

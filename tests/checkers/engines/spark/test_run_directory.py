@@ -69,8 +69,8 @@ def test_another_run_is_refused(
         (["--out=a", "--resume=b"], 64, "give one of them"),
         (["--out=nofs://x/y"], 153, "nofs://x/y"),
         (["--out=/proc/nothing/here"], 153, "/proc/nothing"),
-        (["--conf=ui=1"], 64, "is no setting of Spark"),
-        (["--partitions=0"], 64, "is no whole number of at least 1"),
+        (["--conf=ui=1"], 64, "is not a setting of Spark"),
+        (["--partitions=0"], 64, "is not a whole number of at least 1"),
     ],
 )
 def test_wrong_options(
