@@ -16,7 +16,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
@@ -38,8 +38,8 @@ KRAFT = (
 BATCHING = ("brokers=3", "deaths=0", "crashes=0")
 WHOLE_RUNS = {
     **dict.fromkeys(("kraft", "kraft_invariants", "kraft_reconfigured"), KRAFT),
-    **dict.fromkeys(("kraft_kafka", "kraft_kafka_maintained", "kraft_kafka_operated"), KRAFT),
-    **dict.fromkeys(("kraft_kafka_ordered", "kraft_kafka_racks"), KRAFT),
+    **dict.fromkeys(("kraft_kafka", "kraft_kafka_maintained", "kraft_kafka_ordered", "kraft_kafka_racks"), KRAFT),
+    "kraft_kafka_operated": (*KRAFT, "restarts=0", "controlled_shutdowns=1"),
     **dict.fromkeys(("batching", "batching_literal", "batching_loops"), BATCHING),
 }
 """By model, a configuration in which TLC decides the properties of whole runs that it does not in those of the gate."""
@@ -92,7 +92,7 @@ def of_whole_runs() -> list[CheckRequest]:
     """The checks of properties of whole runs in small configurations."""
     requests = []
     for model, settings in WHOLE_RUNS.items():
-        names = [p.name for p in prepare(model, list(settings)).bound.properties if p.temporal]
+        names = [p.name for p in plain(model, list(settings))[0].properties if p.temporal]
         requests.append(CheckRequest(model, list(settings), DEFAULT_ENGINE, SearchOptions(properties=names)))
     return requests
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.prepare import plain
 from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_whole_runs, page, pinned
 
 WRITE = "python -m tests.benchmarks.second_opinion --jar tla2tools.jar"
@@ -35,7 +35,7 @@ def test_every_property_of_whole_runs_is_compared() -> None:
     asked, answered = set(), set()
     for check in checks():
         request, outcome = check.request(), data["answers"].get(key_of(check), {"outcome": ""})["outcome"]
-        for claim in prepare(request.model, request.set).bound.properties:
+        for claim in plain(request.model, request.set)[0].properties:
             if claim.temporal and request.options.wants(claim.name):
                 asked.add((request.model, claim.name))
                 if outcome.startswith("same") and claim.name not in outcome.partition(":")[2].replace(",", "").split():
