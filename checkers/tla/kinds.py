@@ -179,7 +179,7 @@ def has_bounds(annotation: Any) -> bool:
 
 
 def constant(value: Any) -> tuple[Term, Kind] | None:
-    """A Python value as a term, with its kind; None for what is no value of a model."""
+    """A Python value as a term, with its kind; None for what is not a value of a model."""
     if value is None:
         return NONE, type(None)
     if isinstance(value, bool):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
 from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
@@ -85,8 +85,8 @@ def ask_tlc(
     if not result.complete:
         return Opinion(reason=f"our own search is not complete: {result.stopped_because}")
     exported = export(bound)
-    with tempfile.TemporaryDirectory(prefix="reassure-tla") as folder:
-        asked = Asked(result, bound, options, tlc, exported, Path(folder))
+    with temporary_folder("tla") as folder:
+        asked = Asked(result, bound, options, tlc, exported, folder)
         try:
             return asked.compare(progress)
         except KeyboardInterrupt:
@@ -332,7 +332,7 @@ class Asked:
         if not states:
             raise Refusal("TLC printed no counterexample")
         if not any(states[0] == s for _, _, s in self.bound.initial_states()):
-            raise Refusal("its first state is no initial state in Python")
+            raise Refusal("its first state is not an initial state in Python")
         last: list[Step] = []
         for number, (before, after) in enumerate(pairwise(states), 1):
             last = self.between(before, after)

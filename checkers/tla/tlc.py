@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.base.temporary_folders import temporary_folder
 
 MESSAGE = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)@!@!@ENDMSG \1 @!@!@", re.DOTALL)
 MAIN_CLASS = "tlc2/TLC.class"
@@ -122,10 +122,10 @@ def run_tlc(
     budget: seconds. memory: bytes. options: of TLC: `-deadlock` to search for none, `-continue` after a violation.
     """
     heap = [f"-Xmx{max(memory >> 20, 64)}m"] if memory else []
-    with tempfile.TemporaryDirectory(prefix="tlc") as work:
+    with temporary_folder("tlc") as work:
         command = [
             tlc.java, *heap, "-XX:+UseParallelGC", f"-Djava.io.tmpdir={work}", "-cp", str(tlc.jar), "tlc2.TLC", "-tool",
-            "-nowarning", *options, "-workers", "1", "-metadir", work,
+            "-nowarning", *options, "-workers", "1", "-metadir", str(work),
             "-config", f"{module}.cfg", f"{module}.tla",
         ]  # fmt: skip
         began = time.monotonic()

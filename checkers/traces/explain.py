@@ -101,11 +101,12 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
 
 def false_because(expression: ast.expr, scene: Scene) -> list[str]:
     """A false expression, what in it is false, and the values that it read."""
-    lines = [f"false: {_short(expression)}{_for_which(expression, scene)}"]
+    lines = [f"false: {_short(expression)}", *(f"  {line}" for line in _for_which(expression, scene))]
     for part in _false_parts(expression, scene):
         # Of a disjunction everything is false; of a conjunction it is news which part is.
         if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And):
-            lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
+            lines.append(f"  because false: {_short(part)}")
+            lines += [f"    {line}" for line in _for_which(part, scene)]
         lines += [f"  {line}" for line in _values_of(part, scene) if f"  {line}" not in lines]
     return lines
 
@@ -150,7 +151,9 @@ def _values_of(part: ast.expr, scene: Scene) -> list[str]:
     claim, generators, universal = quantified
     deciding = _deciding(quantified, scene)
     if not deciding:  # `any` of nothing that holds: what it looked at
-        return [f"{text} = {value}" for text, value in _read([g.iter for g in generators], scene)]
+        own = {node.id for g in generators for node in ast.walk(g.target) if isinstance(node, ast.Name)}
+        looked_at = [g.iter for g in generators if own.isdisjoint(names_in(g.iter))]
+        return [f"{text} = {value}" for text, value in _read(looked_at, scene)]
     inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.printed)
     lines = []
     for decisive in _false_parts(claim, inner) if universal else [claim]:
@@ -226,13 +229,18 @@ def _read(read: Iterable[ast.expr], scene: Scene) -> list[tuple[str, str]]:
     lines = []
     for side in read:
         value = _value(side, scene)
-        reads = any(isinstance(n, ast.Name) and n.id in scene.local for n in ast.walk(side))
+        reads = not scene.local.isdisjoint(names_in(side))
         if value is UNKNOWN or not reads or isinstance(value, scene.printed):
             continue
         shown = plain(value)
         if len(shown) <= 80:
             lines.append((_short(side), shown))
     return lines
+
+
+def names_in(expression: ast.expr) -> set[str]:
+    """The names that stand in an expression."""
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 Quantifier = tuple[ast.expr, list[ast.comprehension], bool]
@@ -269,17 +277,22 @@ def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in ordered]
 
 
-def _for_which(expression: ast.expr, scene: Scene) -> str:
-    """Of `all(claim for x in them)`, the members that the claim is false for; of `not any`, those it is true for."""
+def _for_which(expression: ast.expr, scene: Scene) -> list[str]:
+    """Of `all(claim for x in them)`, the members that the claim is false for; of `not any`, those it is true for.
+
+    Of several names a line for each combination.
+    """
     quantified = _quantifier(expression)
     members = _deciding(quantified, scene) if quantified is not None else []
     if not members:
-        return ""
-    texts = ["; ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
+        return []
+    more = len(members) - 3
     if len(members[0]) == 1:
         (name,) = members[0]
-        texts = [f"{name} = {plain(members[0][name])}", *(plain(one[name]) for one in members[1:3])]
-    return f" for {', '.join(texts)}" + (", ..." if len(members) > 3 else "")
+        values = ", ".join(plain(one[name]) for one in members[:3])
+        return [f"for {name} = {values}" + (f" and {more} more" if more > 0 else "")]
+    texts = [", ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
+    return [f"for {text}" for text in texts] + ([f"and {more} more"] if more > 0 else [])
 
 
 def _short(expression: ast.expr) -> str:

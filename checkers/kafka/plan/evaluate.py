@@ -220,7 +220,7 @@ class Break:
 
 @dataclass
 class Promise:
-    """A promise with what was found. before: partitions that did not keep it before the move either."""
+    """A promise with what was found. before: partitions that broke it before the move already."""
 
     name: str
     text: str

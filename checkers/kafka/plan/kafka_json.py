@@ -5,7 +5,7 @@
 
 Names with dots are those of configurations, with the values that `kafka-configs.sh --describe` prints.
 
-A file that cannot be read, or is no JSON, is a wrong command line; what it says being wrong is a wrong configuration.
+A file that cannot be read, or is not JSON, is a wrong command line; what it says being wrong is a wrong configuration.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
+from reassure.spec.semantics.files import read_text
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""
@@ -65,18 +67,18 @@ def _wrong(path: Path, what: str) -> NoReturn:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        return json.loads(read_text(path), object_pairs_hook=_once)
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (ValueError, RecursionError) as error:
-        raise Failure(Exit.USAGE, f"{path} is no JSON: {error}") from None
+        raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"{max(keys, key=keys.count)!r} is there twice")
+        raise ValueError(f"{max(keys, key=keys.count)!r} is listed twice")
     return data
 
 
@@ -112,7 +114,7 @@ def read_cluster(path: Path) -> ClusterFile:
         if rack is not None and not isinstance(rack, str):
             _wrong(path, f"the rack of broker {number} is a text, not {rack!r}")
         if number in racks:
-            _wrong(path, f"broker {number} is there twice")
+            _wrong(path, f"broker {number} is listed twice")
         racks[number] = rack
         if _cordoned(path, broker, number):
             cordoned.append(number)
@@ -152,7 +154,7 @@ def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
     """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it."""
     data = _object(path, _json(path), ("version", "partitions"), ("version", "partitions"), "a reassignment")
     if type(data["version"]) is not int or data["version"] != 1:
-        _wrong(path, f"version {data['version']!r} of the format; there is 1")
+        _wrong(path, f"version {data['version']!r} of the format is not supported; only version 1 is")
     if not isinstance(data["partitions"], list) or not data["partitions"]:
         _wrong(path, "partitions is a list of at least one")
     assignment: Assignment = {}
@@ -163,7 +165,7 @@ def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
             _wrong(path, f"a topic is a name, not {entry['topic']!r}")
         partition = (entry["topic"], _number(path, entry["partition"], 0, f"a partition of {entry['topic']}"))
         if partition in assignment:
-            _wrong(path, f"{name(partition)} is there twice")
+            _wrong(path, f"{name(partition)} is listed twice")
         assignment[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
     return assignment
 

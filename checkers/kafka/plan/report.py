@@ -92,10 +92,12 @@ def report_plan(
             style="yellow",
         )
     batches = f"{many:,} batch{'es' * (many != 1)}"
-    console.print(f"\n{judged.moved:,} replicas are copied in {batches}")
+    console.print(f"\n{judged.moved:,} {'replica is' if judged.moved == 1 else 'replicas are'} copied in {batches}")
     console.print(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
     if judged.fewest_racks is not None:
-        console.print(f"replicas certainly in sync are in at least {judged.fewest_racks} racks")
+        console.print(
+            f"replicas certainly in sync are in at least {judged.fewest_racks} rack{'s' * (judged.fewest_racks != 1)}"
+        )
     if copying:
         size, throttle = copying
         time = lasting(judged.seconds(size, throttle))
@@ -130,7 +132,7 @@ def _verdict(promise: Promise, count: int) -> str:
         partitions = len({b.partition for b in promise.breaks})
         text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
     if promise.before:
-        already = f"{promise.before:,} did not keep it before the move either"
+        already = f"{promise.before:,} broke it before the move already"
         text = f"nothing to lose: {already}" if promise.before == count else f"{text} ({already})"
     return text
 

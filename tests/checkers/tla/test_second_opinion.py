@@ -97,14 +97,15 @@ def checked(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    *options: str,
     search: str = SEARCH,
     trace: str = TRACE,
     alone: str = "",
 ) -> tuple[int, str, str]:
     """`check die_hard` with a second opinion; trace: in the search of all states."""
     installed(folder, monkeypatch, search + trace, alone)
-    words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
-    return said(capsys, *words, "--json", str(folder / "record.json"))
+    words = ("check", "die_hard", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
+    return said(capsys, *words, *options, "--json", str(folder / "record.json"))
 
 
 def test_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,7 +148,7 @@ def test_a_fault_in_a_kernel_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`tests/conformance/test_second_opinion.py` puts in more of them, with TLC."""
-    words = ("check", "two_phase_commit", "--quiet", "--second-opinion", "tlc")
+    words = ("check", "two_phase_commit", "--second-opinion", "tlc")
     installed(tmp_path, monkeypatch, TWO_PHASE_COMMIT)
     code, out, _ = said(capsys, *words)
     assert (code, out.splitlines()[-1].partition(";")[0]) == (0, "TLC agrees: 7 answers the same")
@@ -194,21 +195,29 @@ def test_a_gate_asks_for_it(
     assert json.loads((tmp_path / "gate.json").read_text())["exit_code"] == code
 
 
-@pytest.mark.parametrize(("value", "code"), [('"apalache"', 64), ("true", 64), ('"tlc"\nsymmetry = "on"', 64)])
-def test_a_gate_refuses(value: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("value", ['"apalache"', "true", '"tlc"\nsymmetry = "on"'])
+def test_a_gate_refuses(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "gate.toml"
     path.write_text(f'[[check]]\nmodel = "die_hard"\nexpect = "pass"\nsecond_opinion = {value}\n', encoding="utf-8")
-    got, _, err = said(capsys, "gate", str(path))
-    assert (got, len(err.splitlines())) == (code, 1)
+    code, out, err = said(capsys, "gate", str(path))
+    assert code == 64
+    if "symmetry" in value:
+        assert "     --second-opinion compares whole searches: leave out --symmetry" in out.splitlines()
+    else:
+        assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("old", "new", "theirs"),
     [
         ("/\\ big = 2\n/\\ small = 3", "/\\ big = 3\n/\\ small = 3", "Python has no step from its state 2 to the next"),
-        ("/\\ big = 0\n/\\ small = 0", "/\\ big = 1\n/\\ small = 0", "its first state is no initial state in Python"),
+        (
+            "/\\ big = 0\n/\\ small = 0",
+            "/\\ big = 1\n/\\ small = 0",
+            "its first state is not an initial state in Python",
+        ),
         ("/\\ big = 4\n/\\ small = 3", "/\\ big = 5\n/\\ small = 3", "7 states, executed, no violation"),
-        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is no int 0..5"),
+        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is not of the kind int 0..5"),
         (STATES, "", "TLC printed no counterexample"),
     ],
 )
@@ -235,6 +244,15 @@ def test_a_value_that_is_not_of_its_type_is_a_difference(
     code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=TRACE + TRACE.replace("First1", "TypeOK"))
     assert code == 19
     assert "  TypeOK: ours holds, TLC's violated" in out.splitlines()
+
+
+def test_one_quiet_line_has_the_verdict_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(
+        tmp_path, monkeypatch, capsys, "--quiet", search=SEARCH.replace("16 distinct", "15 distinct")
+    )
+    assert (code, out) == (19, "engine-disagreement (exit code 19)\n")
 
 
 def test_without_an_answer_nothing_is_the_same(
@@ -304,7 +322,7 @@ def test_a_budget_is_for_all_runs_together(
 
     monkeypatch.setattr(second_opinion, "run_tlc", run)
     monkeypatch.setattr(second_opinion, "time", SimpleNamespace(monotonic=lambda: passed[0]))
-    words = ("check", "two_phase_commit", "--quiet", "--second-opinion", "tlc", "--budget")
+    words = ("check", "two_phase_commit", "--second-opinion", "tlc", "--budget")
     code, out, _ = said(capsys, *words, "60s")
     assert (code, budgets) == (5, [60])
     assert "TLC did not finish in time: deadlock" in out.splitlines()
@@ -316,7 +334,7 @@ def test_an_incomplete_search_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jar(tmp_path)
-    words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
+    words = ("check", "die_hard", "--depth", "3", "--second-opinion", "tlc")
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
     assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
@@ -373,7 +391,7 @@ def test_lassos_are_read() -> None:
 @pytest.mark.parametrize("model", ["die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts"])
 def test_tlc_agrees(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     tlc()
-    _, out, _ = said(capsys, "check", model, "--quiet", "--second-opinion", "tlc")
+    _, out, _ = said(capsys, "check", model, "--second-opinion", "tlc")
     assert out.splitlines()[-1].startswith("TLC agrees: ")
 
 

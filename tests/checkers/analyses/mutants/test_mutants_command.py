@@ -169,8 +169,8 @@ def test_a_budget_ends_it(tokens: str, capsys: pytest.CaptureFixture[str]) -> No
     [
         (["nothing"], 64, "no model 'nothing'"),
         (["core", "--set=brokers=99"], 151, "brokers"),
-        (["core", "--max=0"], 64, "'0' is no whole number of at least 1"),
-        (["core", "--timeout=soon"], 64, "'soon' is no duration"),
+        (["core", "--max=0"], 64, "'0' is not a whole number of at least 1"),
+        (["core", "--timeout=soon"], 64, "'soon' is not a duration"),
         (["core", "--json=/proc/no/such"], 153, "--json /proc/no/such cannot be written"),
     ],
 )
