@@ -1,7 +1,7 @@
 """`python -m tests.fuzz --minutes 60 --seed 1`: random models until the time is over; exit code 1 if engines differ.
 
-The seeds are counted up from the first; Ctrl-C or SIGTERM ends the run with its summary. Each kind of difference is shrunk once,
-and written to the folder of --out.
+The seeds are counted up from the first; Ctrl-C or SIGTERM ends the run with its summary. Each kind of
+difference is shrunk once, and written to the folder of --out.
 """
 
 from __future__ import annotations

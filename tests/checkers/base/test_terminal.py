@@ -8,7 +8,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from reassure.checkers.base.terminal import Console, broken, message, printed
+from reassure.checkers.base.terminal import Console, broken, message
+from reassure.checkers.base.terminal import printed as printed_by
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.commands import COMMANDS
 
@@ -77,7 +78,7 @@ def test_control_characters_of_a_file_are_written_out() -> None:
         console.print(Text(f"c{CLEARS}", style="red"))
         console.print(table)
 
-    assert [line.split() for line in printed(write).splitlines()] == [
+    assert [line.split() for line in printed_by(write).splitlines()] == [
         [f"a{WRITTEN_OUT}", "b"], [f"c{WRITTEN_OUT}"], ["a"], [f"x{WRITTEN_OUT}"],
     ]  # fmt: skip
 
