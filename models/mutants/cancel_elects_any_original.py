@@ -18,7 +18,7 @@ def cancel(s: Cluster, c: Config, successor: Broker | None) -> Cluster:
 
 
 MODEL = kraft.MODEL.replacing(cancel)
-SETTINGS = ["unclean=on"]
+SETTINGS = ["unclean=on", "disturbances=0", "shutdowns=0"]
 BREAKS = {
     "cancel_elects_from_the_isr": 3,
     "reassignment_keeps_min_isr_even_if_unclean": 6,

@@ -15,5 +15,6 @@ def start(s: Cluster, c: Config, target: Brokers, successor: Broker | None) -> C
 
 
 MODEL = kraft.MODEL.replacing(start)
+SETTINGS = ["unclean=off", "admin_requests=1", "shutdowns=0"]
 BREAKS = {"growth_keeps_who_is_eligible": 3}
 """The properties that are violated, and the number of states in the shortest trace of each."""

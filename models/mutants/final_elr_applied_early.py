@@ -20,5 +20,6 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
+SETTINGS = ["unclean=off", "admin_requests=1", "shutdowns=0"]
 BREAKS = {"pending_takes_the_isr_as_proposed": 8}
 """The properties that are violated, and the number of states in the shortest trace of each."""

@@ -23,6 +23,6 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-SETTINGS = ["unclean=off", "brokers=4", "disturbances=0"]
+SETTINGS = ["unclean=off", "brokers=4", "disturbances=0", "admin_requests=1"]
 BREAKS = {"leader_holds_everything_committed": 9, "leader_is_in_sync": 9, "leaders_hold_what_was_committed": 9}
 """The properties that are violated, and the number of states in the shortest trace of each."""

@@ -16,6 +16,6 @@ def reconfigure(s: Cluster, c: Config, limits: Limits) -> Cluster:
 
 
 MODEL = batching.MODEL.replacing(reconfigure)
-SETTINGS = ["brokers=3", "partitions=2", "requests=1", "changes=1", "deaths=0", "crashes=0"]
+SETTINGS = ["brokers=3", "partitions=2", "replication_factor=1", "min_isr=1", "changes=1", "deaths=0", "crashes=0"]
 BREAKS = {"running_step_is_left_as_it_is": 4}
 """The properties that are violated, and the number of states in the shortest trace of each."""

@@ -23,6 +23,6 @@ def alter_partition(s: Cluster, c: Config, request: AlterPartition, successor: B
 
 
 MODEL = kraft.MODEL.replacing(alter_partition)
-SETTINGS = ["unclean=off", "brokers=4", "disturbances=0"]
+SETTINGS = ["unclean=off", "brokers=4", "disturbances=0", "admin_requests=1"]
 BREAKS = {"completion_needs_everything_added": 5, "only_completion_or_cancellation_ends_it": 5}
 """The properties that are violated, and the number of states in the shortest trace of each."""
