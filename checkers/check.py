@@ -16,6 +16,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.expression_claims import ExpressionClaims
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -41,6 +42,8 @@ class CheckRequest:
     """For the distributed engine."""
     second_opinion: str | None = None
     """Another program that is asked the same afterwards."""
+    jar: str | None = None
+    """Its file; None: where the environment says."""
     expressions: ExpressionClaims | None = None
     """Claims beside those of the model."""
 
@@ -118,7 +121,8 @@ ENGINES: dict[str, Engine] = {
 def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` if there is no result."""
     began, options = time.monotonic(), request.options
-    prepared = prepare(request.model, request.set, request.expressions.of if request.expressions else None)
+    claims = request.expressions.of if request.expressions else None
+    prepared = prepare(request.model, request.set, request.engine != "reference", claims)
     bound = prepared.bound
     covers = [p.name for p in bound.covers]
     names = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
@@ -133,7 +137,8 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     try:
         engine = ENGINES[request.engine.partition(":")[0]]
         with_all = request.proof is not None and not request.proof.any_number  # other invariants may serve as lemmas
-        engine_result = engine(prepared if with_all else prepared.only(options.wants), request, progress)
+        whole = with_all or prepared.restricted is None
+        engine_result = engine(prepared if whole else prepared.only(options.wants), request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except Disagreement as error:
@@ -144,4 +149,6 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
         progress.done()
     engine_result.stats.seconds["load"] = load_seconds
     expressions = request.expressions.texts if request.expressions else {}
-    return CheckResult.of(identity, bound, options, engine_result, request.accept_clipping, expressions), bound
+    vacuous = vacuous_claims(bound, prepared.restricted)
+    accept = request.accept_clipping
+    return CheckResult.of(identity, bound, options, engine_result, accept, expressions, vacuous), bound

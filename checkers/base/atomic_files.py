@@ -13,9 +13,17 @@ from typing import Any
 
 def write_atomically(path: Path, text: str) -> None:
     """Writes a file so that a reader sees the old or the new text; `OSError` if it cannot be written."""
-    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
-        path.write_text(text, encoding="utf-8")
-        return
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
+            path.write_text(text, encoding="utf-8")
+        else:
+            _replace(path, text)
+    except OSError as error:  # of a full disk, which names no file
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file beside this one, and renames it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

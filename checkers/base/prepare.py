@@ -14,7 +14,7 @@ from reassure.checkers.base.model_loader import config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.refusals import SubsetError, TooLarge
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
@@ -53,9 +53,21 @@ class Prepared:
         return replace(self, restricted=self.lowered.only(wants))
 
 
-def prepare(model: str, pairs: list[str], claims: MoreClaims | None = None) -> Prepared:
-    """A model ready to be checked; `Failure` if there is none, or its configuration is wrong. claims: more of them."""
-    return _prepared(model, pairs, lambda prepared: prepared.lowered, claims)
+def prepare(model: str, pairs: list[str], translated: bool = True, claims: MoreClaims | None = None) -> Prepared:
+    """A model ready to be checked; `Failure` if there is none, or its configuration is wrong.
+
+    translated: for an engine that translates it; otherwise `restricted` is None if it is too large for that. claims:
+    beside its own.
+    """
+    return _prepared(model, pairs, (lambda prepared: prepared.lowered) if translated else _lowered_if_small, claims)
+
+
+def _lowered_if_small(prepared: Prepared) -> None:
+    try:
+        _ = prepared.lowered
+    except TooLarge:
+        if any(p.watches for p in prepared.bound.properties):
+            raise  # whether other actions change what they watch is read off the translation
 
 
 def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
@@ -76,6 +88,8 @@ def _prepared(
         reason = _without_start(bound)
     except ConfigError as error:
         raise Failure(Exit.CONFIG, str(error)) from None
+    except TooLarge as error:
+        raise Failure(Exit.MODEL, f"the model is too large to be translated\n{error}") from None
     except SubsetError as error:
         count = len(error.refusals)
         raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None

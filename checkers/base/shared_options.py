@@ -134,7 +134,7 @@ CHECK = (
         "also give the model to TLC, as TLA+, and compare every answer; exit code 19 if one differs",
         choices=("tlc",),
     ),
-    Option("--jar FILE", "with --second-opinion: tla2tools.jar (default: the variable TLA2TOOLS)", Path, output=True),
+    Option("--jar FILE", "with --second-opinion: tla2tools.jar (default: the variable TLA2TOOLS)"),
     Option("--follow", "check again on every save, until Ctrl-C: the verdict, and what changed", bool, output=True),
     Option("--dump-kernel", "print the loops that the native engine compiles; check nothing", bool, output=True),
     *SPARK,

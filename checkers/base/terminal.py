@@ -36,8 +36,7 @@ class Console(rich.console.Console):
         self._closed = closed
         self.last_line_only = False
         """Whether nothing but the verdict of a report is printed."""
-        self.concluded = False
-        """Whether the verdict was printed."""
+        self._conclusion: tuple[Exit, str] | None = None
         self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
 
     def print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:
@@ -55,7 +54,16 @@ class Console(rich.console.Console):
 
     def print_exit(self, code: Exit, verdict: str = "") -> None:
         """The last line of a report. verdict: words that say more than those of the code."""
-        self.concluded = True
+        self._conclusion = code, verdict
+        if not self.last_line_only:
+            self._print_conclusion(code, verdict)
+
+    def conclude(self, code: Exit) -> None:
+        """Prints the verdict kept back, unless the command ends with another exit code than its last report."""
+        said, verdict = self._conclusion or (code, "")
+        self._print_conclusion(code, verdict if said is code else "")
+
+    def _print_conclusion(self, code: Exit, verdict: str) -> None:
         self._print(
             f"{verdict or VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"
         )

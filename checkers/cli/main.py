@@ -49,8 +49,8 @@ def main(argv: list[str] | None = None) -> int:
         console = console_to(sys.stderr if to_stdout else sys.stdout)
         console.last_line_only = QUIET in options_of(args.command) and args.quiet
         args.found = command.run(args, console)
-        if console.last_line_only and not console.concluded:
-            console.print_exit(args.found)
+        if console.last_line_only:
+            console.conclude(args.found)
         sys.stdout.flush()
         return int(args.found.value)
     except KeyboardInterrupt:

@@ -39,8 +39,11 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
             raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
         _overview().parse_args(words)
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
-    parser_of(name).parse_args(words[1:], into)
-    into.command = f"{name} {into.action}" if subcommands(name) else name
+    _, unknown = parser_of(name).parse_known_args(words[1:], into)
+    meant = f"{name} {into.action}" if subcommands(name) else name
+    if unknown:
+        raise Failure(Exit.USAGE, f"unrecognized arguments: {' '.join(unknown)} (see reassure {meant} --help)")
+    into.command = meant
     into.repro = repro(into.command, options_of(into.command), vars(into))
     return command(name)
 

@@ -10,7 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import tell, tell_astray
@@ -83,7 +83,7 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
             tell_astray(answer.name, _astray(answer), bound, console)
             _what_next(result, _astray(answer)[0], console)
             continue
-        tell(answer.trace, bound, console, shown)
+        tell(answer.trace, bound_of(answer, bound), console, shown)
         shown.append(answer.trace)
     omitted = len(traced) - len(printed)
     if omitted and most:
@@ -145,6 +145,9 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     if result.not_applicable:
         row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
+    for base in dict.fromkeys(result.replaced.values()):
+        names = [name for name, of in result.replaced.items() if of == base]
+        console.print(f"  declared otherwise than in {base}: {', '.join(names)}", style="dim")
 
 
 def _status(p: PropertyResult) -> str:
@@ -228,6 +231,9 @@ def _actions(result: CheckResult, console: Console) -> None:
         if not count.taken:
             row.append("  never enabled" if result.complete else "  not enabled so far", style="yellow")
         console.print(row)
+    idle = [name for name, count in result.returned.actions.items() if not count.taken]
+    if idle and result.complete:
+        console.print(f"warning: no reachable state enables {', '.join(idle)}", style="yellow")
 
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
@@ -278,7 +284,8 @@ def _classes(symmetry: dict[str, Any], console: Console) -> None:
     if searches and not searches[0]["asked"]:
         text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
     elif forgotten:
-        text += f"; the order of {forgotten} is forgotten, and each violation and cover is confirmed with it"
+        lists = ", also in lists" if symmetry["lists_forgotten"] else ""
+        text += f"; the order of {forgotten} is forgotten{lists}, and each violation and cover is confirmed with it"
     console.print(text)
     for search in searches:
         to_depth = f" to depth {search['depth']}" if search["depth"] is not None else ""

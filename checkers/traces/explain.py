@@ -151,7 +151,9 @@ def _values_of(part: ast.expr, scene: Scene) -> list[str]:
     claim, generators, universal = quantified
     deciding = _deciding(quantified, scene)
     if not deciding:  # `any` of nothing that holds: what it looked at
-        return [f"{text} = {value}" for text, value in _read([g.iter for g in generators], scene)]
+        own = {node.id for g in generators for node in ast.walk(g.target) if isinstance(node, ast.Name)}
+        looked_at = [g.iter for g in generators if own.isdisjoint(names_in(g.iter))]
+        return [f"{text} = {value}" for text, value in _read(looked_at, scene)]
     inner = Scene({**scene.names, **deciding[0]}, scene.local | frozenset(deciding[0]), scene.printed)
     lines = []
     for decisive in _false_parts(claim, inner) if universal else [claim]:
@@ -227,13 +229,18 @@ def _read(read: Iterable[ast.expr], scene: Scene) -> list[tuple[str, str]]:
     lines = []
     for side in read:
         value = _value(side, scene)
-        reads = any(isinstance(n, ast.Name) and n.id in scene.local for n in ast.walk(side))
+        reads = not scene.local.isdisjoint(names_in(side))
         if value is UNKNOWN or not reads or isinstance(value, scene.printed):
             continue
         shown = plain(value)
         if len(shown) <= 80:
             lines.append((_short(side), shown))
     return lines
+
+
+def names_in(expression: ast.expr) -> set[str]:
+    """The names that stand in an expression."""
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 Quantifier = tuple[ast.expr, list[ast.comprehension], bool]

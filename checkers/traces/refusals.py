@@ -111,6 +111,9 @@ class ExplainingModel(BoundModel):
             guard.examples.append(RefusedChoice(params, tuple(_values(called, scene))))
 
 
+COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+
+
 @dataclass(frozen=True)
 class _GuardCall:
     """A guard in the text of a model. condition: of the innermost `if` in whose body it stands."""
@@ -170,11 +173,14 @@ def _values(called: _GuardCall, scene: Scene) -> list[str]:
 
 
 def _compared(condition: ast.expr) -> list[ast.expr]:
-    """The operands of the comparisons in a condition, constants apart."""
+    """The operands of the comparisons in a condition, constants apart; a comprehension has names of its own."""
     operands: list[ast.expr] = []
-    for node in ast.walk(condition):
+    nodes: list[ast.AST] = [condition]
+    for node in nodes:  # grows meanwhile
         if isinstance(node, ast.Compare):
             operands += [node.left, *node.comparators]
+        if not isinstance(node, COMPREHENSIONS):
+            nodes += ast.iter_child_nodes(node)
     return [side for side in operands if not isinstance(side, ast.Constant)]
 
 

@@ -136,7 +136,8 @@ def _file(path: Path, wrong: list[str]) -> list[Claim]:
         return []
     entries: Any = data.get("claim")
     title: Any = data.get("title", "")
-    if not set(data) <= {"title", "claim"} or not _tables(entries) or not isinstance(title, str):
+    known = set(data) <= {"title", "statements", "claim"}
+    if not known or not _tables(entries) or not _tables(data.get("statements", [{}])) or not isinstance(title, str):
         wrong.append(f"{path.name}: a file of claims is a title and a list of [[claim]] tables, and nothing else")
         return []
     made = [_claim(entry, title, f"{path.name}, claim {i}", path.stem, wrong) for i, entry in enumerate(entries, 1)]

@@ -1,7 +1,8 @@
 """The page of second opinions: every check of the project's gate file, by our engine and by TLC.
 
 `python -m tests.benchmarks.second_opinion --jar FILE` runs what has no answer yet in the answers beside this module,
-and writes the page; `--again` forgets them first. TLC takes longer than our engine by some orders of magnitude.
+then what TLC did not finish in less time, and writes the page; `--again` forgets the answers first. TLC takes longer
+than our engine by some orders of magnitude.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ HEAD = """# Second opinions by TLC
 Each `check` of [the gate file](../../gate.toml), by our engine with one thread, and by TLC with one worker on the
 module that `reassure export` writes. "same" says that the numbers of distinct and generated states, the depth and the
 answer on every property and cover are equal, and that plain Python executes each counterexample that TLC prints
-([how](../how-to/tla.md)). Each run of TLC may take {seconds:g} s: TLC searches once for all properties of states and
-steps, once for deadlocks, once for each counterexample, and once for each property of whole runs. The times are of the
-first of these, Java's start included, and of our search with its compilation.
+([how](../how-to/tla.md)). TLC has {seconds:g} s for a check: it searches once for all properties of states and steps
+and their counterexamples, once for deadlocks, and once for the properties of whole runs. The times are of the first of
+these, Java's start included, and of our search with its compilation, on two cores that other programs used too.
 `python -m tests.benchmarks.second_opinion` writes this page; the classes of this TLC are of {tlc}.
 
 {summary}
@@ -48,7 +49,7 @@ first of these, Java's start included, and of our search with its compilation.
 def checks() -> list[Check]:
     """The checks that search every reachable state, those with few states first."""
     found = [c for c in gate_file.read(ROOT / "gate.toml").checks if c.kind == "check"]
-    return sorted(found, key=lambda c: pinned(c) or 1 << 60)
+    return sorted(found, key=lambda c: pinned(c) or 0)
 
 
 def pinned(check: Check) -> int | None:
@@ -68,7 +69,7 @@ def answer_of(check: Check, tlc: TlcInstallation, seconds: float) -> Answer:
     result, bound = run(request, Progress(quiet=True))
     stats = result.stats
     ours = sum(stats.seconds[name] for name in ("compile", "search"))
-    answer: Answer = {"distinct": stats.distinct, "ours": round(ours, 2)}
+    answer: Answer = {"distinct": stats.distinct, "ours": round(ours, 2), "seconds": seconds}
     try:
         opinion = ask_tlc(result, bound, request.options, tlc, Progress(quiet=True))
     except Failure as failure:
@@ -84,12 +85,17 @@ def answer_of(check: Check, tlc: TlcInstallation, seconds: float) -> Answer:
     return {**answer, "outcome": "same"}
 
 
+def final(answer: Answer, seconds: float) -> bool:
+    """Whether more time would not change an answer."""
+    return answer["outcome"] == "same" or answer.get("seconds", 0) >= seconds
+
+
 def page(data: dict[str, Any]) -> str:
     """The page of answers."""
     answers = data["answers"]
     rows, outcomes = [], []
-    for check in checks():
-        answer = answers.get(key_of(check), {"outcome": NOT_RUN})
+    found = [(check, answers.get(key_of(check), {"outcome": NOT_RUN})) for check in checks()]
+    for check, answer in sorted(found, key=lambda row: row[1].get("distinct") or pinned(row[0]) or 0):
         outcomes.append(answer["outcome"])
         distinct = answer.get("distinct", pinned(check))
         cells = [
@@ -127,10 +133,10 @@ def main() -> None:
     data = {"seconds": args.seconds, "tlc": tlc.version(), "answers": {}}
     if ANSWERS.is_file() and not args.again:
         data["answers"] = json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
-    for check in checks():
+    for check in sorted(checks(), key=lambda c: key_of(c) in data["answers"]):
         if args.total is not None and time.monotonic() - began > args.total:
             break
-        if key_of(check) not in data["answers"]:
+        if not final(data["answers"].get(key_of(check), {"outcome": NOT_RUN}), args.seconds):
             data["answers"][key_of(check)] = answer_of(check, tlc, args.seconds)
             print(key_of(check), data["answers"][key_of(check)], flush=True)
             ANSWERS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

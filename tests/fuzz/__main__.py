@@ -1,21 +1,24 @@
 """`python -m tests.fuzz --minutes 60 --seed 1`: random models until the time is over; exit code 1 if engines differ.
 
-The seeds are counted up from the first. Each kind of difference is shrunk once, and written to the folder of --out.
+The seeds are counted up from the first; Ctrl-C ends the run with its summary. Each kind of difference is shrunk once,
+and written to the folder of --out.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import resource
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 
+from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.worker import Worker
 
-CHECKS = ("terms", "watching", "replay", "native", "wide", "asked", "prove", "guards", "mutants", "symmetry", "spark")
 EVERY = {
     "terms": 1,
     "watching": 1,
@@ -27,10 +30,17 @@ EVERY = {
     "guards": 4,
     "mutants": 4,
     "symmetry": 1,
+    **dict.fromkeys(COMMANDS, 1),
     "spark": 40,
+    "query": 40,
 }
-"""One of how many models each check is made on, as fast as it is. Spark is asked for by name: it needs Java."""
+"""One of how many models each check is made on, as fast as it is."""
+OF_SPARK = ("spark", "query")
+"""Asked for by name: they need Java."""
+CHECKS = tuple(EVERY)
 LANGUAGE = "reassure"
+FOR_COMMANDS = 2
+"""One of so many models has what commands are asked about: fair actions, properties of whole runs, expressions."""
 ALIKE = 3
 """One of so many models has ids that are alike, and can be renamed; every second of these reads their order."""
 
@@ -41,7 +51,9 @@ def main() -> int:
     parser.add_argument(
         "--seed", type=int, default=1, help="the first of the run; runs of different seeds share no model"
     )
-    parser.add_argument("--only", default=",".join(CHECKS[:-1]), help=f"of {', '.join(CHECKS)}")
+    parser.add_argument(
+        "--only", default=",".join(c for c in CHECKS if c not in OF_SPARK), help=f"of {', '.join(CHECKS)}"
+    )
     parser.add_argument("--model", type=int, help="one model by its number, and nothing else")
     parser.add_argument("--shrink", type=float, default=60, help="seconds to shrink a difference")
     parser.add_argument("--each", type=int, default=1, help="how many models of each kind of difference are shrunk")
@@ -57,24 +69,27 @@ def main() -> int:
     made: Counter[str] = Counter()
     models = refused = 0
     number = given.model if given.model is not None else given.seed * 1_000_000
-    while time.monotonic() < end:
-        checks = [c for c in only if given.model is not None or number % every[c] == 0]
-        source = generate(number, LANGUAGE, alike=number % ALIKE == 0, in_order=number % (2 * ALIKE) == 0)
-        answer = worker.judge(source, number, checks)
-        models += 1
-        refused += bool(answer.refused)
-        took.update(dict(answer.took))
-        made.update(c for c, _ in answer.took)
-        for check, kind, detail in answer.differences:
-            seen[check, kind] += 1
-            if seen[check, kind] <= given.each:
-                small = _small(worker, source, number, check, kind, given.shrink)
-                _tell(number, check, kind, detail, small, given.out, sum(seen.values()))
-        if given.model is not None:
-            print(source, answer, sep="\n")
-            break
-        number += 1
+    with contextlib.suppress(KeyboardInterrupt):
+        while time.monotonic() < end:
+            checks = [c for c in only if given.model is not None or number % every[c] == 0]
+            taste = {"alike": number % ALIKE == 0, "in_order": number % (2 * ALIKE) == 0}
+            source = generate(number, LANGUAGE, **taste, commands=number % FOR_COMMANDS == 1)
+            answer = worker.judge(source, number, checks)
+            models += 1
+            refused += bool(answer.refused)
+            took.update(dict(answer.took))
+            made.update(c for c, _ in answer.took)
+            for check, kind, detail in answer.differences:
+                seen[check, kind] += 1
+                if seen[check, kind] <= given.each:
+                    small = _small(worker, source, number, check, kind, given.shrink)
+                    _tell(number, check, kind, detail, small, given.out, sum(seen.values()))
+            if given.model is not None:
+                print(source, answer, sep="\n")
+                break
+            number += 1
     worker.stop()
+    print(f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime / 3600:.2f} hours of processor")
     print(f"{models} models, {refused} refused; " + ", ".join(f"{c}: {made[c]} in {took[c]:.0f} s" for c in made))
     for (check, kind), count in seen.most_common():
         print(f"{count:6} {check}: {kind}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reassure.spec.language.vocabulary import LanguageError
 from tests.fuzz.compare_asked import asked
+from tests.fuzz.compare_commands import COMPARISONS
 from tests.fuzz.compare_guards import guards
 from tests.fuzz.compare_mutants import mutants
 from tests.fuzz.compare_proofs import proofs
@@ -30,6 +31,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "asked": asked,
     "mutants": mutants,
     "symmetry": symmetry,
+    **COMPARISONS,
 }
 
 

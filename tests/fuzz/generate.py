@@ -57,10 +57,12 @@ class Source:
 class Writer(Bodies):
     """Writes one model."""
 
-    def __init__(self, rng: random.Random, language: str, alike: bool = False, in_order: bool = False) -> None:
-        taste = Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, alike=alike, in_order=in_order)
-        super().__init__(rng, [], [], taste)
+    def __init__(self, rng: random.Random, language: str, **taste: bool) -> None:
+        """taste: of `Taste`."""
+        super().__init__(rng, [], [], Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, **taste))
         self.language = language
+        self.simple = self.taste.commands and self.chance(0.8)
+        """Few fields of few values, and short bodies: most actions are enabled somewhere."""
         self.sorts: list[Sort] = []
         self.enums: list[Enumeration] = []
         self.records: list[Record] = []
@@ -136,6 +138,10 @@ class Writer(Bodies):
     def declare_records(self) -> None:
         for name in ("P", "Q", "R")[: self.rng.choice((0, 1, 1, 2, 2, 3))]:
             self.records.append(self.record(name, self.rng.choice((0, 1, 1, 2, 2, 3)), 1))
+        if self.simple:
+            kinds: tuple[Kind, ...] = (Bool(), Int(0, 1), Int(0, 2), self.sorts[0], Optional(self.sorts[0]))
+            self.state = Record("State", tuple(Field(f"x{i}", self.rng.choice(kinds)) for i in range(3)))
+            return
         fields = [Field(f"x{i}", self.any_type(2)) for i in range(self.rng.choice((1, 2, 2, 3, 3, 4, 5)))]
         if self.chance(0.15):
             fields[-1] = Field(fields[-1].name, fields[-1].kind, self.default(fields[-1].kind))
@@ -266,13 +272,28 @@ class Writer(Bodies):
         if self.chance(0.3):
             words.append('tags=["t"]')
             self.tagged.add(name)
-        if self.chance(0.1):
+        if self.chance(0.7 if self.taste.commands else 0.1):
             words.append(f'fair="{self.rng.choice(("weak", "strong"))}"')
+            if self.taste.commands and params and self.chance(0.4):
+                words.append(f"fair_each={[n for n, _ in params if self.chance(0.7)]}")
         self.begin({"s": self.state, **dict(params)}, guards=True)
-        body = self.body(self.state, self.rng.choice((12, 25, 40)), self.chance(guarded))
+        if self.simple:
+            body = self.simple_step()
+        else:
+            body = self.body(self.state, self.rng.choice((12, 25, 40)), self.chance(guarded))
         self.actions[name] = params
         given = [("s", self.state, None), *((n, k, None) for n, k in params)]
         return self.function(name, given, self.state, body, f"@action({', '.join(words)})\n")
+
+    def simple_step(self) -> list[str]:
+        """One or two guards, and one field that changes."""
+        changed = self.rng.choice(self.state.fields)
+        kind = changed.kind.inner if isinstance(changed.kind, Optional) and self.chance(0.7) else changed.kind
+        values = self.known_paths(kind) if self.chance(0.3) else []
+        if isinstance(kind, Int):
+            values = values or [str(self.rng.randint(kind.low, kind.high))]
+        guards = [f"require({self.atom()})" for _ in range(self.rng.choice((1, 1, 1, 2)))]
+        return [*guards, f"return replace(s, {changed.name}={self.rng.choice(values or [self.constant(kind)])})"]
 
     def initial(self, name: str) -> str:
         self.begin({}, guards=True)
@@ -308,7 +329,7 @@ class Writer(Bodies):
         if kind in ("step_property", "step_cover"):
             return self.step_claim("cover" if kind == "step_cover" else kind, name, over, when)
         self.begin({"s": over})
-        body = self.body(Bool(), self.rng.choice((8, 16, 30)))
+        body = self.claimed(self.rng.choice((8, 16, 30)))
         self.fuel = 10
         decorator = f"@{kind}" + (f"({when})" if when and kind in ("invariant", "cover") else "")
         text = ""
@@ -319,10 +340,14 @@ class Writer(Bodies):
             )
             text = text.lstrip()
             self.begin({"s": self.state})
-            body = self.body(Bool(), 8)
+            body = self.claimed(8)
             decorator = f"@leads_to({name}_goal)"
             over = self.state
         return text + self.function(name, [("s", over, None)], Bool(), body, decorator + "\n")
+
+    def claimed(self, fuel: int) -> list[str]:
+        """The body of a claim."""
+        return [f"return {self.atom()}"] if self.simple and self.chance(0.8) else self.body(Bool(), fuel)
 
     def step_claim(self, word: str, name: str, over: Record, when: str) -> str:
         rng = self.rng
@@ -351,6 +376,15 @@ class Writer(Bodies):
             )
             return text.replace(f"def {name}(", f"def {name}(action: Action, ")
         return self.function(name, given, Bool(), body, f"@{word}{f'({chr(44).join(options)})' if options else ''}\n")
+
+    def asks(self) -> list[str]:
+        """Functions that are no part of the model: of a state, and of a step."""
+        texts = []
+        for name, params in {"ask0": ["s"], "ask1": ["s"], "ask2": ["before", "after"]}.items():
+            self.begin(dict.fromkeys(params, self.state))
+            self.config_used = True
+            texts.append(self.function(name, [(p, self.state, None) for p in params], Bool(), self.body(Bool(), 12)))
+        return texts
 
     def view_text(self) -> str:
         kinds = [f.kind for f in self.state.fields]
@@ -390,11 +424,14 @@ class Writer(Bodies):
         parts += [self.initial(f"start{i}") for i in range(rng.choice((1, 1, 1, 2)))]
         if self.chance(0.3):
             parts.append(self.view_text())
-        parts += [self.action(f"a{i}") for i in range(rng.choice((1, 2, 2, 3, 4)))]
+        parts += [self.action(f"a{i}") for i in range(rng.choice((3, 4, 5) if self.simple else (1, 2, 2, 3, 4)))]
         kinds = ("invariant", "invariant", "step_property", "cover", "step_cover", "terminal", "leads_to")
         chosen = ["invariant", *rng.choices(kinds, k=rng.choice((1, 2, 3, 4)))]
+        if self.taste.commands:
+            chosen += ["leads_to", rng.choice(("leads_to", "infinitely_often", "eventually_always"))]
         self.taste = replace(self.taste, in_order=False)
         parts += [self.claim(kind, f"{kind}{i}") for i, kind in enumerate(chosen)]
+        parts += self.asks() if self.taste.commands else []
         options = ", views=(view,)" if self.view else ""
         options += ", deadlock=False" if self.chance(0.4) else ""
         ended = f"MODEL = Model.of(__name__, state=State, config=Config{options})"
@@ -429,9 +466,9 @@ class Writer(Bodies):
         return "\n\n".join([header, text, f"MODEL = {stem}.MODEL.replacing({name})"]) + "\n"
 
 
-def generate(seed: int, language: str, stem: str | None = None, alike: bool = False, in_order: bool = False) -> Source:
+def generate(seed: int, language: str, stem: str | None = None, **taste: bool) -> Source:
     """The model of a seed. language: the package to import the vocabulary from.
 
-    alike, in_order: as of `Taste`; claims do not read the order of ids that are alike.
+    taste: alike, in_order, commands, as of `Taste`; claims do not read the order of ids that are alike.
     """
-    return Writer(random.Random(seed), language, alike, in_order).model(stem or f"fuzz_{seed}")
+    return Writer(random.Random(seed), language, **taste).model(stem or f"fuzz_{seed}")

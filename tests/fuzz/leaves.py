@@ -47,6 +47,8 @@ class Taste:
     """Ids are seldom named, and their order is not read."""
     in_order: bool = False
     """Although ids are alike, their order is read."""
+    commands: bool = False
+    """Many actions are fair, properties of whole runs are claimed, and functions are there to be asked for."""
 
     @property
     def order_is_read(self) -> bool:

@@ -112,7 +112,7 @@ class Question:
         answer = self._answer(result, Exit.VACUOUS)
         if not weigh_guards:
             return answer
-        analysis = guards(self.prepared.bound, self.options, progress)
+        analysis = guards(self.prepared.bound, replace(self.options, symmetry="off"), progress)
         undecided = sum(g.verdict in ("undecided", "raises") for g in analysis.guards) if analysis.complete else None
         return replace(answer, guards=[g for g in analysis.guards if g.falls], guards_left=undecided)
 

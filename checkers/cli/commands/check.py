@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
@@ -24,7 +25,7 @@ from reassure.checkers.traces.expression_claims import NAMES, always, as_written
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "follow", "symmetry", "invariant", "step"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "follow", "jar", "invariant", "step"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         _as_begun(args)
     request = CheckRequest(
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
-        second_opinion=args.second_opinion,
+        second_opinion=args.second_opinion, jar=args.jar,
     )  # fmt: skip
     if args.invariant or args.step:
         return check_expressions(request, args, console)
@@ -88,7 +89,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     from reassure.checkers.tla.second_opinion import ask_tlc, lines_of
     from reassure.checkers.tla.tlc import TlcInstallation
 
-    tlc = TlcInstallation.find(args.jar)
+    tlc = TlcInstallation.find(Path(args.jar) if args.jar else None)
     result, bound = search(request, Progress(quiet=args.quiet))
     with Progress(quiet=args.quiet) as progress:
         opinion = ask_tlc(result, bound, request.options, tlc, progress)

@@ -150,7 +150,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if (class_path := fetched(release, tests)) is not None:  # by another process, meanwhile: a JVM may run from it
             return class_path
-        (fresh := temporary / "place").mkdir()
+        (fresh := Path(temporary) / "place").mkdir()
         jars = (_jars_of_build if release.build else _jars_of_release)(release, tests, fresh, seconds)
         try:
             compiled(javac, jars, {DRIVER: java_source()}, fresh / "classes")
@@ -230,7 +230,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
     with _alone(place), tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as temporary:
         if parts := kept():
             return parts
-        fresh = temporary / "place"
+        fresh = Path(temporary) / "place"
         (fresh / "classes").mkdir(parents=True)
         jars = resolved(maven, coordinates, seconds)
         compiled(javac, jars, {source: text}, fresh / "classes")
@@ -262,7 +262,7 @@ def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Pat
         lines = (ran.stdout + ran.stderr).splitlines()
         errors = [number for number, line in enumerate(lines) if "error:" in line]
         symbols = [line.strip() for line in lines[errors[0] :] if line.startswith("  symbol:")] if errors else []
-        first = lines[errors[0]].replace(temporary + os.sep, "") if errors else "no reason given"
+        first = lines[errors[0]].replace(str(temporary) + os.sep, "") if errors else "no reason given"
         first += f", {re.sub(' +', ' ', symbols[0])}" if first.endswith("cannot find symbol") and symbols else ""
         raise SystemFailure(f"javac refuses {Path(paths[0]).name}: {first}")
 

@@ -20,6 +20,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.kafka.plan.shell_output import described, generated
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
+from reassure.spec.semantics.files import read_text
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""
@@ -69,7 +70,7 @@ def _wrong(path: Path, what: str) -> NoReturn:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark of the encoding
+        return read_text(path).removeprefix("\ufeff")  # some editors begin a file with a mark of the encoding
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except ValueError as error:

@@ -235,7 +235,7 @@ def test_every_kind_has_the_options_of_its_command() -> None:
         "check": "model", "prove": "model", "verify": "certificate", "simulate": "model", "guards": "model",
         "stuck": "model", "fairness": "model", "replay": "trace", "plan": "cluster", "kafka conform": "model",
         "kafka diff": "base", "find": "model", "mutants": "model", "validate": "model", "sweep": "model",
-        "diff": "model",
+        "diff": "model", "claims": "claim",
     }  # fmt: skip
     for kind in KINDS:
         typed = [o for o in options(kind).values() if not o.choices and not o.switch]

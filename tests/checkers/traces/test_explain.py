@@ -97,6 +97,10 @@ CLAIMS = {
         "false: any((s.n < 2 for b in s.up))",
         "  s.up = {1, 2}",
     ],
+    "return any(s.n < 2 for a in s.up for b in (a, a) if b == a)": [
+        "false: any((s.n < 2 for a in s.up for b in (a, a) if b == a))",
+        "  s.up = {1, 2}",
+    ],
     "return all(any(s.n < 2 for a in s.up) for b in s.up)": [
         "false: all((any((s.n < 2 for a in s.up)) for b in s.up))",
         "  for b = 1, 2",

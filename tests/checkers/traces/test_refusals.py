@@ -46,6 +46,12 @@ def refused(s: State, more: bool) -> State:
     return replace(s, n=1)
 
 @action(who="x")
+def within(s: State) -> State:
+    if s.n < 5 and any(k < 1 for k in range(2)) and next((k for k in range(3) if k > 1), 0) == 2:
+        refuse()
+    return replace(s, n=1)
+
+@action(who="x")
 def several(
     s: State, k: Annotated[int, Range(0, 59)]
 ) -> State:
@@ -95,6 +101,13 @@ def test_a_refusal_under_a_condition(attempts: dict[str, Attempts]) -> None:
         ({"more": True}, ("because true: s.n < 5 and more", "s.n = 2"))
     ]
     assert [step.params for step in attempts["refused"].enabled] == [{"more": False}]
+
+
+def test_a_refusal_under_a_comprehension(attempts: dict[str, Attempts]) -> None:
+    """What a comprehension compares cannot be read outside of it."""
+    [guard] = attempts["within"].guards
+    condition = "s.n < 5 and any((k < 1 for k in range(2))) and (next((k for k in range(3) if k > 1), 0) == 2)"
+    assert guard.examples[0].values == (f"because true: {condition}", "s.n = 2")
 
 
 def test_many_choices_are_counted_and_the_first_explained(attempts: dict[str, Attempts]) -> None:
