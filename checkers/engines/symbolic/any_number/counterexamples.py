@@ -54,10 +54,10 @@ class ClosedTerms(AnyTerms):
 
     def __init__(self, system: System, sizes: dict[IdType, int]) -> None:
         super().__init__(system.graph)
-        for kind, size in sizes.items():
-            members = [self.member_named(i, kind) for i in range(size)]
-            self.of_these_alone(kind, members)
-            self._fact(self._leaf(f"c.{kind.sort.size}", IntType(1, size), []) == size)
+        for sort, size in sizes.items():
+            members = [self.member_named(i, sort) for i in range(size)]
+            self.of_these_alone(sort, members)
+            self._fact(self._leaf(f"c.{sort.sort.size}", IntType(1, size), []) == size)
         self.sizes = sizes
         for name, kind in places(system):
             if isinstance(kind, SeqType) and isinstance(kind.item, IdType) and kind.item in sizes:
@@ -157,7 +157,8 @@ class Counterexamples:
 def declared(system: System) -> Iterator[tuple[str, IntType]]:
     """The free numbers with the ranges that the configuration declares."""
     config: Any = system.lowered.bound.config
-    hints = hints_of(type(config))
+    cls: Any = type(config)
+    hints = hints_of(cls)
     for name, _ in system.config:
         kind = resolve(hints[name], config)
         assert isinstance(kind, IntType)

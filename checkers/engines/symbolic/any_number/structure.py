@@ -54,6 +54,13 @@ class _Counting(Instance):
         self.named = named
         self.counts: dict[tuple[type, int], int] = {}
 
+    def members(self, kind: Type) -> int:
+        """The number of members of a sort; one of a sort of which Z3's model names none."""
+        if unbounded(kind):
+            assert isinstance(kind, IdType)
+            return self.sizes.get(kind.sort, 1)
+        return super().members(kind)
+
     def names(self) -> Iterable[str]:
         """The names of the variables."""
         return self.leaves.kinds if isinstance(self.leaves, _Leaves) else self.leaves
@@ -67,10 +74,10 @@ class _Counting(Instance):
                 return self.counts[kind.item.sort, mask]
         if node.op == "const" and unbounded(node.type):
             assert isinstance(node.type, IdType)
-            return self.named[node.type.sort].get(node.data, 0)
+            return self.named.get(node.type.sort, {}).get(node.data, 0)
         if node.op == "const" and isinstance(node.type, SetType) and unbounded(node.type.item):
             assert isinstance(node.type.item, IdType)
-            named, data = self.named[node.type.item.sort], node.data
+            named, data = self.named.get(node.type.item.sort, {}), node.data
             mask = data if data >= 0 else ~data
             members = sum(1 << place for index, place in named.items() if mask >> index & 1)
             full = (1 << self.members(node.type.item)) - 1
@@ -111,7 +118,7 @@ class _Reader:
 
     def domain(self, kind: Type) -> list[Any]:
         if unbounded(kind):
-            return self.members.get(kind, [])
+            return self.members.get(kind) or [self.terms.member_named(0, kind)]
         return [z3.IntVal(i) for i in range(kind.count)]
 
     def scalar(self, name: str, kind: Type, arguments: list[Any]) -> Any:
