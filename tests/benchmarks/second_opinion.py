@@ -37,10 +37,10 @@ KRAFT = (
 )  # fmt: skip
 BATCHING = ("brokers=3", "deaths=0", "crashes=0")
 WHOLE_RUNS = {
-    **dict.fromkeys(("kraft", "kraft_invariants", "kraft_reconfigured"), KRAFT),
+    **dict.fromkeys(("kraft", "kraft_invariants", "kraft_reconfigured", "kraft_target_order"), KRAFT),
     **dict.fromkeys(("kraft_kafka", "kraft_kafka_maintained", "kraft_kafka_ordered", "kraft_kafka_racks"), KRAFT),
     "kraft_kafka_operated": (*KRAFT, "restarts=0", "controlled_shutdowns=1"),
-    **dict.fromkeys(("batching", "batching_literal", "batching_loops"), BATCHING),
+    **dict.fromkeys(("batching", "batching_capped", "batching_literal", "batching_loops"), BATCHING),
 }
 """By model, a configuration in which TLC decides the properties of whole runs that it does not in those of the gate."""
 
